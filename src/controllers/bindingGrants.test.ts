@@ -5,7 +5,7 @@ import { type BindingGrants, type BindingPass, reconcileGrants } from './binding
 type Status = NonNullable<IdpBinding['status']>
 type Memory = Pick<Status, 'memberIds' | 'changingIds' | 'leftIds'>
 
-/** One pass: what it answers, what the status says then, and who was given their share. */
+/** One pass: its outcome, the status after it, and who was granted a share. */
 async function settle(
   before: Memory,
   matched: string[],
@@ -30,10 +30,10 @@ async function settle(
   return { kind: outcome.kind, status, given }
 }
 
-describe('who has something from a binding', () => {
+describe('reconcileGrants', () => {
   const heldBy = (...ids: string[]) => ({ holders: new Set(ids) })
 
-  it('is written down before it is given, and before it is taken', async () => {
+  it('records a change in the status before it grants and before it revokes', async () => {
     const first = await settle({ memberIds: ['old'] }, ['new'], heldBy('old'))
     expect(first.given).to.equal(undefined)
     expect(first.status).to.deep.include({ memberIds: [], changingIds: ['new', 'old'] })
@@ -42,18 +42,18 @@ describe('who has something from a binding', () => {
     expect(second.status).to.deep.include({ memberIds: ['new'], changingIds: [] })
   })
 
-  it('has left only where the API server says so too', async () => {
+  it('records a member as left only if the API server confirms it', async () => {
     const late = { ...heldBy(), readHolders: async () => new Set(['ada']) }
     expect((await settle({ memberIds: ['ada'] }, ['ada'], late)).status.leftIds).to.deep.equal([])
     expect((await settle({ memberIds: ['ada'] }, ['ada'], heldBy())).status.leftIds).to.deep.equal(['ada'])
   })
 
-  it('keeps what somebody else gave them', async () => {
+  it('leaves a share that somebody else granted untouched', async () => {
     const { given, status } = await settle({}, ['ada'], { ...heldBy('ada'), isExclusive: false })
     expect([given, status.memberIds]).to.deep.equal([[], []])
   })
 
-  it('is not remembered of too many, of whom nobody then has left', async () => {
+  it('stops recording who left when more people match than BINDING_PEOPLE_MAX', async () => {
     const many = Array.from({ length: BINDING_PEOPLE_MAX + 1 }, (_, number) => `p${number}`)
     const crowd = await settle({ memberIds: ['p0'], leftIds: ['p1'] }, many, heldBy())
     expect(crowd.given).to.have.length(many.length)

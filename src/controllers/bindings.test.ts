@@ -19,7 +19,7 @@ const ISSUER = 'https://login.acme.example'
 const namespace = SYSTEM_NAMESPACE
 type User = PlatformUser & KubeObject
 
-describe('what bindings give', () => {
+describe('IdpBinding controller', () => {
   let bench: ControllerBench
   beforeEach(() => {
     bench = new ControllerBench([bindingController])
@@ -68,7 +68,7 @@ describe('what bindings give', () => {
     await bench.rest()
   }
 
-  it('is the role that it was made for, not one made anew under its name', async () => {
+  it('assigns the role incarnation that the binding was made for', async () => {
     const base = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff' }
     const annotations = { [ROLE_INCARNATION_ANNOTATION]: 'first' }
     const spec = { ...base, roleDefinitionName: 'Custom', scope: `/boundaries/${BOUNDARY_ID}` }
@@ -79,7 +79,7 @@ describe('what bindings give', () => {
     expect(given?.metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]).to.equal('first')
   })
 
-  it('ends when the person signs in for another tenant, which has other bindings', async () => {
+  it('revokes the role when the person signs in for another tenant', async () => {
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
     person(ADA, ['staff'])
     await bench.start()
@@ -91,7 +91,7 @@ describe('what bindings give', () => {
     expect(await holders()).to.deep.equal([])
   })
 
-  it('is not looked at anew when a sign-in brings nothing new', async () => {
+  it('makes no pass for a sign-in with the same claims', async () => {
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
     person(ADA, ['staff'])
     await bench.start()
@@ -111,7 +111,7 @@ describe('what bindings give', () => {
     expect(await holders(), 'a pass would have given it again').to.deep.equal([])
   })
 
-  it('goes with the tenant, to which a binding is tied', async () => {
+  it('makes the tenant the owner of the binding', async () => {
     const tenant = bench.seed(PlatformTenant, TENANT, { displayName: 'Acme' })
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
     await bench.start()
@@ -119,7 +119,7 @@ describe('what bindings give', () => {
     expect(found?.metadata.ownerReferences?.map(({ uid }) => uid)).to.deep.equal([tenant.metadata.uid])
   })
 
-  it('is a role for everybody whom the issuer names, for as long as it does', async () => {
+  it('assigns the role to each user with the exact claim value and revokes it with the claim or binding', async () => {
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
     person(ADA, ['staff', 'x'])
     person(BEN, ['Staff'])
@@ -134,7 +134,7 @@ describe('what bindings give', () => {
     expect(await holders()).to.deep.equal([])
   })
 
-  it('is nothing for people of another tenant or of another issuer', async () => {
+  it('assigns nothing to people of another tenant or another issuer', async () => {
     bind({ roleDefinitionName: 'Reader', scope: '/' })
     person(ADA, ['staff'], { tenantId: BINDING })
     person(BEN, ['staff'], { issuer: `${ISSUER}/` })
@@ -142,7 +142,7 @@ describe('what bindings give', () => {
     expect(await holders()).to.deep.equal([])
   })
 
-  it('is a place in the group that had the id, in none that is made anew or in another boundary under it', async () => {
+  it('adds members only to the incarnation of the group that had the id, in its boundary', async () => {
     const staff = (home: string, incarnation: string) =>
       group(home, { annotations: { [INCARNATION_ANNOTATION]: incarnation } })
     const membersIn = async (home: string) => {
@@ -165,7 +165,7 @@ describe('what bindings give', () => {
     expect([await membersIn(home), await membersIn(namespace)]).to.deep.equal([[], []])
   })
 
-  it('is a place in the oldest of the groups that have the id, while nothing says which is meant', async () => {
+  it('adds members to the oldest group with the id while no incarnation is recorded', async () => {
     const home = boundaryNamespace(BOUNDARY_ID)
     const copy = boundaryNamespace('00000000-0000-4000-8000-000000000001')
     group(copy, { creationTimestamp: '2026-02-01T00:00:00Z' })
@@ -178,7 +178,7 @@ describe('what bindings give', () => {
     expect(filled).to.deep.equal([home])
   })
 
-  it('is a place in a group, and nobody else loses theirs', async () => {
+  it('adds and removes its own members of a group and keeps the others', async () => {
     bind({ groupId: GROUP })
     group(boundaryNamespace(BOUNDARY_ID), {}, [TENANT])
     person(ADA, ['staff'])
@@ -209,7 +209,7 @@ describe('what bindings give', () => {
     await bench.client.remove(RoleAssignment.resource, { namespace: home, name })
   }
   const shares: [what: string, spec: object, take: (id: string) => Promise<void>, who: () => Promise<string[]>][] = [
-    ['a place in a group', { groupId: GROUP }, leave, async () => (await members()) ?? []],
+    ['a membership in a group', { groupId: GROUP }, leave, async () => (await members()) ?? []],
     [
       'a role',
       { roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` },
@@ -218,7 +218,7 @@ describe('what bindings give', () => {
     ],
   ]
   for (const [what, spec, take, who] of shares)
-    it(`stays away where somebody took it by hand, until the issuer has stopped saying it: ${what}`, async () => {
+    it(`does not restore ${what} that was revoked by hand until the claim has ended and come back`, async () => {
       bind(spec)
       group(boundaryNamespace(BOUNDARY_ID))
       person(ADA, ['staff'])
@@ -243,7 +243,7 @@ describe('what bindings give', () => {
     })
 
   for (const [what, spec, , who] of shares)
-    it(`is nothing for whoever made the binding, who gives to others: ${what}`, async () => {
+    it(`does not give ${what} to the creator of the binding`, async () => {
       const base = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff' }
       const annotations = { [CREATED_BY_ANNOTATION]: ADA }
       bench.seed(IdpBinding, BINDING, { ...base, ...spec }, { namespace, annotations })
@@ -254,7 +254,7 @@ describe('what bindings give', () => {
       expect(await who()).to.deep.equal([BEN])
     })
 
-  it('is finished where a process died between what it wrote down and what it did', async () => {
+  it('finishes the changes of a process that died before it made them', async () => {
     const spec = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff', groupId: GROUP }
     const { apiVersion, kind, resource } = IdpBinding
     const status = { memberIds: [], changingIds: [ADA, BEN], leftIds: [] }
@@ -266,7 +266,7 @@ describe('what bindings give', () => {
     expect(await members()).to.deep.equal([TENANT, ADA])
   })
 
-  it('is nothing in a boundary that is gone, whose namespace takes nothing any more', async () => {
+  it('reports ReferenceMissing for a role in a boundary that does not exist', async () => {
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BEN}` })
     person(ADA, ['staff'])
     await bench.start()
@@ -275,7 +275,7 @@ describe('what bindings give', () => {
     expect(found?.status?.phase).to.equal('ReferenceMissing')
   })
 
-  it('is a role in a boundary that becomes known here after the binding', async () => {
+  it('assigns the role once the boundary appears after the binding', async () => {
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BEN}` })
     person(ADA, ['staff'])
     await bench.start()
@@ -285,10 +285,10 @@ describe('what bindings give', () => {
   })
 
   for (const [sentence, named] of [
-    ['that kubectl or Git made without naming its life', {}],
-    ['that names its life', { scopeIncarnation: 'of-the-boundary' }],
+    ['without a scope incarnation', {}],
+    ['with a scope incarnation', { scopeIncarnation: 'of-the-boundary' }],
   ] as const)
-    it(`is nothing in a boundary that was made anew, of a binding ${sentence}`, async () => {
+    it(`assigns nothing in a recreated boundary for a binding ${sentence}`, async () => {
       bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}`, ...named })
       person(ADA, ['staff'])
       await bench.start()
@@ -306,7 +306,7 @@ describe('what bindings give', () => {
       expect(found?.status?.phase).to.equal('ReferenceMissing')
     })
 
-  it('is nothing in a group that was made anew', async () => {
+  it('assigns nothing in a recreated group', async () => {
     const home = boundaryNamespace(BOUNDARY_ID)
     const live = (incarnation: string) =>
       bench.seed(ResourceGroup, 'web', {}, { namespace: home, annotations: { [INCARNATION_ANNOTATION]: incarnation } })

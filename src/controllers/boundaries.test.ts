@@ -12,7 +12,7 @@ import { boundaryController } from './boundaries.ts'
 const SPACE = `boundary-${BOUNDARY_ID}`
 const OWNER = { principalId: '7c1b2f7e-15c2-4f60-8f43-2f4d6f0c9a11', principalType: 'User' }
 
-describe('the boundary controller', () => {
+describe('Boundary controller', () => {
   let bench: ControllerBench
   const seed = (spec: object = {}) =>
     bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', quota: {}, tags: {}, ...spec })
@@ -24,7 +24,7 @@ describe('the boundary controller', () => {
   })
   afterEach(() => bench.stop())
 
-  it('makes the namespace, closes it and makes the initial owner Owner', async () => {
+  it('creates the namespace, its NetworkPolicy and the Owner assignment of the initial owner', async () => {
     seed({ initialOwner: OWNER })
     await bench.start()
     expect((await bench.find(namespace, SPACE))?.metadata.labels).to.include({ 'freehold.dev/boundary': BOUNDARY_ID })
@@ -35,7 +35,7 @@ describe('the boundary controller', () => {
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
   })
 
-  it('makes the initial owner Owner who had the id when the boundary was made', async () => {
+  it('assigns Owner to the incarnation of the initial owner that the boundary recorded', async () => {
     const annotations = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [OWNER.principalId]: 'first' }) }
     const spec = { displayName: 'Shop', quota: {}, tags: {}, initialOwner: OWNER }
     bench.seed(Boundary, BOUNDARY_ID, spec, { annotations })
@@ -44,7 +44,7 @@ describe('the boundary controller', () => {
     expect(assignment?.metadata.annotations).to.include(annotations)
   })
 
-  it('takes over the namespace that was reserved for it, and no other', async () => {
+  it('adopts the namespace that was reserved for it', async () => {
     const reserved = reservedNamespaceObject({ for: 'Boundary', name: SPACE })
     bench.client.seed(namespace, reserved)
     seed()
@@ -55,14 +55,14 @@ describe('the boundary controller', () => {
     expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
   })
 
-  it('takes no namespace that was reserved for something else', async () => {
+  it('reports NameOccupied for a namespace that was reserved for a resource group', async () => {
     bench.client.seed(namespace, reservedNamespaceObject({ for: 'ResourceGroup', name: SPACE }))
     seed()
     await bench.start()
     expect(JSON.stringify((await stored()).status)).to.contain('NameOccupied')
   })
 
-  it('makes no request at rest', async () => {
+  it('writes nothing at rest', async () => {
     seed({ initialOwner: OWNER })
     await bench.start()
     bench.writes()
@@ -70,7 +70,7 @@ describe('the boundary controller', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  it('does not bring an owner back who was removed', async () => {
+  it('does not restore the role of an Owner that was removed', async () => {
     seed({ initialOwner: OWNER })
     await bench.start()
     const [assignment] = await assignments()
@@ -82,7 +82,7 @@ describe('the boundary controller', () => {
     expect(await assignments()).to.deep.equal([])
   })
 
-  it('says where nobody is Owner any more, as two may be removed at once, until somebody is', async () => {
+  it('reports Ungoverned while nobody is Owner of the boundary', async () => {
     seed({ initialOwner: OWNER })
     await bench.start()
     const ready = async () => (await stored()).status?.conditions?.find(({ type }) => type === 'Ready')
@@ -107,7 +107,7 @@ describe('the boundary controller', () => {
     expect((await ready())?.reason).to.equal('Available')
   })
 
-  it('does not take an Owner for gone of whom it has not heard', async () => {
+  it('does not report Ungoverned while the cache lags behind the assignment', async () => {
     const hear = bench.holdBack(RoleAssignment.resource)
     seed({ initialOwner: OWNER })
     await bench.start()
@@ -117,7 +117,7 @@ describe('the boundary controller', () => {
     expect(bench.events.map(({ reason }) => reason)).to.deep.equal(['Available'])
   })
 
-  it('finishes the owner where it was stopped between the assignment and its note', async () => {
+  it('finishes after a crash between the Owner assignment and its annotation', async () => {
     seed({ initialOwner: OWNER })
     let refusals = 0
     bench.client.fail('create', RoleAssignment.resource, () => {
@@ -141,13 +141,13 @@ describe('the boundary controller', () => {
     expect(refusals).to.equal(2)
   })
 
-  it('takes the namespace that the facade made together with the boundary', async () => {
+  it('adopts the namespace that the facade made together with the boundary', async () => {
     const { boundarySpace } = bench.seedGroup('orders')
     await bench.start()
     expect((await stored()).status).to.include({ namespace: boundarySpace, status: 'Running' })
   })
 
-  it('never adopts a namespace of that name', async () => {
+  it('never adopts a foreign namespace with its name', async () => {
     bench.client.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SPACE } })
     seed({ initialOwner: OWNER })
     await bench.start()
@@ -159,7 +159,7 @@ describe('the boundary controller', () => {
     expect((await stored()).status).to.include({ status: 'Running' })
   })
 
-  it('waits while the namespace is being deleted, and makes it anew', async () => {
+  it('waits while its namespace is being deleted, then recreates it', async () => {
     seed()
     await bench.start()
     bench.client.edit(namespace, { name: SPACE }, ({ metadata }) => {
@@ -175,14 +175,14 @@ describe('the boundary controller', () => {
     expect((await stored()).status).to.include({ status: 'Running' })
   })
 
-  describe('at the end of a boundary', () => {
+  describe('deletion', () => {
     const seedGroup = (name: string) => bench.seed(ResourceGroup, name, { quota: {}, tags: {} }, { namespace: SPACE })
     const remove = async () => {
       await bench.client.remove(Boundary.resource, { name: BOUNDARY_ID })
       await bench.rest()
     }
 
-    it('deletes the namespace, and lets go when it is gone', async () => {
+    it('deletes the namespace, then removes the finalizer', async () => {
       seed()
       await bench.start()
       await remove()
@@ -190,7 +190,7 @@ describe('the boundary controller', () => {
       expect(await stored()).to.equal(undefined)
     })
 
-    it('tells its groups in the status, and those only', async () => {
+    it('lists exactly its groups in status.heldBy', async () => {
       seed()
       seedGroup('orders')
       await bench.start()
@@ -203,7 +203,7 @@ describe('the boundary controller', () => {
       expect((await stored()).status?.heldBy).to.deep.equal(['resourcegroups/search'])
     })
 
-    it('deletes nothing while there is a group, takes nothing new, and goes on when the group is gone', async () => {
+    it('blocks and marks the namespace as leaving until the last group is gone', async () => {
       seed()
       seedGroup('orders')
       await bench.start()
@@ -222,7 +222,7 @@ describe('the boundary controller', () => {
       expect(await bench.find(namespace, SPACE)).to.equal(undefined)
     })
 
-    it('deletes nothing while there is a group that the cache does not show yet', async () => {
+    it('blocks for a group that the cache does not show yet', async () => {
       const release = bench.holdBack(ResourceGroup.resource)
       seed()
       await bench.start()

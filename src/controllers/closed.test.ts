@@ -17,7 +17,7 @@ import { EXPOSURE_FIELDS } from './engine/routes.ts'
 
 const PLAN = 'mine'
 const NAME = 'shop'
-/** What the spec of each kind needs beside. */
+/** What else the spec of each kind needs. */
 const SPECS: ReadonlyMap<AnyKind, object> = new Map<AnyKind, object>([
   [VectorCluster, {}],
   [RelationalCluster, {}],
@@ -35,7 +35,7 @@ const OPEN = RESOURCE_KINDS.flatMap((kind) =>
   EXPOSURE_FIELDS.filter((field) => field in kind.spec.shape).map((field) => [kind, field] as const),
 )
 
-/** A value of each field that lets in, and one that lets in less. */
+/** Of each field, a value that allows much and one that allows less. */
 const BOUNDS = {
   allowedCidrs: {
     wide: '203.0.113.0/24,198.51.100.0/24',
@@ -55,7 +55,7 @@ const BOUND = OPEN.flatMap(([kind, way]) =>
   EXPOSURE_LIMIT_FIELDS.filter((field) => field in kind.spec.shape).map((field) => [kind, way, field] as const),
 )
 
-/** With one of the kind that is open by a way, and has a plan of its own. */
+/** A world with one resource of the kind that is public by a field, on a plan of its own. */
 async function opened(kind: AnyKind, way: string, spec: object): Promise<World> {
   const names = [kind.kind.toLowerCase(), 'deploymentrecord']
   const world = new World((all) => all.filter(({ name }) => names.includes(name)))
@@ -79,24 +79,24 @@ async function ways({ server }: World): Promise<string[]> {
   return [...(await server.list(ingress)).items, ...services].map(({ kind, metadata }) => `${kind} ${metadata.name}`)
 }
 
-/** All that is written of ways in, and of who may connect to pods. */
+/** All ingresses, services and network policies. */
 async function written({ server }: World): Promise<string> {
   const lists = await Promise.all([ingress, service, networkPolicy].map((resource) => server.list(resource)))
   return JSON.stringify(lists.flatMap(({ items }) => items))
 }
 
-describe('what is closed to the outside', () => {
+describe('exposure of resources that cannot run', () => {
   let world: World | undefined
   afterEach(() => world?.stop())
 
-  it('is of every kind that can be opened', () => {
+  it('covers every kind that can be public', () => {
     expect([...new Set(OPEN.map(([kind]) => kind.kind))].sort()).to.deep.equal(
       [...SPECS.keys()].map(({ kind }) => kind).sort(),
     )
   })
 
   for (const [kind, field] of OPEN)
-    it(`has no way in any more, also while something keeps it from running: a ${kind.kind} without ${field}`, async () => {
+    it(`removes Ingress and LoadBalancer of a ${kind.kind} without its plan when ${field} is turned off`, async () => {
       const here = await opened(kind, field, {})
       world = here
       await here.remove(ComputePlan, PLAN)
@@ -108,7 +108,7 @@ describe('what is closed to the outside', () => {
     })
 
   for (const [kind, way, field] of BOUND)
-    it(`lets in nobody who was shut out while something keeps it from running: ${field} of a ${kind.kind} with ${way}`, async () => {
+    it(`narrows ${field} of a ${kind.kind} without its plan, exposed by ${way}`, async () => {
       const { wide, narrow, shutOut, none } = BOUNDS[field]
       const here = await opened(kind, way, { [field]: wide })
       world = here
@@ -131,7 +131,7 @@ describe('what is closed to the outside', () => {
     })
 
   for (const [kind, way, field] of BOUND.filter(([, , field]) => field === 'allowedCidrs'))
-    it(`is bounded where it was not, also while something keeps it from running: a ${kind.kind} with ${way}`, async () => {
+    it(`limits the addresses of an unrestricted ${kind.kind} without its plan, exposed by ${way}`, async () => {
       const { narrow } = BOUNDS[field]
       const here = await opened(kind, way, {})
       world = here

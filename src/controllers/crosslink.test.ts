@@ -16,7 +16,7 @@ const FAR = '88888888-8888-4888-8888-888888888888'
 const HOME = boundaryNamespace(BOUNDARY_ID)
 const REF = { namespace: HOME, name: CROSSLINK_NAME }
 
-describe('links between the clusters of a boundary', () => {
+describe('BoundaryCrosslink controller', () => {
   let bench: ControllerBench
   const signing = () => bench.find<KubeObject & { data?: object }>(secret, CROSSLINK_CA_SECRET, HOME)
   const links = async () =>
@@ -58,7 +58,7 @@ describe('links between the clusters of a boundary', () => {
   }
   afterEach(() => bench.stop())
 
-  it('say what to install where the hub has no Skupper, and have their authority all the same', async () => {
+  it('reports EngineMissing on a hub without Skupper, but issues the certificate authority', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     const status = await links()
     expect(status).to.include({ phase: 'EngineMissing', status: 'Failed' })
@@ -67,7 +67,7 @@ describe('links between the clusters of a boundary', () => {
     expect(JSON.stringify(status)).to.not.include('PRIVATE KEY')
   })
 
-  it('wait for the site of the hub, and leave no site when they end', async () => {
+  it('waits for the site of the hub and removes it when disabled', async () => {
     await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
     expect(await links()).to.include({ phase: 'WaitingForWorkload' })
     const ready = { conditions: [{ type: 'Ready', status: 'True' }], endpoints: [{ host: 'hub.test', port: '45671' }] }
@@ -81,7 +81,7 @@ describe('links between the clusters of a boundary', () => {
     expect(await bench.find(skupperSite, CROSSLINK_NAME, HOME)).to.equal(undefined)
   })
 
-  it('let the router out over IPv6 as over IPv4, under the name that its other objects have', async () => {
+  it('allows the router egress over IPv4 and IPv6 in a NetworkPolicy with its own name', async () => {
     await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
     const policies = await bench.client.list<KubeObject & { spec: { egress: object[] } }>(networkPolicy, {
       namespace: HOME,
@@ -96,7 +96,7 @@ describe('links between the clusters of a boundary', () => {
     })
   })
 
-  it('leave no policy of a former name', async () => {
+  it('removes the NetworkPolicy of its former name', async () => {
     await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
     const policy = await bench.find<KubeObject>(networkPolicy, CROSSLINK_NAME, HOME)
     expect(policy).to.not.equal(undefined)
@@ -109,7 +109,7 @@ describe('links between the clusters of a boundary', () => {
     expect(await bench.find(networkPolicy, 'bxl-crosslink', HOME)).to.equal(undefined)
   })
 
-  it('leave the site to the agent where the hub is another cluster', async () => {
+  it('leaves the site to the agent if the hub is another cluster', async () => {
     await start({ enabled: true, hubClusterId: FAR })
     expect(await links()).to.include({ phase: 'ReferenceMissing' })
     project(FAR)
@@ -120,7 +120,7 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.include({ status: 'Running' })
   })
 
-  it('believe no report of before they were turned off', async () => {
+  it('discards reports from before it was disabled', async () => {
     await start({ enabled: true, hubClusterId: FAR })
     project(FAR)
     await bench.rest()
@@ -134,7 +134,7 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.include({ phase: 'WaitingForCluster' })
   })
 
-  it('forget the site of a cluster that the boundary is on no more, and wait for it no longer', async () => {
+  it('discards the site of a cluster that left the boundary and no longer waits for it', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     project(FAR)
     await change({}, { sites: [spoke], exposures: [exposure] })
@@ -145,7 +145,7 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.not.have.any.keys('sites', 'exposures', 'rotation')
   })
 
-  it('drop an old authority after a day, whoever has not told that it knows the new one', async () => {
+  it('drops the old authority after ROTATION_TIMEOUT_MS although a site has not confirmed the new one', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     project(FAR)
     await change({}, { sites: [spoke] })
@@ -157,7 +157,7 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.not.have.property('rotation')
   })
 
-  it('end a rotation once every site knows the new one', async () => {
+  it('ends a rotation once every site has confirmed the new authority', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     project(FAR)
     await change({}, { sites: [spoke] })
@@ -166,7 +166,7 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.not.have.property('rotation')
   })
 
-  it('ask for nothing at rest', async () => {
+  it('writes nothing at rest', async () => {
     await start({ enabled: true, hubClusterId: HERE }, { hasSkupper: true })
     bench.writes()
     await bench.client.mergePatch(skupperSite, REF, { metadata: { annotations: { seen: 'yes' } } })
@@ -174,7 +174,7 @@ describe('links between the clusters of a boundary', () => {
     expect(bench.writes().filter((call) => !call.startsWith('patch sites'))).to.deep.equal([])
   })
 
-  it('take over nothing of links that were there before', async () => {
+  it('waits for the deletion of the authority Secret of a former crosslink', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     await bench.client.remove(BoundaryCrosslink.resource, REF)
     bench.seed(BoundaryCrosslink, CROSSLINK_NAME, BoundaryCrosslink.spec.parse({ enabled: true, hubClusterId: HERE }), {
@@ -188,13 +188,13 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.include({ phase: 'EngineMissing' })
   })
 
-  it('that were restored take the Secret for what signs with them', async () => {
+  it('adopts the authority Secret after a restore', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     const [stored, kept] = [await bench.find(BoundaryCrosslink.resource, CROSSLINK_NAME, HOME), await signing()]
     await bench.stop()
     bench = new ControllerBench([crosslinkController({ createAuthority })])
     bench.seedGroup('shop')
-    // As Velero brings them back: with the status of before, and without owner references.
+    // As Velero restores them: with the former status, and without owner references.
     bench.client.seed(BoundaryCrosslink.resource, stored as KubeObject)
     const { ownerReferences: _, ...metadata } = (kept as KubeObject).metadata
     bench.client.seed(secret, { ...(kept as KubeObject), metadata })
@@ -202,7 +202,7 @@ describe('links between the clusters of a boundary', () => {
     expect((await signing())?.metadata.ownerReferences?.[0]).to.include({ kind: 'BoundaryCrosslink' })
   })
 
-  it('have one Secret for what signs', async () => {
+  it('stores the authority in one Secret that it owns', async () => {
     await start({ enabled: true, hubClusterId: HERE })
     const kept = await signing()
     expect(Object.keys(kept?.data ?? {})).to.deep.equal(['authority'])

@@ -15,8 +15,8 @@ const HOUR = 3_600_000
 const evictionOf = (what: string) =>
   new RegExp(`^${what} was evicted at 2026-01-01T\\S+Z: it wrote more to the disk than its limit of 4Gi\\.$`)
 
-/** Kubernetes makes another pod in the place of one that is evicted, and keeps that one for as long as nobody deletes it. */
-describe('a copy that was evicted', () => {
+/** Kubernetes replaces an evicted pod, and keeps the evicted one until it is deleted. */
+describe('evicted pods', () => {
   let world: World
   afterEach(() => world.stop())
 
@@ -33,7 +33,7 @@ describe('a copy that was evicted', () => {
     return [status, phase, statusMessage]
   }
 
-  /** As it lies beside the one that took its place. */
+  /** As it remains beside its replacement. */
   async function leave(name: string): Promise<void> {
     const [running] = (await pods()).filter(isReady)
     const { namespace = '', labels = {}, ownerReferences = [] } = (running as LivePod).metadata
@@ -52,7 +52,7 @@ describe('a copy that was evicted', () => {
     await world.rest()
   }
 
-  describe('of a container instance', () => {
+  describe('of a ContainerInstance', () => {
     const NAME = 'shop'
     const told = () => says(ContainerInstance, NAME)
 
@@ -63,7 +63,7 @@ describe('a copy that was evicted', () => {
       await world.rest()
     })
 
-    it('does not make one that is back look ill, and is told of for an hour', async () => {
+    it('do not change Running, are reported for an hour and then deleted', async () => {
       await leave('web-old')
       const [status, , message = ''] = await told()
       expect([status, message.slice(0, 18)]).to.deep.equal(['Running', 'The copy is ready.'])
@@ -74,12 +74,12 @@ describe('a copy that was evicted', () => {
       expect(await evicted()).to.deep.equal([])
     })
 
-    it('leaves one pod behind and no more, however often it comes again', async () => {
+    it('are deleted except for one', async () => {
       for (const name of ['web-1', 'web-2', 'web-3']) await leave(name)
       expect(await evicted()).to.have.length(1)
     })
 
-    it('is no copy that an instance that is stopped waits for', async () => {
+    it('do not delay a stop', async () => {
       await leave('web-old')
       await world.change(ContainerInstance, NAME, { running: false })
       await world.rest()
@@ -87,7 +87,7 @@ describe('a copy that was evicted', () => {
     })
   })
 
-  it('does not make a function ill that serves', async () => {
+  it('of a ServerlessFunction are reported while it is Running', async () => {
     await begin('functionnamespace', 'serverlessfunction')
     const [home, functionName] = ['shop', 'orders']
     await world.make(FunctionNamespace, home, { runtime: 'nodejs' })

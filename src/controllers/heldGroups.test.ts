@@ -20,7 +20,7 @@ const ANYTHING = [
   persistentVolumeClaim,
 ]
 
-describe('a group with something in it that is to be kept', () => {
+describe('deletion of a ResourceGroup', () => {
   let bench: ControllerBench
   beforeEach(() => {
     bench = new ControllerBench([resourceGroupController()])
@@ -59,7 +59,7 @@ describe('a group with something in it that is to be kept', () => {
   for (const given of HOLDERS) {
     const { name, holder, made } = given
 
-    it(`says so while it is there: ${name}`, async () => {
+    it(`lists ${name} in status.heldBy while it exists`, async () => {
       await bench.start()
       expect((await stored())?.status?.heldBy).to.deep.equal([])
       put(given)
@@ -69,7 +69,7 @@ describe('a group with something in it that is to be kept', () => {
       expect((await stored())?.status?.heldBy).to.deep.equal([])
     })
 
-    it(`deletes nothing before it is let go: ${name}`, async () => {
+    it(`blocks until ${name} is released`, async () => {
       await bench.start()
       other()
       put(given)
@@ -83,10 +83,10 @@ describe('a group with something in it that is to be kept', () => {
     })
 
     for (const [late, resources] of [
-      ['what holds it', made.map(({ kind }) => kind.resource)],
-      ['anything', ANYTHING],
+      ['its objects', made.map(({ kind }) => kind.resource)],
+      ['any content', ANYTHING],
     ] as const) {
-      it(`deletes nothing while its caches do not show ${late} yet: ${name}`, async () => {
+      it(`blocks for ${name} while the caches do not show ${late} yet`, async () => {
         const release = bench.holdBack(...resources)
         await bench.start()
         other()
@@ -94,7 +94,7 @@ describe('a group with something in it that is to be kept', () => {
         put(given)
         await remove()
         const found = await stored()
-        // First of all: a bench with caches that are held back does not stop.
+        // Before the assertions: a bench with held back caches does not stop.
         release()
         const { status } = found ?? {}
         expect(status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
@@ -107,13 +107,13 @@ describe('a group with something in it that is to be kept', () => {
     }
   }
 
-  it('is tried for every kind of which something is kept', () => {
+  it('is tested here for every kind with retention rules', () => {
     const held = new Set(HOLDERS.map(({ holder }) => holder.split('/')[0]))
     for (const { segment } of [...KINDS_WITH_RETENTION_RULES, ...ASKING_KINDS]) expect(held).to.include(segment)
     expect(ASKING_KINDS, 'the fields are called so').to.include.members([VectorCluster, RelationalCluster])
   })
 
-  it('is held by whatever asks for it in its spec, since all of that stands in groups', () => {
+  it('is blocked only by kinds that live in groups', () => {
     expect(ASKING_KINDS.filter(({ placement }) => placement !== 'group')).to.deep.equal([])
   })
 })

@@ -12,7 +12,7 @@ import { invitationController, passwordResetController } from './invitations.ts'
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 const HOUR = 3_600_000
 
-describe('the clean-up of invitations and resets', () => {
+describe('MemberInvitation and PasswordReset controllers', () => {
   let bench: ControllerBench
   const at = (milliseconds: number) => new Date(bench.clock.now() + milliseconds).toISOString()
   const invitation = (spec: object) => {
@@ -52,7 +52,7 @@ describe('the clean-up of invitations and resets', () => {
   afterEach(() => bench.stop())
 
   for (const state of ['Pending', 'AwaitingLogin']) {
-    it(`sets an invitation that is ${state} to Expired at its time, and makes no request before or after`, async () => {
+    it(`set an invitation in state ${state} to Expired at its time and write nothing before or after`, async () => {
       const read = invitation({ state, expiresAt: at(HOUR) })
       await bench.start()
       bench.writes()
@@ -70,14 +70,14 @@ describe('the clean-up of invitations and resets', () => {
   }
 
   for (const state of ['Accepted', 'Revoked']) {
-    it(`leaves one that is ${state}`, async () => {
+    it(`keep the state ${state} of an invitation past its time`, async () => {
       const read = invitation({ state, expiresAt: at(-HOUR) })
       await bench.start()
       expect((await read()).state).to.equal(state)
     })
   }
 
-  it('comes to one that expires in four days', async () => {
+  it('expire an invitation after 4 days', async () => {
     const read = invitation({ expiresAt: at(4 * 24 * HOUR) })
     await bench.start()
     for (let day = 1; day <= 4; day += 1) {
@@ -92,13 +92,13 @@ describe('the clean-up of invitations and resets', () => {
 
   const SHOP = `/boundaries/${BOUNDARY_ID}/resourcegroups/shop`
   const places: [title: string, scope: string, kind: AnyKind, name: string, space: 'boundarySpace' | 'groupSpace'][] = [
-    ['a group', SHOP, ResourceGroup, 'shop', 'boundarySpace'],
-    ['a resource', `${SHOP}/resources/jobs/report`, PlatformJob, 'report', 'groupSpace'],
-    ['a part of a resource', `${SHOP}/resources/functions/web-hello`, ServerlessFunction, 'web-hello', 'groupSpace'],
+    ['its group', SHOP, ResourceGroup, 'shop', 'boundarySpace'],
+    ['its resource', `${SHOP}/resources/jobs/report`, PlatformJob, 'report', 'groupSpace'],
+    ['its function', `${SHOP}/resources/functions/web-hello`, ServerlessFunction, 'web-hello', 'groupSpace'],
   ]
   for (const [title, scope, kind, name, space] of places)
     for (const state of ['Pending', 'AwaitingLogin', 'Accepted'])
-      it(`ends one that is ${state} with ${title} that it is for, if it is open`, async () => {
+      it(`revoke an invitation in state ${state} when ${title} is deleted, unless it was accepted`, async () => {
         const ref = { namespace: bench.seedGroup('shop')[space], name }
         const annotations = { [INCARNATION_ANNOTATION]: 'first' }
         bench.seed(kind as never, name, { image: 'busybox', computePlan: 'small' }, { ...ref, annotations })
@@ -110,7 +110,7 @@ describe('the clean-up of invitations and resets', () => {
         expect((await read()).state).to.equal(state === 'Accepted' ? state : 'Revoked')
       })
 
-  it('ends one for what was made anew while nobody looked', async () => {
+  it('revoke an invitation whose group was recreated while no controller ran', async () => {
     const annotations = { [INCARNATION_ANNOTATION]: 'second' }
     bench.seed(ResourceGroup as never, 'shop', {}, { namespace: bench.seedGroup('shop').boundarySpace, annotations })
     const read = invitation({ scope: SHOP, scopeIncarnation: 'first', expiresAt: at(HOUR) })
@@ -118,13 +118,13 @@ describe('the clean-up of invitations and resets', () => {
     expect((await read()).state).to.equal('Revoked')
   })
 
-  it('removes a reset that was used', async () => {
+  it('delete a used reset', async () => {
     const find = reset({ expiresAt: at(HOUR), usedAt: at(0) })
     await bench.start()
     expect(await find()).to.equal(undefined)
   })
 
-  it('removes a reset a day after it expired, not before', async () => {
+  it('delete a reset a day after it expired', async () => {
     const find = reset({ expiresAt: at(HOUR) })
     await bench.start()
     await bench.clock.advance(24 * HOUR)

@@ -9,7 +9,7 @@ import type { AnyKind } from '../crds/define.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 
-describe('the controllers of requests for a role', () => {
+describe('JitRequest controllers', () => {
   let world: GrantsBench
   let bench: ControllerBench
   let space: string
@@ -26,7 +26,7 @@ describe('the controllers of requests for a role', () => {
   })
   afterEach(() => bench.stop())
 
-  it('remove a request that nobody decided a day after it ran out', async () => {
+  it('expire an undecided request after a day and delete it a day later', async () => {
     ask({})
     await bench.start()
     expect(await stateOf()).to.equal('Pending')
@@ -38,19 +38,19 @@ describe('the controllers of requests for a role', () => {
     expect(await names(JitRequest)).to.deep.equal([])
   })
 
-  describe('of an approved request', () => {
+  describe('for an approved request', () => {
     const approved = () => ({ decision: 'Approved', decidedAt: inFuture(0), decidedBy: PRINCIPAL })
     const grants = async () =>
       (await bench.client.list<RoleAssignment & KubeObject>(RoleAssignment.resource)).items.map(({ spec }) => spec)
 
-    /** As if the facade that should have written it had died. */
+    /** As if the facade had died before it wrote the assignment. */
     const startWithoutFacade = async () => {
       await bench.start()
       await bench.clock.advance(2000)
       await bench.rest()
     }
 
-    it('leave the role to the facade at first, or it might come back after its end', async () => {
+    it('leave the assignment to the facade for 2 seconds', async () => {
       ask(approved())
       await bench.start()
       await bench.clock.advance(1000)
@@ -61,7 +61,7 @@ describe('the controllers of requests for a role', () => {
       expect(await grants()).to.have.length(1)
     })
 
-    it('give the role, and it ends by itself', async () => {
+    it('assign the role until its end', async () => {
       ask(approved())
       const until = new Date(bench.clock.now() + HOUR).toISOString().replace('.000', '')
       await startWithoutFacade()
@@ -77,7 +77,7 @@ describe('the controllers of requests for a role', () => {
       expect(said).to.include.members(['Available', 'Stopped'])
     })
 
-    it('give nothing to who was made anew under the id of the requester', async () => {
+    it('assign nothing to another incarnation of the requester', async () => {
       bench.seed(PlatformUser, PRINCIPAL, { userName: 'anew' }, { namespace: SYSTEM_NAMESPACE, annotations: LIFE })
       const named = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [PRINCIPAL]: 'before' }) }
       ask(approved())
@@ -88,7 +88,7 @@ describe('the controllers of requests for a role', () => {
       expect(await grants()).to.deep.equal([])
     })
 
-    it('take it away when the request is ended', async () => {
+    it('revoke the role when the request is ended', async () => {
       ask(approved())
       await startWithoutFacade()
       expect(await grants()).to.have.length(1)
@@ -100,7 +100,7 @@ describe('the controllers of requests for a role', () => {
       expect(await stateOf()).to.equal('Ended')
     })
 
-    it('take it away when the record is deleted, and the record stays until then', async () => {
+    it('revoke the role before the deleted request is removed', async () => {
       ask(approved())
       await startWithoutFacade()
       expect(await grants()).to.have.length(1)
@@ -116,7 +116,7 @@ describe('the controllers of requests for a role', () => {
       expect(await names(JitRequest)).to.deep.equal([])
     })
 
-    it('take away what the facade writes beside the deletion of the record', async () => {
+    it('revoke a role that the facade assigned while the request was being deleted', async () => {
       ask(approved())
       await bench.start()
       await bench.client.remove(JitRequest.resource, { namespace: space, name: REQUEST })
@@ -130,7 +130,7 @@ describe('the controllers of requests for a role', () => {
       expect(await names(JitRequest)).to.deep.equal([])
     })
 
-    it('do not give it again when somebody took it away', async () => {
+    it('do not reassign a role that was revoked by hand', async () => {
       ask(approved())
       await startWithoutFacade()
       const [name = ''] = await names(RoleAssignment)
@@ -142,7 +142,7 @@ describe('the controllers of requests for a role', () => {
       expect(await stateOf()).to.equal('Ended')
     })
 
-    it('give nothing at a group that was made anew', async () => {
+    it('assign nothing at a recreated group', async () => {
       ask({ ...approved(), scopeIncarnation: 'before' })
       await startWithoutFacade()
       expect(await grants()).to.deep.equal([])

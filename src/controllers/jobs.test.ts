@@ -16,7 +16,7 @@ import { jobController } from './jobs.ts'
 const NAME = 'report'
 const { workload, log } = jobNames(NAME)
 
-describe('a job', () => {
+describe('PlatformJob controller', () => {
   let bench: ControllerBench
   let space: string
   const blobs = fakeBlobs()
@@ -44,7 +44,7 @@ describe('a job', () => {
     containerStatuses: [{ state: { terminated: { exitCode, reason: 'Error' } } }],
   })
 
-  it('that is begun again under its name takes no pod of the former one for its own', async () => {
+  it('counts only pods of its current Job, not of a former one with the same name', async () => {
     seedPod('former', 'uid-of-the-former', failed(3), '2026-01-01T00:00:00Z')
     bench.seed(PlatformJob, NAME, PlatformJob.spec.parse({ image: 'python', computePlan: 'job-small' }), {
       namespace: space,
@@ -85,7 +85,7 @@ describe('a job', () => {
     containerStatuses: [{ state: { running: {} } }],
   }
 
-  it('that is cancelled has failed once its container is gone, and keeps what it wrote until then', async () => {
+  it('fails a cancelled job once its pod is gone and keeps the log until then', async () => {
     await begin()
     const { uid = '' } = (await bench.find(batchJobs, workload, space))?.metadata ?? {}
     seedPod('own', uid, running, '2026-01-01T00:00:00Z')
@@ -104,13 +104,13 @@ describe('a job', () => {
     expect(Buffer.from(kept?.bytes ?? []).toString()).to.include('of own')
   })
 
-  it('that is cancelled before it began never begins', async () => {
+  it('never starts a job that was cancelled before', async () => {
     await begin({ cancelled: true })
     expect(await bench.find(batchJobs, workload, space)).to.equal(undefined)
     expect(await status()).to.include({ state: 'Failed', phase: 'JobCancelled', attempts: 0, logParts: 0 })
   })
 
-  it('that ended before its cancellation was seen stays as it ended', async () => {
+  it('keeps Succeeded for a job that completed before its cancellation was seen', async () => {
     await begin()
     bench.client.edit(batchJobs, { namespace: space, name: workload }, (object) => {
       object.status = { conditions: [{ type: 'Complete', status: 'True' }], completionTime: '2026-01-01T00:10:00Z' }

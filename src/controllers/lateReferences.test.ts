@@ -30,7 +30,7 @@ const CLUSTER = '33333333-3333-4333-8333-333333333333'
 const TOKEN = { vaultName: 'safe', secretName: 'Token' }
 const WEB = { name: 'web', image: 'site:1' }
 
-/** What it says as long as something is missing, and what then comes. */
+/** What the status says while something is missing, and how that appears. */
 type Arrival = readonly [said: RegExp, comes: (world: World) => Promise<void>]
 type Late = {
   readonly title: string
@@ -66,7 +66,7 @@ const VALUES: readonly Late[] = [
   ['of a job', PlatformJob, { image: 'python', env: { TOKEN: '@vault(safe/Token)' } }],
   ['of a variable of a component', ContainerInstance, { components: [{ ...WEB, env: [variable] }] }],
   ['of a file of a container instance', ContainerInstance, { components: [WEB], volumes: [file] }],
-  ['of its registry', ContainerInstance, { components: [WEB], registryCredential: TOKEN }],
+  ['of a registry credential', ContainerInstance, { components: [WEB], registryCredential: TOKEN }],
   ['of a variable of an app', PlatformApp, { ...app, env: [variable] }],
   ['of a file of an app', PlatformApp, { ...app, volumes: [{ ...file, mountPath: '/keys' }] }],
 ].map(([what, kind, spec]) => ({
@@ -82,7 +82,7 @@ const ofFunction = (title: string, spec: object, around: object = {}): Late => (
   ],
 })
 
-/** A resource of each collection that has outputs, as far as its controller makes them without more. */
+/** An output of each collection that has outputs. */
 const outputs = Object.keys(OUTPUTS) as ResourceOutput['collection'][]
 const OUTPUTS_OF = outputs.map((collection): Late => {
   const kind = KINDS.find(({ segment }) => segment === collection)
@@ -108,7 +108,7 @@ const LATE: readonly Late[] = [
   ...VALUES,
   ofFunction('the value of a variable of a function', { env: [variable] }),
   ofFunction(
-    'the value of a variable of its namespace',
+    'the value of a variable of a function namespace',
     { namespaceSecrets: ['secretvaults/safe'] },
     { env: [variable] },
   ),
@@ -137,7 +137,7 @@ const LATE: readonly Late[] = [
     }
   }),
   {
-    title: 'the plan of a component beside that of the instance',
+    title: 'the plan of a component',
     kind: ContainerInstance,
     name: 'shop',
     spec: { computePlan: 'container-small', components: [{ ...WEB, computePlan: 'mine' }] },
@@ -149,7 +149,7 @@ const LATE: readonly Late[] = [
     ],
   },
   {
-    title: 'the database that connections are led to',
+    title: 'the database of connectTo',
     kind: RelationalCluster,
     name: 'orders',
     spec: { connectTo: 'next' },
@@ -163,7 +163,7 @@ const LATE: readonly Late[] = [
     arrivals: [[/no object storage account "media"/, (world) => world.make(ObjectStorageAccount, 'media', {})]],
   },
   {
-    title: 'the account of a key, and its bucket',
+    title: 'the account and the bucket of a key',
     kind: ObjectAccessKey,
     name: 'uploader',
     spec: { accountName: 'media', buckets: ['one'] },
@@ -176,7 +176,7 @@ const LATE: readonly Late[] = [
     ],
   },
   {
-    title: 'the vault of a secret',
+    title: 'the vault and the value of a secret',
     kind: VaultEntry,
     name: entryName('safe', 'Token'),
     spec: { ...TOKEN, valueFrom: { secretName: 'incoming', key: 'value' } },
@@ -186,7 +186,7 @@ const LATE: readonly Late[] = [
     ],
   },
   {
-    title: 'the group that people are put into',
+    title: 'the group of an identity binding',
     kind: IdpBinding,
     name: 'staff',
     space: SYSTEM_NAMESPACE,
@@ -196,7 +196,7 @@ const LATE: readonly Late[] = [
     ],
   },
   {
-    title: 'the hub of a crosslink, and its projection',
+    title: 'the hub cluster of a crosslink and its projection',
     kind: BoundaryCrosslink,
     name: 'crosslink',
     space: OUTER,
@@ -213,9 +213,9 @@ const LATE: readonly Late[] = [
 
 const MISSING = ['ReferenceMissing', 'PlanNotFound']
 
-describe('what refers to something that is not there yet', () => {
+describe('unresolved references', () => {
   for (const { title, kind, name, spec, space, arrivals } of LATE)
-    it(`goes on when it comes: ${title}`, async () => {
+    it(`continues when ${title} appears`, async () => {
       const world = new World((all) => all)
       seedGroup(world.server)
       await world.lead()
@@ -235,30 +235,30 @@ describe('what refers to something that is not there yet', () => {
     })
 })
 
-/** Controllers that read kinds of ours without being woken by them, and why nothing waits for one of these. */
+/** Controllers that read our kinds without observing them, and why they do not wait for these. */
 const UNHEARD: Readonly<Record<string, string>> = {
-  BlueprintExecution: 'what is missing ends it, and rights are asked for again while it runs',
-  BoundaryProjection: 'the boundary is there before its projection',
-  ComponentInstall: 'what is missing ends it',
-  DenyAssignment: 'what comes after a grant is not meant by it',
-  DeploymentRecord: 'what is missing ends a deployment',
-  DeploymentSource: 'it reads which deployments it has made',
-  IdpBinding: 'it reads which assignments it has made',
-  JitRequest: 'what comes after a grant is not meant by it',
-  ObjectStorageAccount: 'quotas count what plans give to others',
-  PlatformApp: 'a deployment names its source as that is when it is asked for',
-  PlatformDriftScan: 'it looks once',
-  RelationalSnapshot: 'its database waits for its cluster, and wakes it',
-  RetentionRun: 'it looks once',
-  RoleAssignment: 'what comes after a grant is not meant by it',
-  RolloutExecution: 'what is missing ends it',
-  RolloutPlan: 'it is judged anew when it is executed',
-  SecretVault: 'quotas count what plans give to others',
-  StaticWebApp: 'a deployment names its source as that is when it is asked for',
+  BlueprintExecution: 'a missing object fails it, and permissions are checked again while it runs',
+  BoundaryProjection: 'the boundary exists before its projection',
+  ComponentInstall: 'a missing object fails it',
+  DenyAssignment: 'it does not apply to objects created after a grant',
+  DeploymentRecord: 'a missing object fails a deployment',
+  DeploymentSource: 'it reads the deployments that it has created',
+  IdpBinding: 'it reads the assignments that it has created',
+  JitRequest: 'it does not apply to objects created after a grant',
+  ObjectStorageAccount: 'the plans of others count in quotas',
+  PlatformApp: 'a deployment copies its source when it is requested',
+  PlatformDriftScan: 'it scans once',
+  RelationalSnapshot: 'its database waits for the cluster and requeues it',
+  RetentionRun: 'it scans once',
+  RoleAssignment: 'it does not apply to objects created after a grant',
+  RolloutExecution: 'a missing object fails it',
+  RolloutPlan: 'it is planned again when it is executed',
+  SecretVault: 'the plans of others count in quotas',
+  StaticWebApp: 'a deployment copies its source when it is requested',
 }
 
-describe('a controller', () => {
-  it('is woken by each kind of ours that it reads, but for those that nothing waits for', async () => {
+describe('controllers', () => {
+  it('observe each of our kinds that they read, except for the listed ones', async () => {
     let controllers: readonly Controller[] = []
     const world = new World((all) => {
       controllers = all

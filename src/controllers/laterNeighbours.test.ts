@@ -9,7 +9,7 @@ import { KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { deployment } from '../kube/builtin.ts'
 
-/** What a policy refuses beside its neighbour, written while that is not there yet. */
+/** An object that an admission policy would reject beside its neighbour, created before that neighbour. */
 type Early = {
   kind: AnyKind
   name: string
@@ -47,8 +47,8 @@ const EARLY: Readonly<Record<string, Readonly<Record<string, Early>>>> = {
   },
 }
 
-/** A policy looks at what is there: what comes later, the controller has to look at. */
-describe('what stands beside an object that was there before', () => {
+/** An admission policy sees only what exists; the controller must check neighbours that are created later. */
+describe('objects created before the neighbour that they need', () => {
   const kinds = ['functionnamespace', 'serverlessfunction', 'managedidentity', 'boundaryprojection']
   let world: World
   beforeEach(async () => {
@@ -61,14 +61,14 @@ describe('what stands beside an object that was there before', () => {
   const phaseOf = async (kind: AnyKind, name: string, space: string) =>
     ((await world.find(kind.resource, name, space))?.status as { phase?: string } | undefined)?.phase
 
-  it('is known for every kind that a policy judges so', () => {
+  it('are tested here for every kind with such a policy', () => {
     const judged = KINDS.flatMap((kind) => (kind.beside ?? []).map(({ of }) => `${kind.kind} beside ${of}`))
     expect(Object.keys(EARLY)).to.have.members(judged)
   })
 
   for (const [pair, cases] of Object.entries(EARLY))
     for (const [which, { kind, name, spec, space, makeNeighbour }] of Object.entries(cases))
-      it(`gives it nothing: ${pair} ${which}`, async () => {
+      it(`are rejected by the controller: ${pair} ${which}`, async () => {
         await world.make(kind, name, spec, space)
         await world.rest()
         expect(await phaseOf(kind, name, space)).to.equal('ReferenceMissing')
@@ -81,14 +81,14 @@ describe('what stands beside an object that was there before', () => {
 
   const served = () => world.server.list(deployment).then(({ items }) => items.length)
 
-  it('gives a function what its namespace has, if that is no secret', async () => {
+  it('get plain variables of the function namespace', async () => {
     await world.make(ServerlessFunction, pay, handled)
     await world.pass(1_000)
     await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', env: [{ name: 'MODE', value: 'test' }] })
     await world.until('its copies are there', async () => (await served()) === 1)
   })
 
-  it('gives a function that is made again by whoever may read it what it withheld', async () => {
+  it('get the identity after a recreation with namespaceSecrets', async () => {
     await world.make(ServerlessFunction, pay, handled)
     await world.pass(1_000)
     await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })

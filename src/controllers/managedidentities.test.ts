@@ -13,7 +13,7 @@ import { managedIdentityController } from './managedidentities.ts'
 const ID = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
 const SYSTEM = SYSTEM_NAMESPACE
 
-describe('the controller of managed identities', () => {
+describe('ManagedIdentity controller', () => {
   let bench: ControllerBench
   let space: string
   const clients = async () => (await bench.client.list<PlatformClient & KubeObject>(PlatformClient.resource)).items
@@ -47,7 +47,7 @@ describe('the controller of managed identities', () => {
   })
   afterEach(() => bench.stop())
 
-  it('makes a service account with a secret, and is owned by its resource', async () => {
+  it('creates a service account with a Secret and sets the resource as owner', async () => {
     const uid = await started()
     const [client] = await clients()
     const [made] = await secrets()
@@ -62,19 +62,19 @@ describe('the controller of managed identities', () => {
     expect(found?.status?.status).to.equal('Running')
   })
 
-  it('is silent at rest', async () => {
+  it('writes nothing at rest', async () => {
     await started()
     bench.writes()
     await patchIdentity({ metadata: { labels: { touched: 'yes' } } })
     expect(bench.writes().filter((call) => !call.startsWith('patch managedidentities'))).to.deep.equal([])
   })
 
-  it('never reads a Secret of the platform', async () => {
+  it('never reads a Secret in the system namespace', async () => {
     await started()
     await patchIdentity({ spec: { secretVersion: 2 } })
     await bench.client.remove(ManagedIdentity.resource, { namespace: space, name: ID })
     await bench.rest()
-    // In its own group it may: a copy of the credentials stands there.
+    // In its own group it may: a copy of the credentials is there.
     const ofPlatform = bench.client.calls.filter(
       ({ resource, key }) => resource === 'secrets' && !key.startsWith(space),
     )
@@ -82,7 +82,7 @@ describe('the controller of managed identities', () => {
     expect([...new Set(verbs)].sort()).to.deep.equal(['create', 'delete'])
   })
 
-  it('rotates: a new secret, the account points to it, the old one goes', async () => {
+  it('rotates by creating a Secret, switching the account to it and deleting the old one', async () => {
     await started()
     const [before] = await secrets()
     await patchIdentity({ spec: { secretVersion: 2 } })
@@ -93,7 +93,7 @@ describe('the controller of managed identities', () => {
     expect((await identity())?.status?.secretVersion).to.equal(2)
   })
 
-  it('makes new credentials once when the secret of the account was lost', async () => {
+  it('creates new credentials once after the Secret of the account was lost', async () => {
     await started()
     const [lost] = await secrets()
     const [client] = await clients()
@@ -110,7 +110,7 @@ describe('the controller of managed identities', () => {
     expect(await phase()).to.equal('Available')
   })
 
-  it('takes a secret as it is that was made before an interruption', async () => {
+  it('reuses a Secret that was created before an interruption', async () => {
     let failures = 0
     bench.client.fail('apply', PlatformClient.resource, () => {
       failures += 1
@@ -125,9 +125,9 @@ describe('the controller of managed identities', () => {
     expect(await clients()).to.have.length(1)
   })
 
-  describe('whose process died when it had made the copy in the group', () => {
+  describe('after a crash between the copy in the group and the account', () => {
     const inGroup = async () => (await bench.client.list(secret, { namespace: space })).items.length
-    /** From now on nothing comes after the copy. */
+    /** While it is true, nothing after the copy succeeds. */
     let isDead: boolean
     const die = () => {
       isDead = true
@@ -146,7 +146,7 @@ describe('the controller of managed identities', () => {
       await bench.rest()
     }
 
-    it('leaves none where it is not to be mounted any more', async () => {
+    it('deletes the copy when mounted was turned off meanwhile', async () => {
       die()
       await started({ mounted: true })
       expect(await inGroup(), 'the copy').to.equal(1)
@@ -155,7 +155,7 @@ describe('the controller of managed identities', () => {
       expect([await inGroup(), (await identity())?.status?.mounted]).to.deep.equal([0, false])
     })
 
-    it('leaves none of one that was not mounted before either', async () => {
+    it('deletes the copy of an identity that was never mounted before', async () => {
       await started({ mounted: false })
       die()
       await patchIdentity({ spec: { mounted: true, secretVersion: 2 } })
@@ -166,7 +166,7 @@ describe('the controller of managed identities', () => {
     })
   })
 
-  it('goes with its resource: assignments first, then account and secret', async () => {
+  it('deletes assignments, then account and Secret with its resource', async () => {
     await started()
     const principalId = (await identity())?.status?.principalId ?? ''
     const grant = (name: string, who: string, namespace: string) =>
@@ -190,7 +190,7 @@ describe('the controller of managed identities', () => {
     expect(order.indexOf('secrets')).to.be.greaterThan(order.indexOf('platformclients'))
   })
 
-  it('is not inherited by a namesake that is made in the same moment', async () => {
+  it('is deleted although its resource is recreated at the same moment', async () => {
     await started()
     await bench.client.remove(StandInApp.resource, { namespace: space, name: 'shop' })
     app('shop', 'another-life')
@@ -198,7 +198,7 @@ describe('the controller of managed identities', () => {
     expect(await identity()).to.equal(undefined)
   })
 
-  it('stays with its resource after a restore, when every uid is new', async () => {
+  it('keeps an identity after a restore that changed every uid', async () => {
     app('shop', 'life-of-the-shop')
     seedIdentity(
       { resourceUid: 'uid-before-the-restore' },
@@ -208,21 +208,21 @@ describe('the controller of managed identities', () => {
     expect((await identity())?.status?.status).to.equal('Running')
   })
 
-  it('makes no account for a resource that is not there, and makes it when it comes', async () => {
+  it('reports ReferenceMissing and creates no account without the resource', async () => {
     seedIdentity({ resourceUid: 'nobody' })
     await bench.start()
     expect(await phase()).to.equal('ReferenceMissing')
     expect(await clients()).to.deep.equal([])
   })
 
-  it('serves a collection that the platform does not: nobody can say that its resource is gone', async () => {
+  it('serves an identity of a collection without a controller here', async () => {
     seedIdentity({ resourceType: 'jobs', resourceUid: 'made-by-an-administrator' })
     await bench.start()
     expect((await identity())?.status?.status).to.equal('Running')
     expect(await clients()).to.have.length(1)
   })
 
-  it('has another principal when it is made anew', async () => {
+  it('creates another principal for a recreated identity', async () => {
     await started()
     const before = (await identity())?.status?.principalId
     await bench.client.remove(ManagedIdentity.resource, { namespace: space, name: ID })
@@ -240,7 +240,7 @@ describe('the controller of managed identities', () => {
       .that.does.not.equal(before)
   })
 
-  it('does not take over an account that is somebody else’s', async () => {
+  it('reports NameOccupied for an account of another owner', async () => {
     await started()
     const [client] = await clients()
     const name = client?.metadata.name ?? ''

@@ -6,7 +6,7 @@ import { alertController } from './monitoring.ts'
 const DAY = 86_400_000
 const ALERT = { alertId: 'disk-7', title: 'A disk is full', level: 2 }
 
-describe('the clean-up of alerts', () => {
+describe('PlatformAlert controller', () => {
   let bench: ControllerBench
   let namespace: string
   const at = (milliseconds: number) => new Date(bench.clock.now() + milliseconds).toISOString()
@@ -20,7 +20,7 @@ describe('the clean-up of alerts', () => {
   })
   afterEach(() => bench.stop())
 
-  it('asks for nothing while an alert fires', async () => {
+  it('writes nothing for 40 days while an alert fires', async () => {
     seed('fires', { told: { times: 3, lastAt: at(-DAY) } })
     await bench.start()
     bench.writes()
@@ -30,7 +30,7 @@ describe('the clean-up of alerts', () => {
     expect((await find('fires'))?.status).to.include({ occurrences: 3 })
   })
 
-  it('keeps one that is resolved for thirty days, counted from when it was', async () => {
+  it('deletes a resolved alert 30 days after resolvedAt', async () => {
     seed('over', { status: 'Resolved', told: { times: 1, lastAt: at(-DAY), resolvedAt: at(-2 * DAY) } })
     await bench.start()
     for (let day = 0; day < 27; day += 1) await bench.clock.advance(DAY)

@@ -19,7 +19,7 @@ import { ingress } from '../kube/builtin.ts'
 const HOST = 'shop.example.net'
 const FUNCTION = functionObjectName('shop', 'pay')
 
-/** What each kind is made with, and what it claims later. */
+/** The spec of each kind, the claim, and the change of the spec that needs it. */
 const CASES: readonly [kind: AnyKind, name: string, spec: object, type: ClaimType, value: string, change: object][] = [
   [VectorCluster, 'shop', { enableIngress: true }, 'Host', HOST, {}],
   [
@@ -48,12 +48,12 @@ const CASES: readonly [kind: AnyKind, name: string, spec: object, type: ClaimTyp
   ],
 ]
 
-/** REST claims a name before it writes what wants it; a pass may come between. */
-describe('a name that REST claims for a change', () => {
+/** REST creates a claim before it writes the spec that needs it; a pass may come between. */
+describe('claims that REST creates before a change', () => {
   let world: World
   afterEach(() => world.stop())
 
-  it('may be of every kind that has hosts or paths', () => {
+  it('are tested here for every kind with hosts or paths', () => {
     world = new World(() => [])
     const claiming = [...RESOURCE_KINDS, ServerlessFunction].filter(({ hostsOf, pathsOf }) => hostsOf ?? pathsOf)
     expect(CASES.map(([kind]) => kind)).to.include.members(claiming)
@@ -79,7 +79,7 @@ describe('a name that REST claims for a change', () => {
       await world.rest()
     }
 
-    it(`is kept for it: a ${kind.kind}`, async () => {
+    it(`are kept for a ${kind.kind} that needs them`, async () => {
       await begin()
       expect(await isClaimed(type, value)).to.equal(true)
       await world.change(kind, name, change)
@@ -87,7 +87,7 @@ describe('a name that REST claims for a change', () => {
       if (Object.keys(change).length > 0) expect(await isClaimed(type, value)).to.equal(true)
     })
 
-    it(`is free where the change never comes: a ${kind.kind}`, async () => {
+    it(`are released after 60 seconds if a ${kind.kind} does not need them`, async () => {
       await begin()
       await world.pass(60_000)
       expect(await isClaimed(type, value)).to.equal(false)
@@ -96,7 +96,7 @@ describe('a name that REST claims for a change', () => {
 })
 
 const OWN = `shop-${BOUNDARY_ID.slice(0, 8)}.cloud.example.org`
-/** A host that each kind has, and how it is given up. */
+/** A host of each kind, and a change of the spec that gives it up. */
 const GIVEN_UP: readonly [kind: AnyKind, way: string, had: object, host: string, gone: object][] = [
   [VectorCluster, 'enableIngress', { ingressHost: OWN }, OWN, { enableIngress: false, ingressHost: null }],
   ...([ContainerInstance, PlatformApp, StaticWebApp, FunctionNamespace] as const).flatMap(
@@ -110,7 +110,7 @@ const GIVEN_UP: readonly [kind: AnyKind, way: string, had: object, host: string,
   ),
 ]
 
-describe('a host that a resource gives up', () => {
+describe('claims of hosts and paths', () => {
   let world: World
   afterEach(() => world.stop())
 
@@ -118,7 +118,7 @@ describe('a host that a resource gives up', () => {
     (await world.server.list<NameClaim & KubeObject>(NameClaim.resource)).items.map(({ spec }) => spec.value)
 
   for (const [kind, way, had, host, gone] of GIVEN_UP)
-    it(`is free although something keeps the rest from being carried out: ${JSON.stringify(gone)} of a ${kind.kind}`, async () => {
+    it(`are released by a stalled ${kind.kind} after ${JSON.stringify(gone)}`, async () => {
       const names = [kind.kind.toLowerCase(), 'deploymentrecord']
       world = new World((all) => all.filter((each) => names.includes(each.name)))
       seedGroup(world.server)
@@ -140,7 +140,7 @@ describe('a host that a resource gives up', () => {
       expect(await claimed()).to.not.include(host)
     })
 
-  it('is none that it asks for, whether or not anything serves it or its cluster is known', async () => {
+  it('are kept for hosts in the spec without Ingress and cluster', async () => {
     world = new World((all) => all.filter(({ name }) => name === 'functionnamespace'))
     seedGroup(world.server)
     await world.lead()
@@ -155,7 +155,7 @@ describe('a host that a resource gives up', () => {
     expect(await claimed()).to.include(HOST)
   })
 
-  it('is free as a path of a function is, which the function no longer says that it has', async () => {
+  it('are released by a stalled function for a removed path, while no new path is claimed', async () => {
     const names = ['functionnamespace', 'serverlessfunction']
     world = new World((all) => all.filter((each) => names.includes(each.name)))
     seedGroup(world.server)

@@ -29,10 +29,10 @@ import { BACKUP_SECRET } from './relational/backup.ts'
 
 const NAME = 'books'
 const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
-/** Of functions only the parts of a namespace are elsewhere, which have a test of their own. */
+/** Functions run elsewhere but are not owned there by their namespace; they have a test of their own. */
 const ANYWHERE = RESOURCE_KINDS.filter((kind) => kind.runsAnywhere === true && kind !== FunctionNamespace)
 
-/** What a kind cannot do without. Kinds that need more than these few fields have a line here. */
+/** The required fields of each kind. */
 const SPECS: Readonly<Record<string, object>> = {
   PlatformJob: { image: 'python', computePlan: 'job-small' },
   SqlInstance: { engine: 'MariaDb' },
@@ -50,10 +50,10 @@ const SPECS: Readonly<Record<string, object>> = {
   StaticWebApp: { image: 'site:1' },
 }
 
-/** What is kept of a resource where it stands itself, wherever it runs. */
+/** Children that stay beside their resource, wherever it runs. */
 const KEPT_HERE = ['nameclaims', 'deploymentrecords', 'controllerrevisions']
 
-describe('a resource that names another cluster', () => {
+describe('resource on another cluster', () => {
   let world: World
   const enter = async ({ kind }: AnyKind) => {
     const names = [...FAR_CONTROLLERS, kind.toLowerCase(), 'relationalsnapshot', 'deploymentrecord']
@@ -75,13 +75,13 @@ describe('a resource that names another cluster', () => {
     world.until(what, isSo).catch(async (cause: Error) => {
       throw new Error(`${cause.message} It says: ${await says(kind)}`, { cause })
     })
-  /** Ready, or done for good. */
+  /** Ready, or completed. */
   const untilReady = (kind: AnyKind) =>
     until(kind, 'it is ready', async () => {
       const object = await found(kind)
       return object !== undefined && isReady(object)
     })
-  /** What carries the labels of the resource on a cluster. */
+  /** The objects with labels of the resource on a cluster. */
   const children = (server: World['server']) =>
     RESOURCES.flatMap((resource) =>
       [...server.stored(resource)]
@@ -90,7 +90,7 @@ describe('a resource that names another cluster', () => {
     )
 
   for (const kind of ANYWHERE) {
-    it(`has its children there and nowhere else, and its deletion removes them: ${kind.segment}`, async () => {
+    it(`has all children of ${kind.segment} there and deletes them there`, async () => {
       await enter(kind)
       await make(kind)
       await untilReady(kind)
@@ -106,7 +106,7 @@ describe('a resource that names another cluster', () => {
       expect(await world.far.peek(namespace, { name: HOME })).to.not.equal(undefined)
     })
 
-    it(`says that its cluster does not answer, and its deletion waits for it: ${kind.segment}`, async () => {
+    it(`reports ClusterUnreachable for ${kind.segment} and blocks their deletion`, async () => {
       await enter(kind)
       await make(kind)
       await untilReady(kind)
@@ -122,7 +122,7 @@ describe('a resource that names another cluster', () => {
   }
 })
 
-describe('what somebody tore off its resource on another cluster', () => {
+describe('children of a deleted resource on another cluster, without finalizer', () => {
   let world: World
   afterEach(() => world.stop())
   const DATA = [RelationalCluster, SqlInstance, VectorCluster].map(({ kind }) => kind)
@@ -135,7 +135,7 @@ describe('what somebody tore off its resource on another cluster', () => {
 
   for (const kind of ANYWHERE) {
     const isData = DATA.includes(kind.kind)
-    it(`${isData ? 'stays, as it is data' : 'goes, but for volumes'}: ${kind.segment}`, async () => {
+    it(`${isData ? 'stay' : 'are deleted except for volumes'}: ${kind.segment}`, async () => {
       const names = [...FAR_CONTROLLERS, kind.kind.toLowerCase(), 'deploymentrecord']
       world = new World((all) => all.filter(({ name }) => names.includes(name)))
       seedGroup(world.server)
@@ -156,7 +156,7 @@ describe('what somebody tore off its resource on another cluster', () => {
   }
 })
 
-describe('what a resource on another cluster needs of both clusters', () => {
+describe('resources that use both clusters', () => {
   let world: World
   const enter = async (...controllers: string[]) => {
     world = new World((all) => all.filter(({ name }) => [...FAR_CONTROLLERS, ...controllers].includes(name)))
@@ -172,7 +172,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     return `${phase}: ${statusMessage}`
   }
 
-  it('a job begins with a value of a vault here, and its log is read there and kept here', async () => {
+  it('run a job there with a vault value from here and keep its log here', async () => {
     await enter('platformjob', 'secretvault', 'vaultentry')
     await world.make(SecretVault, 'safe', {})
     await world.makeSecret('incoming', { value: 'hunter2' })
@@ -191,7 +191,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     expect(await farSecret(jobNames(NAME).environment), 'values go when the job has ended').to.equal(undefined)
   })
 
-  it('a SQL instance has its logins there, grows there, and gives its volume to a namesake', async () => {
+  it('run a SQL instance there with its logins, grow it and give its volume to a new one of the same name', async () => {
     await enter('sqlinstance')
     const spec = { engine: 'MariaDb', storageSize: '10Gi', onDelete: 'Retain', clusterId: FAR }
     await world.make(SqlInstance, NAME, spec)
@@ -212,7 +212,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     expect(opens(passwords?.owner), 'the engine knows no other passwords').to.equal(true)
   })
 
-  it('a relational database waits for CloudNativePG there, though it is installed here', async () => {
+  it('report EngineMissing until CloudNativePG is installed on the other cluster', async () => {
     await enter('relationalcluster')
     await world.make(RelationalCluster, NAME, { clusterId: FAR })
     await world.rest()
@@ -223,7 +223,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     expect(Object.values(target ?? {}).map(decoded), 'credentials come from here').to.include('key')
   })
 
-  /** Makes the database, of whose cluster the administrator's Secret has these besides the key to everything. */
+  /** Creates a database with these entries for its cluster in the Secret of the backup target. */
   async function seedWithKeyOfCluster(entries: Record<string, string>) {
     await enter('relationalcluster')
     seedDatabaseEngine(world.far)
@@ -233,7 +233,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     await world.make(RelationalCluster, NAME, { clusterId: FAR })
   }
 
-  it('a relational database has the key to backups that is meant for its cluster, and no other', async () => {
+  it('copy only the backup credentials that are meant for the cluster', async () => {
     await seedWithKeyOfCluster({ [`access-key-id.${FAR}`]: 'far-id', [`secret-access-key.${FAR}`]: 'far-key' })
     await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
     const target = await farSecret(relationalNames(NAME).target)
@@ -241,13 +241,13 @@ describe('what a resource on another cluster needs of both clusters', () => {
     expect(Object.values(target ?? {}).map(decoded)).to.not.include('key')
   })
 
-  it('a relational database whose cluster has half a key to backups waits, and is not given the key to all of them', async () => {
+  it('copy no backup credentials if the cluster has only half of its own', async () => {
     await seedWithKeyOfCluster({ [`access-key-id.${FAR}`]: 'far-id' })
     await world.pass(1_000)
     expect(await farSecret(relationalNames(NAME).target)).to.equal(undefined)
   })
 
-  it('what its cluster says of it is stored here in a bounded size: that may be in the hands of somebody else', async () => {
+  it('truncate reports of the other cluster, which may not be trusted', async () => {
     await enter('relationalcluster')
     seedDatabaseEngine(world.far)
     await world.make(RelationalCluster, NAME, { clusterId: FAR, enableLoadBalancer: true })
@@ -266,7 +266,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     })
   })
 
-  it('the Backup of a snapshot is where its database is, and goes there too when that is gone', async () => {
+  it('create the Backup of a snapshot there and delete it after the database was deleted', async () => {
     await enter('relationalcluster', 'relationalsnapshot')
     seedDatabaseEngine(world.far)
     await world.make(RelationalCluster, NAME, { clusterId: FAR, onDelete: 'Retain' })
@@ -285,7 +285,7 @@ describe('what a resource on another cluster needs of both clusters', () => {
     expect(await backups(world.far)).not.to.include(snapshotBackupName(SNAPSHOT))
   })
 
-  it('connections lead to databases of their own cluster only', async () => {
+  it('reject connectTo a database of another cluster', async () => {
     await enter('relationalcluster')
     seedDatabaseEngine(world.far)
     await world.make(RelationalCluster, 'here', {})

@@ -19,11 +19,11 @@ import { VectorCluster } from '../crds/vector.ts'
 import { blockWhileReferenced } from './clusters.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
-describe('parts that are made while what they are parts of is let go', () => {
+describe('parts created during the deletion of their owner', () => {
   let bench: ControllerBench
   afterEach(() => bench.stop())
 
-  /** Makes it just before the API server is asked about such parts, so that no cache has it yet. */
+  /** Creates an object just before the API server lists such parts, so that no cache shows it yet. */
   function madeBeforeLastLook({ resource }: AnyKind, make: () => unknown): { wasLookedFor(): boolean } {
     let isMade = false
     const list = bench.client.list.bind(bench.client)
@@ -34,7 +34,7 @@ describe('parts that are made while what they are parts of is let go', () => {
       }
       return list(asked, ...more)
     }) as typeof list
-    // The test's own look would make it too.
+    // A list call of the test itself would create it too.
     return { wasLookedFor: () => isMade }
   }
 
@@ -46,7 +46,7 @@ describe('parts that are made while what they are parts of is let go', () => {
     return world
   }
 
-  it('hold an account: a bucket would come back with its next namesake', async () => {
+  it('block an account by a new bucket', async () => {
     const world = await storage()
     madeBeforeLastLook(AccountBucket, () => world.bucket())
     await world.remove(ObjectStorageAccount, 'media')
@@ -55,7 +55,7 @@ describe('parts that are made while what they are parts of is let go', () => {
     expect(await world.find(ObjectStorageAccount, 'media')).to.equal(undefined)
   })
 
-  it('go with an account: its keys', async () => {
+  it('delete a new access key with its account', async () => {
     const world = await storage()
     madeBeforeLastLook(ObjectAccessKey, () => world.key())
     await world.remove(ObjectStorageAccount, 'media')
@@ -74,7 +74,7 @@ describe('parts that are made while what they are parts of is let go', () => {
   }
   const shown = (kind: AnyKind, name: string, home: string) => bench.find<Shown>(kind.resource, name, home)
 
-  it('go with a database: its snapshots', async () => {
+  it('delete a new snapshot with its database', async () => {
     const world = await database()
     const { wasLookedFor } = madeBeforeLastLook(RelationalSnapshot, () => {
       const spec = RelationalSnapshot.spec.parse({ clusterName: 'orders', name: 'first' })
@@ -89,7 +89,7 @@ describe('parts that are made while what they are parts of is let go', () => {
     expect(await shown(RelationalSnapshot, SNAPSHOT, world.home)).to.equal(undefined)
   })
 
-  it('stay after a database that keeps its snapshots', async () => {
+  it('keep the snapshots of a database with onDelete Retain', async () => {
     const world = await database()
     const ref = { namespace: world.home, name: 'orders' }
     await bench.client.mergePatch(RelationalCluster.resource, ref, { spec: { onDelete: 'Retain' } })
@@ -101,7 +101,7 @@ describe('parts that are made while what they are parts of is let go', () => {
     expect(await shown(RelationalSnapshot, SNAPSHOT, world.home)).to.not.equal(undefined)
   })
 
-  it('are let go with a bucket: names that it has claimed', async () => {
+  it('delete a new name claim with its bucket', async () => {
     const world = await storage()
     world.bucket()
     await bench.rest()
@@ -118,7 +118,7 @@ describe('parts that are made while what they are parts of is let go', () => {
     expect(await bench.find(NameClaim.resource, name)).to.equal(undefined)
   })
 
-  it('hold a cluster', async () => {
+  it('block a cluster by a resource that names it', async () => {
     const records = (kind: AnyKind, made: object) => ({
       cache: () => ({ list: () => [] }),
       client: { list: async (asked: object) => ({ items: asked === kind.resource ? [made] : [] }) },
@@ -129,7 +129,7 @@ describe('parts that are made while what they are parts of is let go', () => {
     expect(outcome).to.deep.include({ kind: 'waiting', reason: 'DeletionBlocked' })
   })
 
-  it('go with a vault: its secrets', async () => {
+  it('delete a new entry with its vault', async () => {
     bench = new ControllerBench(VAULT_CONTROLLERS.map((each) => each(new FakePlatformKeys())))
     const { groupSpace: namespace } = bench.seedGroup('shop')
     bench.seed(SecretVault, 'safe', SecretVault.spec.parse({}), { namespace })
@@ -148,7 +148,7 @@ describe('parts that are made while what they are parts of is let go', () => {
   })
 })
 
-describe('a part whose resource is being deleted', () => {
+describe('parts of an owner that is being deleted', () => {
   let world: StorageBench
   beforeEach(async () => {
     world = new StorageBench({ store: new FakeObjectStore() })
@@ -158,7 +158,7 @@ describe('a part whose resource is being deleted', () => {
   })
   afterEach(() => world.bench.stop())
 
-  /** All that it ever said of itself from now on, whoever looked when. */
+  /** Each status that the object gets from now on. */
   const toldOf = (kind: AnyKind, name: string) => {
     const told: string[] = []
     const { client } = world.bench
@@ -180,11 +180,11 @@ describe('a part whose resource is being deleted', () => {
     [ObjectAccessKey, 'late', false],
   ] as const) {
     const [before, state] = isReady ? ['ready', 'Updating'] : ['new', 'Provisioning']
-    it(`says that, and not that somebody has to mend it: a ${before} ${kind.kind}`, async () => {
+    it(`report only TearingDown for a ${before} ${kind.kind}`, async () => {
       if (name === 'uploader') world.key()
       await world.bench.rest()
       const told = toldOf(kind, name)
-      // The bucket holds the account.
+      // The bucket blocks the deletion of the account.
       await world.remove(ObjectStorageAccount, 'media')
       if (name === 'media.two') world.bucket('two')
       if (name === 'late') world.key('late')
@@ -193,7 +193,7 @@ describe('a part whose resource is being deleted', () => {
     })
   }
 
-  it('goes with it: a key whose account goes with its group', async () => {
+  it('delete a key when its account is deleted with its group', async () => {
     world.key()
     await world.bench.rest()
     const told = toldOf(ObjectAccessKey, 'uploader')
@@ -202,10 +202,11 @@ describe('a part whose resource is being deleted', () => {
     await world.remove(AccountBucket, 'media.one')
     expect(await world.find(ObjectAccessKey, 'uploader')).to.equal(undefined)
     expect(await world.find(ObjectStorageAccount, 'media')).to.equal(undefined)
+    expect(told).to.not.be.empty
     for (const said of told) expect(said).to.contain(' TearingDown')
   })
 
-  it('says so of an identity: a key that was not issued yet', async () => {
+  it('report TearingDown for a new key of an identity that is being deleted', async () => {
     const finalizers = ['example.com/hold']
     const { metadata } = world.bench.seed(ManagedIdentity, 'robot', {}, { namespace: world.space, finalizers })
     await world.bench.rest()
@@ -219,7 +220,7 @@ describe('a part whose resource is being deleted', () => {
   })
 })
 
-describe('a part whose resource is gone', () => {
+describe('parts without an owner', () => {
   let world: StorageBench
   beforeEach(async () => {
     world = new StorageBench({ store: new FakeObjectStore() })
@@ -231,7 +232,7 @@ describe('a part whose resource is gone', () => {
     ['a bucket', AccountBucket, 'media.one', () => world.bucket()],
     ['a key', ObjectAccessKey, 'uploader', () => world.key()],
   ] as const) {
-    it(`says so, and can be deleted: ${sentence}`, async () => {
+    it(`report ReferenceMissing for ${sentence} and allow its deletion`, async () => {
       make()
       await world.bench.rest()
       const { status } = (await world.find(kind, name)) ?? {}
@@ -244,7 +245,7 @@ describe('a part whose resource is gone', () => {
     })
   }
 
-  it('takes along what it had at the store: a bucket of an account that somebody tore off', async () => {
+  it('release the claim of a bucket whose account was deleted without finalizers', async () => {
     world.account()
     world.bucket()
     await world.bench.rest()

@@ -4,7 +4,7 @@ import { NameClaim } from '../crds/nameclaims.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import { claimPlatformHosts } from './platformHosts.ts'
 
-describe('hosts of the platform itself', () => {
+describe('claimPlatformHosts', () => {
   const heldBy = async (client: FakeKubeClient) => {
     const { items } = await client.list(NameClaim.resource)
     return items.map(({ spec }) => {
@@ -13,7 +13,7 @@ describe('hosts of the platform itself', () => {
     })
   }
 
-  it('are claimed, and let go when the settings no longer name them', async () => {
+  it('claims the hosts of the settings and releases removed ones', async () => {
     const client = new FakeKubeClient()
     await claimPlatformHosts(client, ['api.example.com', 'login.example.com'], silentLog)
     await claimPlatformHosts(client, ['api.example.com', 'login.example.com'], silentLog)
@@ -22,7 +22,7 @@ describe('hosts of the platform itself', () => {
     expect(await heldBy(client)).to.deep.equal(['api.example.com Platform'])
   })
 
-  it('that a resource has already are left to it, with a warning', async () => {
+  it('leaves a host that a resource has claimed and logs a warning', async () => {
     const client = new FakeKubeClient()
     await claimPlatformHosts(client, ['api.example.com'], silentLog)
     const [claim] = (await client.list(NameClaim.resource)).items

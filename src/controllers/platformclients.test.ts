@@ -6,8 +6,8 @@ import { platformClientController } from './platformclients.ts'
 
 const ID = '3f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
 
-describe('the controller of service accounts', () => {
-  it('says that the Secret of one is missing and what to do, until it is there', async () => {
+describe('PlatformClient controller', () => {
+  it('reports ReferenceMissing and what to do while the Secret is missing', async () => {
     const bench = new ControllerBench([platformClientController])
     const ref = { namespace: SYSTEM_NAMESPACE, name: ID }
     bench.seed(PlatformClient, ID, { displayName: 'Pipeline', isEnabled: true, secretName: 'pipeline' }, ref)

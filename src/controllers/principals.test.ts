@@ -11,7 +11,7 @@ const GROUP = '33333333-3333-4333-8333-333333333333'
 const MEMBER = '11111111-1111-4111-8111-111111111111'
 const namespace = SYSTEM_NAMESPACE
 
-describe('the members of a group', () => {
+describe('PrincipalGroup controller', () => {
   let bench: ControllerBench
   beforeEach(() => {
     bench = new ControllerBench([groupController])
@@ -34,7 +34,7 @@ describe('the members of a group', () => {
     ['another group', PrincipalGroup, () => group(MEMBER, [])],
   ]
   for (const [sentence, kind, come] of comes)
-    it(`are the first who come under the id, however late: ${sentence}`, async () => {
+    it(`records the first incarnation of a member that is created later: ${sentence}`, async () => {
       group(GROUP, [MEMBER])
       await bench.start()
       expect(await meant()).to.equal(undefined)

@@ -13,7 +13,7 @@ import { namespace, node, persistentVolumeClaim, resourceQuota, secret, storageC
 
 const NOTHING_CHOSEN = { namespaces: ['none-0123456789'] }
 
-describe('another cluster', () => {
+describe('PlatformCluster and BoundaryProjection controllers', () => {
   let world: TwoClusters
   beforeEach(() => {
     world = new TwoClusters()
@@ -21,7 +21,7 @@ describe('another cluster', () => {
   afterEach(() => world.stop())
   const ref = () => ({ namespace: world.outer, name: FAR })
 
-  it('is online while its agent lives, with what is in it, and offline 90 seconds after its last sign', async () => {
+  it('report capacity and storage classes while the agent is Online and Offline 90 seconds after lastSeenAt', async () => {
     const status = { capacity: { cpu: '4', memory: '8Gi' }, conditions: [{ type: 'Ready', status: 'True' }] }
     world.far.seed(node, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'one' }, status })
     world.far.seed(storageClass, { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' } })
@@ -36,7 +36,7 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.deep.include({ state: 'Offline', phase: 'ClusterUnreachable' })
   })
 
-  it('says what it refuses to let us watch, and so does what waits for it', async () => {
+  it('report a forbidden watch in the cluster and its projections', async () => {
     world.cluster({ connection: 'first' })
     world.project()
     world.refuse('Nodes may not be watched.')
@@ -50,7 +50,7 @@ describe('another cluster', () => {
       expect(await world.says(kind)).to.include({ status: 'Running' })
   })
 
-  it('is awaited before anybody joined, and refused once revoked', async () => {
+  it('wait for the agent to join and report ClusterRevoked after a revocation', async () => {
     world.cluster({ joinedAt: undefined, lastSeenAt: undefined })
     await world.start()
     expect((await world.says(PlatformCluster)).phase).to.equal('WaitingForCluster')
@@ -58,7 +58,7 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.deep.include({ state: 'Revoked', phase: 'ClusterRevoked' })
   })
 
-  it('stays revoked where a manifest of before names an earlier revocation again', async () => {
+  it('stay Revoked when an older manifest sets an earlier revokedAt', async () => {
     world.cluster({ joinedAt: '2025-12-31T00:00:00Z' })
     await world.start()
     await world.revoke()
@@ -68,7 +68,7 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.include({ state: 'Revoked', revokedUntil: '2026-01-01T00:00:00Z' })
   })
 
-  it('stays revoked also where the clock here was behind when that was said', async () => {
+  it('stay Revoked after an earlier revokedAt although the clock was behind at the revocation', async () => {
     world.cluster({ joinedAt: '2025-12-31T00:00:00Z' })
     await world.start()
     const revoked = async (revokedAt: string) => {
@@ -82,7 +82,7 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.include({ state: 'Revoked' })
   })
 
-  it('is revoked no more once a revocation that is still to come was taken back', async () => {
+  it('are not Revoked after a future revokedAt was removed', async () => {
     world.cluster({ joinedAt: '2025-12-31T00:00:00Z' })
     await world.start()
     for (const revokedAt of ['2099-01-01T00:00:00Z', null]) {
@@ -92,7 +92,7 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.not.include({ state: 'Revoked' })
   })
 
-  it('gets the namespaces of a projected boundary, and loses those that are no longer chosen', async () => {
+  it('create the namespaces of a projected boundary and delete those that are no longer chosen', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -107,7 +107,7 @@ describe('another cluster', () => {
     expect(said.statusMessage).to.contain('"none-0123456789": It is not the namespace of a group of this boundary')
   })
 
-  it('is offline 90 seconds after nothing gets through its connection, until there is another one', async () => {
+  it('report Offline 90 seconds after a lost connection until the agent connects again', async () => {
     world.cluster({ connection: 'first', lastSeenAt: undefined })
     await world.start()
     expect((await world.says(PlatformCluster)).state).to.equal('Online')
@@ -124,7 +124,7 @@ describe('another cluster', () => {
     expect((await world.says(PlatformCluster)).state).to.equal('Online')
   })
 
-  it('keeps a namespace that a resource or a kept volume still needs, and says which', async () => {
+  it('block the deletion by a resource in a namespace and name it', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -140,7 +140,7 @@ describe('another cluster', () => {
     expect(await world.bench.find(BoundaryProjection.resource, FAR, world.outer)).to.equal(undefined)
   })
 
-  it('is not taken from an object of somebody else that has the name', async () => {
+  it('report NameOccupied for a foreign namespace', async () => {
     world.far.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.home } })
     world.cluster()
     world.project()
@@ -150,7 +150,7 @@ describe('another cluster', () => {
     expect(said).to.have.nested.property('resolvedNamespaces[0].state', 'Failed')
   })
 
-  it('takes a namespace once what had its name is gone', async () => {
+  it('adopt a namespace once the foreign one is deleted', async () => {
     world.far.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.home } })
     world.cluster()
     world.project()
@@ -161,7 +161,7 @@ describe('another cluster', () => {
   })
 
   for (const reason of ['Invalid', 'Forbidden', 'Unavailable'] as const) {
-    it(`gets what it can of a boundary where one namespace cannot be furnished: ${reason}`, async () => {
+    it(`continue with other namespaces if one ResourceQuota fails with ${reason}, and renew the pull Secret`, async () => {
       world = new TwoClusters([], { registry: { host: 'registry.test', keys: testKeys() } })
       const first = world.group('atlas', { pods: 5 })
       world.far.fail('create', resourceQuota, reason, Number.POSITIVE_INFINITY)
@@ -187,11 +187,11 @@ describe('another cluster', () => {
   for (const [when, leave] of [
     ['is being deleted', () => world.bench.client.remove(BoundaryProjection.resource, ref())],
     [
-      'leaves it out',
+      'excludes the namespace',
       () => world.bench.client.mergePatch(BoundaryProjection.resource, ref(), { spec: NOTHING_CHOSEN }),
     ],
   ] as const) {
-    it(`goes on pulling images for what still runs there while the projection ${when}`, async () => {
+    it(`renew the pull Secret for what still runs there while the projection ${when}`, async () => {
       world = new TwoClusters([], { registry: { host: 'registry.test', keys: testKeys() } })
       world.cluster({ connection: 'first', lastSeenAt: undefined })
       world.project()
@@ -208,7 +208,7 @@ describe('another cluster', () => {
     })
   }
 
-  it('keeps its record while something names it', async () => {
+  it('block the deletion of a cluster by its projections', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -219,7 +219,7 @@ describe('another cluster', () => {
     expect(said.statusMessage).to.contain(`projections/boundary-${BOUNDARY_ID}/${FAR}`)
   })
 
-  it('holds up no deletion of a projection that nobody ever worked on', async () => {
+  it('delete a projection on a cluster that never joined', async () => {
     world.cluster({ joinedAt: undefined, lastSeenAt: undefined })
     world.project()
     await world.start()
@@ -231,10 +231,10 @@ describe('another cluster', () => {
   })
 
   for (const [whose, agent] of [
-    ['that once worked on it', {}],
-    ['that never joined', { joinedAt: undefined, lastSeenAt: undefined }],
+    ['after it was used', {}],
+    ['before it joined', { joinedAt: undefined, lastSeenAt: undefined }],
   ] as const) {
-    it(`holds up no deletion of a projection, nor its own, once an agent is revoked ${whose}`, async () => {
+    it(`delete projection and cluster when its agent was revoked ${whose}`, async () => {
       world.cluster(agent)
       world.project()
       await world.start()
@@ -248,7 +248,7 @@ describe('another cluster', () => {
     })
   }
 
-  it('keeps the projection on a revoked cluster while a resource names that', async () => {
+  it('keep the projection on a revoked cluster while a resource names the cluster', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -265,7 +265,7 @@ describe('another cluster', () => {
     expect(await world.namespaces(), 'what is there is left').to.deep.equal([world.home])
   })
 
-  it('that joins again gets the namespaces of a new projection anew where the former one left nothing to lose', async () => {
+  it('recreate the namespaces of a former projection without volumes after the cluster joins again', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -276,7 +276,7 @@ describe('another cluster', () => {
     expect(after.metadata.uid).not.to.equal(before.metadata.uid)
   })
 
-  it('that joins again keeps volumes of a former projection, and a new one says what to delete', async () => {
+  it('keep the volumes of a former projection and report what to delete', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -293,7 +293,7 @@ describe('another cluster', () => {
     expect(await world.says(BoundaryProjection)).to.include({ status: 'Running', phase: 'Available' })
   })
 
-  it('that joins again loses what a former projection left and a new one does not choose', async () => {
+  it('delete namespaces of a former projection that a new one does not choose', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -303,7 +303,7 @@ describe('another cluster', () => {
     expect(await world.namespaces()).to.deep.equal([])
   })
 
-  it('takes nothing from a projection of another life of the boundary', async () => {
+  it('report NameOccupied for namespaces of another incarnation of the boundary', async () => {
     world.cluster()
     world.project()
     await world.start()
@@ -317,7 +317,7 @@ describe('another cluster', () => {
     expect(said.statusMessage).to.contain('does not belong to this BoundaryProjection')
   })
 
-  it('ends the wait for a kept volume when somebody deletes it', async () => {
+  it('finish the deletion when a retained volume is deleted', async () => {
     world.cluster()
     world.project()
     await world.start()

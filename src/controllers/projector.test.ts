@@ -17,7 +17,7 @@ const HOME = `boundary-${BOUNDARY_ID}`
 const SPACE = groupNamespace(BOUNDARY_ID, 'orders')
 const HOUR = 3_600_000
 
-describe('rights in the namespace of a group', () => {
+describe('RoleBindings in a group namespace', () => {
   let bench: ControllerBench
   beforeEach(async () => {
     bench = new ControllerBench([withProjection(resourceGroupController(), true)])
@@ -48,7 +48,7 @@ describe('rights in the namespace of a group', () => {
 
   const obstacles: [sentence: string, obstacle: () => Promise<unknown>][] = [
     [
-      'something in it is in the way of its controller',
+      'a foreign NetworkPolicy stalls the group',
       async () => {
         const ref = { namespace: SPACE, name: 'freehold-default' }
         await bench.client.remove(networkPolicy, ref)
@@ -56,7 +56,7 @@ describe('rights in the namespace of a group', () => {
       },
     ],
     [
-      'its deletion is held up',
+      'the deletion of the group is blocked',
       async () => {
         const metadata = {
           namespace: SPACE,
@@ -69,7 +69,7 @@ describe('rights in the namespace of a group', () => {
     ],
   ]
   for (const [sentence, obstacle] of obstacles)
-    it(`end when they are taken away or their time is over, also while ${sentence}`, async () => {
+    it(`are deleted with their assignment and at its expiry while ${sentence}`, async () => {
       await obstacle()
       await bench.rest()
       await bench.client.remove(RoleAssignment.resource, { namespace: HOME, name: 'for-ever' })
@@ -80,7 +80,7 @@ describe('rights in the namespace of a group', () => {
       expect(await people()).to.deep.equal([])
     })
 
-  it('end when the account is disabled, in a group too, and are back when it is enabled', async () => {
+  it('are removed while the principal is disabled, as a member of a group too', async () => {
     const [direct, member, team] = [randomUUID(), randomUUID(), randomUUID()]
     for (const id of [direct, member])
       bench.seed(PlatformClient, id, { displayName: 'CI', isEnabled: true }, { namespace: SYSTEM_NAMESPACE })
@@ -107,7 +107,7 @@ describe('rights in the namespace of a group', () => {
     expect(await people()).to.deep.equal(all)
   })
 
-  it('are not looked at again where an assignment changes in nothing that gives or takes them', async () => {
+  it('are not reconciled for changed annotations and status of an assignment', async () => {
     const edit = (change: (assignment: RoleAssignment & KubeObject) => void) =>
       bench.client.edit<RoleAssignment & KubeObject>(
         RoleAssignment.resource,

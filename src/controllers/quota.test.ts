@@ -21,7 +21,7 @@ const KINDS: readonly [AnyKind, object][] = [
   [SecretVault, {}],
 ]
 
-describe('quotas of resources that come by kubectl', () => {
+describe('quotas of resources created with kubectl', () => {
   let world: World
   const begin = async (limit: () => void) => {
     const names = ['vectorcluster', 'containerinstance', 'sqlinstance', 'secretvault', 'resourcegroup']
@@ -52,7 +52,7 @@ describe('quotas of resources that come by kubectl', () => {
   afterEach(() => world.stop())
 
   for (const at of ['group', 'boundary'] as const) {
-    it(`of a ${at} let exactly as many in as fit, whatever kinds they are of and in whatever order they are seen`, async () => {
+    it(`of a ${at} admit exactly as many as fit, in any order and of any kind`, async () => {
       await begin(() => (at === 'group' ? limitGroup({ resources: 4 }) : limitBoundary({ resources: 4 })))
       const random = new SeededRandom(7)
       const all = KINDS.flatMap(([kind, spec]) => [1, 2, 3, 4].map((number) => ({ kind, spec, name: `one-${number}` })))
@@ -75,7 +75,7 @@ describe('quotas of resources that come by kubectl', () => {
     })
   }
 
-  it('are not asked for again by those that wait, for each one more that comes or is noted on', async () => {
+  it('are read by a waiting resource for its own changes only', async () => {
     await begin(() => limitGroup({ resources: 1 }))
     const database = { computePlan: 'vector-dev', replicas: 1 }
     for (const name of ['one', 'two', 'three', 'four']) await world.make(VectorCluster, name, database)
@@ -87,7 +87,7 @@ describe('quotas of resources that come by kubectl', () => {
     await world.make(VectorCluster, 'five', database)
     await says('five', 'QuotaExceeded')
     await world.pass(1_000)
-    // Once when it comes, and once when its own status has changed.
+    // Once when it is created, and once for its own status.
     expect(asked() - before).to.equal(2)
     const ref = { namespace: groupNamespace(BOUNDARY_ID, GROUP), name: 'one' }
     world.server.edit(VectorCluster.resource, ref, ({ metadata }) => {
@@ -97,7 +97,7 @@ describe('quotas of resources that come by kubectl', () => {
     expect(asked() - before, 'only for itself').to.equal(3)
   })
 
-  it('count volumes that were kept, but not beside the resource that takes them back', async () => {
+  it('count retained volumes, but not beside the resource that adopts them', async () => {
     await begin(() => limitGroup({ storage: '25Gi', resources: 1 }))
     world.server.seed(persistentVolumeClaim, {
       apiVersion: 'v1',
@@ -124,7 +124,7 @@ describe('quotas of resources that come by kubectl', () => {
     expect(admitted().map(({ metadata }) => metadata.name)).to.deep.equal(['kept'])
   })
 
-  it('leave what a facade granted to the one it was granted to, however old the others are', async () => {
+  it('reserve a grant of the facade for its resource, even against an older one', async () => {
     await begin(() => limitGroup({ resources: 1 }))
     const at = new Date(world.clock.now()).toISOString()
     world.server.seed(QuotaLedger.resource, {
@@ -142,7 +142,7 @@ describe('quotas of resources that come by kubectl', () => {
     expect(phases.sort()).to.deep.equal(['aa QuotaExceeded', 'zz Available'])
   })
 
-  it('leave a resource what it runs with while it is refused more storage, and take that with a stop', async () => {
+  it('keep the grant of a running resource whose increase was rejected, until it is stopped', async () => {
     await begin(() => limitGroup({ cpu: '2', storage: '40Gi' }))
     await world.make(VectorCluster, 'aa', spec)
     await says('aa', 'Available')
@@ -162,7 +162,7 @@ describe('quotas of resources that come by kubectl', () => {
     ['group', limitGroup],
     ['boundary', limitBoundary],
   ] as const)
-    it(`of a ${at} leave what ran before there was one what it runs with, while it is refused more storage`, async () => {
+    it(`of a ${at} count a resource from before the limit as it runs while its increase is rejected`, async () => {
       await begin(() => {})
       await world.make(VectorCluster, 'aa', spec)
       await says('aa', 'Available')
@@ -186,7 +186,7 @@ describe('quotas of resources that come by kubectl', () => {
     [SqlInstance, { engine: 'MariaDb', cpuRequest: '1500m', cpuLimit: '2' }, { cpuRequest: '6', cpuLimit: '6' }],
     [ContainerInstance, { components: [component] }, { components: [{ ...component, replicas: 5 }] }],
   ] as const)
-    it(`leave a ${kind.kind} what it ran with where it was changed at the moment when one came, and count that`, async () => {
+    it(`count a ${kind.kind} as it ran if it was changed together with the limit`, async () => {
       await begin(() => {})
       await world.make(kind, 'aa', made)
       await says('aa', 'Available', kind)
@@ -204,9 +204,9 @@ describe('quotas of resources that come by kubectl', () => {
   const small = { ...spec, cpuRequest: '100m' }
   for (const [what, change] of [
     ['volumes that cannot shrink', { cpuRequest: '100m', storageSize: '1Gi' }],
-    ['a plan that does not exist', { computePlan: 'nope' }],
+    ['a missing plan', { computePlan: 'nope' }],
   ] as const)
-    it(`leave a resource what it runs with where ${what} keep it from becoming smaller, and take that with a stop`, async () => {
+    it(`keep the grant of a resource that ${what} keeps from shrinking, until it is stopped`, async () => {
       await begin(() => limitGroup({ cpu: '2', storage: '25Gi' }))
       await world.make(VectorCluster, 'aa', spec)
       await says('aa', 'Available')
@@ -219,7 +219,7 @@ describe('quotas of resources that come by kubectl', () => {
       await says('zz', 'Available')
     })
 
-  it('count what was stopped when one came with its volumes alone, also where it is refused its start', async () => {
+  it('count only the volumes of a resource that was stopped before the limit, also after a rejected start', async () => {
     await begin(() => {})
     await world.make(VectorCluster, 'aa', spec)
     await says('aa', 'Available')
@@ -235,7 +235,7 @@ describe('quotas of resources that come by kubectl', () => {
     await says('yy', 'QuotaExceeded')
   })
 
-  it('leave a stopped resource its volumes, however few it asks for', async () => {
+  it('count the volumes of a stopped resource although it wants fewer', async () => {
     await begin(() => limitGroup({ storage: '35Gi' }))
     await world.make(VectorCluster, 'aa', { ...small, replicas: 3 })
     await says('aa', 'Available')
@@ -248,7 +248,7 @@ describe('quotas of resources that come by kubectl', () => {
     await says('zz', 'QuotaExceeded')
   })
 
-  it('let one of two in that are started together, a moment after they were made', async () => {
+  it('admit one of two resources that are started together', async () => {
     await begin(() => limitGroup({ cpu: '2' }))
     for (const name of ['aa', 'zz']) {
       await world.make(VectorCluster, name, { ...spec, running: false })
@@ -263,7 +263,7 @@ describe('quotas of resources that come by kubectl', () => {
     expect(objects(VectorCluster).map(({ status }) => status?.phase)).to.have.members(['Available', 'QuotaExceeded'])
   })
 
-  it('give the room of what became smaller to others', async () => {
+  it('give the share of a smaller resource to others', async () => {
     await begin(() => limitGroup({ cpu: '2' }))
     await world.make(VectorCluster, 'aa', spec)
     await says('aa', 'Available')
@@ -274,7 +274,7 @@ describe('quotas of resources that come by kubectl', () => {
     await says('aa', 'Available')
   })
 
-  it('that fall below what is used refuse nothing of that', async () => {
+  it('below the current usage reject only increases', async () => {
     await begin(() => {})
     await world.make(VectorCluster, 'aa', spec)
     await says('aa', 'Available')
@@ -287,7 +287,7 @@ describe('quotas of resources that come by kubectl', () => {
     await says('aa', 'QuotaExceeded')
   })
 
-  it('that went and come again count what was changed meanwhile', async () => {
+  it('count changes from a time without a limit', async () => {
     await begin(() => limitGroup({ cpu: '2' }))
     await world.make(VectorCluster, 'aa', spec)
     await says('aa', 'Available')
@@ -302,7 +302,7 @@ describe('quotas of resources that come by kubectl', () => {
     await says('aa', 'Available')
   })
 
-  it('forget what was granted to something that never came', async () => {
+  it('drop a grant after a minute if its resource was not created', async () => {
     await begin(() => limitGroup({ resources: 1 }))
     const at = new Date(world.clock.now()).toISOString()
     world.server.seed(QuotaLedger.resource, {
@@ -318,7 +318,7 @@ describe('quotas of resources that come by kubectl', () => {
     expect(objects(SecretVault)[0]?.status?.phase).to.equal('Available')
   })
 
-  it('count what runs although its plan is gone, where a limit comes later', async () => {
+  it('count a running resource without a plan when the limit is set later', async () => {
     await begin(() => {})
     await world.make(VectorCluster, 'aa', spec)
     await says('aa', 'Available')
@@ -333,7 +333,7 @@ describe('quotas of resources that come by kubectl', () => {
     )
   })
 
-  it('of groups let exactly as many in as fit', async () => {
+  it('of resource groups admit exactly as many as fit', async () => {
     await begin(() => limitBoundary({ resourceGroups: 3 }))
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => world.make(ResourceGroup, name, {}, OUTER)))
     await world.pass(60_000)
@@ -341,7 +341,7 @@ describe('quotas of resources that come by kubectl', () => {
     expect(running).to.have.length(3)
   })
 
-  it('of groups judge anew one that comes long after it was granted its place', async () => {
+  it('of resource groups check a group again long after its grant', async () => {
     await begin(() => limitBoundary({ resourceGroups: 2 }))
     const late = { cpu: '0', memory: '0', storage: '0', pods: 0, at: '2025-01-01T00:00:00Z' }
     world.server.seed(QuotaLedger.resource, {
@@ -356,7 +356,7 @@ describe('quotas of resources that come by kubectl', () => {
     await says('late', 'QuotaExceeded', ResourceGroup)
   })
 
-  it('cost nothing at rest, and no ledger if nothing is limited', async () => {
+  it('create no ledger without limits', async () => {
     await begin(() => {})
     for (const [kind, spec] of KINDS) await world.make(kind, 'one', spec)
     await world.pass(60_000)

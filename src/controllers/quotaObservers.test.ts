@@ -9,7 +9,7 @@ import { quotaObservers } from './quota.ts'
 
 type Watched = Extract<Observed, { keysOf: unknown }>
 
-describe('what wakes resources that wait for room', () => {
+describe('quotaObservers', () => {
   for (const { kind, resource } of [Boundary, ResourceGroup]) {
     const wakes = (before: object, after: object) => {
       const found = quotaObservers(VectorCluster).find((one) => 'keysOf' in one && one.resource === resource)
@@ -23,7 +23,7 @@ describe('what wakes resources that wait for room', () => {
         } as never)
       return relevant({}) === undefined || !isDeepStrictEqual(relevant(before), relevant(after))
     }
-    it(`is the quota of a ${kind} and what is kept in it, not what its status says of itself`, () => {
+    it(`requeue after a changed quota or retained volume of a ${kind}, but not after its conditions`, () => {
       expect(wakes({}, { spec: { quota: { cpu: '4' } } })).to.equal(true)
       const retained = [{ kind: 'VectorCluster', name: 'gone', storage: '1Gi' }]
       expect(wakes({ status: { retainedStorage: retained } }, { status: { retainedStorage: [] } })).to.equal(true)
@@ -43,19 +43,19 @@ describe('what wakes resources that wait for room', () => {
     ...change,
   })
   const changes: [what: string, change: object, wakes: boolean][] = [
-    ['asks for less', { spec: { replicas: 1 } }, true],
+    ['requests less', { spec: { replicas: 1 } }, true],
     ['is deleted', { metadata: { name: 'orders', uid: 'one', deletionTimestamp: '2026-01-01T00:00:00Z' } }, true],
-    ['has ended', { status: { completedAt: '2026-01-01T00:00:00Z' } }, true],
-    ['is noted on by somebody', { metadata: { name: 'orders', uid: 'one', annotations: { note: 'x' } } }, false],
-    ['says that it waits too', { status: { phase: 'QuotaExceeded', conditions: [] } }, false],
+    ['has completed', { status: { completedAt: '2026-01-01T00:00:00Z' } }, true],
+    ['has another annotation', { metadata: { name: 'orders', uid: 'one', annotations: { note: 'x' } } }, false],
+    ['waits for the quota too', { status: { phase: 'QuotaExceeded', conditions: [] } }, false],
   ]
   for (const [what, change, wakes] of changes)
-    it(`is ${wakes ? '' : 'not '}another resource that ${what}`, () => {
+    it(`do ${wakes ? '' : 'not '}requeue after another resource ${what}`, () => {
       const [before, after] = [database({}), database(change)].map((one) => ofDatabases?.relevant?.(one))
       expect(isDeepStrictEqual(before, after)).to.equal(!wakes)
     })
 
-  it('is not another resource that is added: a thousand over a quota would each wake those before it', () => {
+  it('do not requeue after another resource was created', () => {
     expect(ofDatabases?.wakesOnCreate).to.equal(false)
   })
 })

@@ -17,7 +17,7 @@ import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { namespace } from '../kube/builtin.ts'
 
-describe('the controllers of grants', () => {
+describe('controllers of assignments and custom roles', () => {
   let world: GrantsBench
   let bench: ControllerBench
   let space: string
@@ -35,13 +35,13 @@ describe('the controllers of grants', () => {
   afterEach(() => bench.stop())
 
   const astray: [sentence: string, scope: string][] = [
-    ['of another boundary', '/boundaries/00000000-0000-4000-8000-000000000009'],
-    ['of the root', '/'],
-    ['that is no scope', `${SCOPE}/resourcegroups/-shop-`],
+    ['in another boundary', '/boundaries/00000000-0000-4000-8000-000000000009'],
+    ['at the root', '/'],
+    ['with an invalid path', `${SCOPE}/resourcegroups/-shop-`],
   ]
   for (const [sentence, scope] of astray) {
     for (const kind of [RoleAssignment, DenyAssignment]) {
-      it(`say of a ${kind.kind} with a scope ${sentence} that it counts for nothing`, async () => {
+      it(`report ConfigurationInvalid for a ${kind.kind} in a boundary with a scope ${sentence}`, async () => {
         const spec = kind === DenyAssignment ? { actions: ['apps/read'] } : { roleDefinitionName: 'Reader' }
         bench.client.seed(kind.resource, {
           apiVersion: kind.apiVersion,
@@ -65,7 +65,7 @@ describe('the controllers of grants', () => {
     }
   }
 
-  it('remove what has expired at its time, and leave what has not', async () => {
+  it('delete expired assignments and keep the others', async () => {
     assign('for-ever', {})
     assign('hour', { expiresAt: inFuture(HOUR) })
     assign('over', { expiresAt: inFuture(-1) })
@@ -87,12 +87,12 @@ describe('the controllers of grants', () => {
   })
 
   for (const [title, annotations, isLate] of [
-    ['has one', LIFE, false],
-    ['was made by kubectl, without one', {}, false],
-    ['comes later', LIFE, true],
-    ['comes later by kubectl, without one', {}, true],
+    ['exists', LIFE, false],
+    ['was created with kubectl', {}, false],
+    ['is created later', LIFE, true],
+    ['is created later with kubectl', {}, true],
   ] as const) {
-    it(`write down which life of a principal they mean that ${title}`, async () => {
+    it(`record the incarnation of a principal that ${title}`, async () => {
       const come = () =>
         bench.seed(PlatformUser, PRINCIPAL, { userName: 'anna' }, { namespace: SYSTEM_NAMESPACE, annotations })
       if (!isLate) come()
@@ -118,7 +118,7 @@ describe('the controllers of grants', () => {
     })
   }
 
-  describe('of a custom role', () => {
+  describe('for a custom role', () => {
     const define = (name: string, displayName: string, incarnation: string) =>
       bench.seed(
         RoleDefinition,
@@ -129,7 +129,7 @@ describe('the controllers of grants', () => {
     const lifeOf = async (name: string) =>
       (await bench.find(RoleAssignment.resource, name, space))?.metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]
 
-    it('write down the life of the role that is there, and keep it', async () => {
+    it('record the incarnation of the role', async () => {
       define('custom', 'Custom', 'first')
       assign('one', { roleDefinitionName: 'Custom', scopeIncarnation: 'now' })
       assign('built-in', { scopeIncarnation: 'now' })
@@ -148,7 +148,7 @@ describe('the controllers of grants', () => {
       await bench.rest()
     }
 
-    it('say of an assignment that its role is not there, or not any more', async () => {
+    it('report a missing and a deleted role for its assignment', async () => {
       assign('one', { roleDefinitionName: 'Custom', scopeIncarnation: 'now' })
       await bench.start()
       await pass()
@@ -166,7 +166,7 @@ describe('the controllers of grants', () => {
       expect(await conditionsOf(RoleAssignment, 'one', space)).to.include('ReferenceMissing')
     })
 
-    it('say of a role that its name is that of another one, until that is gone', async () => {
+    it('report NameOccupied for a role with the name of an older or built-in one', async () => {
       define('zeta', 'Custom', 'first')
       await bench.start()
       bench.seed(
@@ -187,7 +187,7 @@ describe('the controllers of grants', () => {
       expect(await conditionsOf(RoleDefinition, 'alpha')).to.include('"reason":"Available"')
     })
 
-    it('write it down once a role comes that was not there', async () => {
+    it('record the incarnation of a role that is created later', async () => {
       assign('one', { roleDefinitionName: 'Custom', scopeIncarnation: 'now' })
       await bench.start()
       define('custom', 'Custom', 'first')
@@ -198,7 +198,7 @@ describe('the controllers of grants', () => {
     })
   })
 
-  it('obey an end that was put off', async () => {
+  it('follow a later expiresAt', async () => {
     assign('hour', { expiresAt: inFuture(HOUR) })
     await bench.start()
     bench.client.edit(RoleAssignment.resource, { namespace: space, name: 'hour' }, (object) => {
@@ -210,17 +210,17 @@ describe('the controllers of grants', () => {
     expect(await names(RoleAssignment)).to.deep.equal(['hour'])
   })
 
-  describe('keep a grant of no life to the thing that was there when it was made', () => {
+  describe('for an assignment without a scope incarnation', () => {
     const lifeOf = async (name: string) =>
       (await bench.find(RoleAssignment.resource, name, space))?.metadata.annotations?.[SCOPE_INCARNATION_ANNOTATION]
 
-    it('by writing down its life', async () => {
+    it('record the incarnation of its scope', async () => {
       assign('silent', { scope: SHOP })
       await bench.start()
       expect(await lifeOf('silent')).to.equal('now')
     })
 
-    it('also where that becomes known here a little later', async () => {
+    it('record the incarnation of a scope that the cache shows later', async () => {
       assign('silent', { scope: `${SHOP}/resources/${VectorCluster.segment}/safe` })
       await bench.start()
       const metadata = { namespace: groupNamespace(BOUNDARY_ID, 'shop'), annotations: LIFE }
@@ -230,7 +230,7 @@ describe('the controllers of grants', () => {
       expect(await lifeOf('silent')).to.equal('now')
     })
 
-    it('and not to a namesake that came later', async () => {
+    it('report ReferenceMissing if the scope was created later', async () => {
       const metadata = { namespace: space, creationTimestamp: inFuture(-HOUR).replace('.000', '') }
       const spec = { principalId: PRINCIPAL, principalType: 'User', roleDefinitionName: 'Reader', scope: SHOP }
       bench.seed(RoleAssignment, 'older', spec, metadata)
@@ -241,7 +241,7 @@ describe('the controllers of grants', () => {
     })
   })
 
-  describe('keep a grant that came before its group', () => {
+  describe('for an assignment older than its group', () => {
     const lifeOf = async (name: string) =>
       (await bench.find(RoleAssignment.resource, name, space))?.metadata.annotations?.[SCOPE_INCARNATION_ANNOTATION]
     const reserve = (creationTimestamp: string) => {
@@ -271,7 +271,7 @@ describe('the controllers of grants', () => {
       await bench.rest()
     }
 
-    it('to the first one that comes, where its namespace had been reserved', async () => {
+    it('record the incarnation of the group if its namespace was reserved before', async () => {
       reserve(inFuture(-HOUR))
       assignAt(inFuture(-HOUR))
       await bench.start()
@@ -282,7 +282,7 @@ describe('the controllers of grants', () => {
       expect(await lifeOf('early')).to.equal('now')
     })
 
-    it('to none where the namespace is that of a later life', async () => {
+    it('record nothing if the namespace was reserved later', async () => {
       reserve(inFuture(-HOUR / 2))
       assignAt(inFuture(-HOUR))
       await bench.start()
@@ -291,7 +291,7 @@ describe('the controllers of grants', () => {
     })
   })
 
-  it('tie a grant in a group to the group, and not to another life of it', async () => {
+  it('set the group as owner of an assignment at it, but not of one at another incarnation', async () => {
     bench.seed(VectorCluster, 'index', {}, { namespace: groupNamespace(BOUNDARY_ID, 'shop'), annotations: LIFE })
     assign('in-group', { scope: SHOP, scopeIncarnation: 'now' })
     assign('in-resource', { scope: `${SHOP}/resources/vectorclusters/index` })
@@ -306,7 +306,7 @@ describe('the controllers of grants', () => {
     expect(await ownersOf('at-boundary')).to.equal(undefined)
   })
 
-  it('make no request at rest', async () => {
+  it('write nothing at rest', async () => {
     assign('for-ever', {})
     await bench.start()
     bench.writes()

@@ -11,7 +11,6 @@ import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
 import { functionObjectName } from '../contracts/functions.ts'
-import { accessKeySecretName, decodeAccessKey } from '../contracts/objectstorage.ts'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
@@ -36,7 +35,7 @@ import { templateController } from './blueprints/templates.ts'
 import { sourceController } from './sources.ts'
 import { VAULT_CONTROLLERS } from './vaults/index.ts'
 
-/** What kubectl or Git wrote, over the real controllers and an API server in memory: the phase that it is left in. */
+/** Writes an invalid object as kubectl or Git would, and returns the phase that the controllers give it. */
 type Provocation = () => Promise<string | undefined>
 
 async function storage(
@@ -64,9 +63,7 @@ async function removeFull(world: StorageBench, store: FakeObjectStore, isLocked:
   await bucketWith(world)
   world.key()
   await world.bench.rest()
-  type Data = KubeObject & { data?: Record<string, string> }
-  const found = await world.bench.find<Data>(secret, accessKeySecretName('uploader'), world.space)
-  expect(store.attempt(decodeAccessKey(found?.data), 'write', 'media.one', 'a')).to.equal(200)
+  expect(store.attempt(await world.pairOf('uploader'), 'write', 'media.one', 'a')).to.equal(200)
   if (isLocked) store.buckets.get('media.one')?.lockedUntil.set('a', Number.MAX_SAFE_INTEGER)
   await world.remove(AccountBucket, 'media.one')
   return (await world.says(AccountBucket, 'media.one'))[1]
@@ -99,7 +96,7 @@ async function withSnapshot(world: RelationalWorld): Promise<void> {
 
 const ELSEWHERE = '33333333-3333-4333-8333-333333333333'
 
-/** The phase of an instance with a backup policy where something that it needs is not there. */
+/** Returns the phase of an instance with a backup policy without one of the objects that it needs. */
 async function withBackupPolicy(lacking: Resource, name: string): Promise<string | undefined> {
   const world = new World((all) => all.filter((one) => one.name === 'containerinstance'))
   seedGroup(world.server)
@@ -117,7 +114,7 @@ async function withBackupPolicy(lacking: Resource, name: string): Promise<string
   return (found?.status as { phase?: string } | undefined)?.phase
 }
 
-/** The phase of settings of the platform's backups with a target whose key nobody knows. */
+/** Returns the phase of backup settings whose target rejects the credentials. */
 async function platformTarget(prepare: (world: World) => void): Promise<string | undefined> {
   const world = new World((all) => all.filter(({ name }) => name === 'platformbackupsettings'))
   seedVelero(world.server)
@@ -132,7 +129,7 @@ async function platformTarget(prepare: (world: World) => void): Promise<string |
   return (found?.status as { phase?: string } | undefined)?.phase
 }
 
-/** The phase of an install of the component, where another one is installed already. */
+/** Returns the phase of an install of the component "shop" beside the installed component "there". */
 async function installing(spec: object, component: object = {}): Promise<string | undefined> {
   const world = new LifecycleWorld()
   world.component('shop', component)
@@ -147,7 +144,7 @@ async function installing(spec: object, component: object = {}): Promise<string 
   return phase
 }
 
-const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
+const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation, detail?: string][] = [
   ['BAD_REQUEST', 'ConfigurationInvalid', () => relational(database({ cpuLimit: '1m' }))],
   [
     'ALREADY_EXISTS',
@@ -255,7 +252,12 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
         return (await world.status(SNAPSHOT, RelationalSnapshot)).phase
       }),
   ],
-  ['BACKUP_TARGET_MISSING', 'ConfigurationInvalid', () => relational(database({ backupEnabled: true }), {})],
+  [
+    'BACKUP_TARGET_MISSING',
+    'ConfigurationInvalid',
+    () => relational(database({ backupEnabled: true }), {}),
+    ' of a RelationalCluster',
+  ],
   [
     'OUTSIDE_RECOVERY_WINDOW',
     'ConfigurationInvalid',
@@ -308,11 +310,7 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
   ['REFERENCE_NOT_FOUND', 'ReferenceMissing', () => relational(database({ connectTo: 'nobody' }))],
   ['IMAGE_NOT_ALLOWED', 'ConfigurationInvalid', () => relational(database({ imageName: 'example.org/pg:1' }))],
   ['PUBLIC_ACCESS_DISABLED', 'ConfigurationInvalid', () => storage((world) => bucketWith(world, { publicRead: true }))],
-  [
-    'FEATURE_UNSUPPORTED',
-    'ConfigurationInvalid',
-    () => storage((world) => bucketWith(world, { quotaBytes: 1_073_741_824 })),
-  ],
+  ['FEATURE_UNSUPPORTED', 'ConfigurationInvalid', () => storage((world) => bucketWith(world, { quotaBytes: 2 ** 30 }))],
   [
     'credential-rejected',
     'ConfigurationInvalid',
@@ -383,14 +381,14 @@ const PROVOCATIONS: readonly [ErrorCode, Reason, Provocation][] = [
   ],
 ]
 
-describe('what REST refuses by what admission cannot see', () => {
-  for (const [code, phase, provoke] of PROVOCATIONS) {
-    it(`is stored and left alone for kubectl: ${code} as ${phase}`, async () => {
+describe('refusals of REST that admission cannot check', () => {
+  for (const [code, phase, provoke, detail = ''] of PROVOCATIONS) {
+    it(`are reported by a phase to kubectl: ${code}${detail} as ${phase}`, async () => {
       expect(await provoke()).to.equal(phase)
     })
   }
 
-  it('is all there is in the list of refusals', () => {
+  it('cover all phases of ENFORCEMENT_POINTS', () => {
     const listed = Object.entries(ENFORCEMENT_POINTS).flatMap(([code, gates]) =>
       gates.flatMap((gate) => (gate.by === 'phase' ? [`${code} ${gate.phase}`] : [])),
     )

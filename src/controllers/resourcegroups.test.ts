@@ -19,7 +19,7 @@ import { resourceGroupController } from './resourcegroups.ts'
 const HOME = `boundary-${BOUNDARY_ID}`
 const SPACE = groupNamespace(BOUNDARY_ID, 'orders')
 
-describe('the resource group controller', () => {
+describe('ResourceGroup controller', () => {
   let bench: ControllerBench
   const seedBoundary = (quota: object = {}) => {
     const boundary = bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', quota, tags: {} })
@@ -40,7 +40,7 @@ describe('the resource group controller', () => {
   })
   afterEach(() => bench.stop())
 
-  it('makes the namespace with rights to Secrets, closed traffic and a share of the disk for each container', async () => {
+  it('creates the namespace with Secret roles, NetworkPolicy and default disk requests', async () => {
     seed()
     await bench.start()
     expect((await bench.find(namespace, SPACE))?.metadata.annotations).to.include({
@@ -66,7 +66,7 @@ describe('the resource group controller', () => {
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
   })
 
-  it('closes traffic and limits requests also while the Secret that images are pulled with cannot be made', async () => {
+  it('creates NetworkPolicy and ResourceQuota although the pull Secret fails', async () => {
     await bench.stop()
     const registry = {
       host: 'registry.test',
@@ -80,7 +80,7 @@ describe('the resource group controller', () => {
     expect(await bench.find(resourceQuota, 'freehold-quota', SPACE)).not.to.equal(undefined)
   })
 
-  it('makes no request at rest', async () => {
+  it('writes nothing at rest', async () => {
     seed('orders', { cpu: '4', memory: '8Gi' })
     await bench.start()
     bench.writes()
@@ -88,7 +88,7 @@ describe('the resource group controller', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  it('turns a quota into limits, and takes them away with it, but for the share of the disk', async () => {
+  it('creates ResourceQuota and default requests for a quota and removes them with it', async () => {
     seed('orders', { cpu: '4', pods: 9 })
     await bench.start()
     expect((await bench.find(resourceQuota, 'freehold-quota', SPACE))?.spec).to.deep.equal({
@@ -111,7 +111,7 @@ describe('the resource group controller', () => {
     expect(await requests()).to.deep.equal({ 'ephemeral-storage': '128Mi' })
   })
 
-  it('never adopts a namespace that belongs to a group of that name made before', async () => {
+  it('never adopts the namespace of a former group with the same name', async () => {
     bench.seedGroup('orders')
     seed()
     await bench.start()
@@ -122,7 +122,7 @@ describe('the resource group controller', () => {
     expect((await stored()).status).to.include({ status: 'Running' })
   })
 
-  it('refuses the youngest group where the boundary may not have so many, until there is room', async () => {
+  it('reports QuotaExceeded for the youngest group until the quota is raised', async () => {
     await bench.stop()
     bench = new ControllerBench([resourceGroupController()])
     seedBoundary({ resourceGroups: 1 })
@@ -142,7 +142,7 @@ describe('the resource group controller', () => {
     expect((await stored('another')).status?.status).to.equal('Running')
   })
 
-  it('lets a refused group in when an older one goes', async () => {
+  it('admits a rejected group when an older one is deleted', async () => {
     await bench.stop()
     bench = new ControllerBench([resourceGroupController()])
     seedBoundary({ resourceGroups: 1 })
@@ -153,7 +153,7 @@ describe('the resource group controller', () => {
     expect((await stored('another')).status?.status).to.equal('Running')
   })
 
-  it('harms no group that is there when the limit falls', async () => {
+  it('keeps a running group when the quota falls below the usage', async () => {
     seed()
     await bench.start()
     bench.client.edit<Boundary & KubeObject>(Boundary.resource, { name: BOUNDARY_ID }, ({ spec }) => {
@@ -166,13 +166,13 @@ describe('the resource group controller', () => {
     expect((await stored()).status?.status).to.equal('Running')
   })
 
-  describe('at the end of a group', () => {
+  describe('deletion', () => {
     beforeEach(async () => {
       seed()
       await bench.start()
     })
 
-    it('deletes the resources first and waits for each, then the namespace, then lets go', async () => {
+    it('deletes the resources, then the namespace, then itself', async () => {
       bench.seed(VectorCluster, 'search', {}, { namespace: SPACE, finalizers: ['freehold.dev/teardown'] })
       bench.client.edit(namespace, { name: SPACE }, ({ metadata }) => {
         metadata.finalizers = ['example.com/content']
@@ -202,7 +202,7 @@ describe('the resource group controller', () => {
       [VaultEntry, { vaultName: 'orders', secretName: 'key' }, SecretVault, {}],
       [ObjectAccessKey, { accountName: 'orders', permission: 'Read' }, ObjectStorageAccount, {}],
     ] as const) {
-      it(`leaves a ${kind.kind} to its ${owner.kind} while that is there`, async () => {
+      it(`leaves a ${kind.kind} to its ${owner.kind} while that exists`, async () => {
         const name = 'f0854e45-9295-490e-92af-fd60a52b56f3'
         bench.seed(owner, 'orders', ownerSpec, { namespace: SPACE, finalizers: ['freehold.dev/teardown'] })
         bench.seed(kind, name, spec, { namespace: SPACE })
@@ -219,7 +219,7 @@ describe('the resource group controller', () => {
       })
     }
 
-    it('goes on pulling images while something keeps it from being deleted', async () => {
+    it('renews the pull Secret while the deletion is blocked', async () => {
       await bench.stop()
       bench = new ControllerBench([resourceGroupController({ registry: { host: 'registry.test', keys: testKeys() } })])
       seedBoundary()
@@ -237,7 +237,7 @@ describe('the resource group controller', () => {
       expect(await pulled()).not.to.deep.equal(before)
     })
 
-    it('keeps a snapshot that outlived its database, says so, and goes once that is deleted', async () => {
+    it('is blocked by a snapshot that outlived its database until that is deleted', async () => {
       const name = 'f0854e45-9295-490e-92af-fd60a52b56f3'
       bench.seed(RelationalSnapshot, name, { clusterName: 'orders', name: 'last', kind: 'Final' }, { namespace: SPACE })
       bench.client.edit(RelationalSnapshot.resource, { namespace: SPACE, name }, (object) => {
@@ -253,7 +253,7 @@ describe('the resource group controller', () => {
       expect(await stored()).to.equal(undefined)
     })
 
-    it('asks the server before it lets go, should the cache not know the namespace', async () => {
+    it('reads the namespace from the API server before it removes the finalizer', async () => {
       bench.writes()
       await remove()
       const calls = bench.writes()
@@ -261,7 +261,7 @@ describe('the resource group controller', () => {
       expect(await stored()).to.equal(undefined)
     })
 
-    it('goes on while the namespace of its boundary is being deleted', async () => {
+    it('completes while the boundary namespace is being deleted', async () => {
       bench.client.edit(namespace, { name: HOME }, ({ metadata }) => {
         metadata.finalizers = ['example.com/content']
       })
@@ -272,7 +272,7 @@ describe('the resource group controller', () => {
     })
   })
 
-  it('leaves a namespace alone that is not its own when it goes', async () => {
+  it('leaves a foreign namespace when the group is deleted', async () => {
     bench.seedGroup('orders')
     seed('orders', {}, { finalizers: [FINALIZER], annotations: { 'freehold.dev/incarnation': 'mine' } })
     await bench.client.remove(ResourceGroup.resource, { namespace: HOME, name: 'orders' })

@@ -12,7 +12,7 @@ import { resourceGroupController } from './resourcegroups.ts'
 const CLAIM = 'storage-vect-search-0'
 const HOLDER = `persistentvolumeclaims/${FAR}/${CLAIM}`
 
-describe('a volume that was kept on another cluster', () => {
+describe('retained volume on another cluster', () => {
   let world: TwoClusters
   beforeEach(async () => {
     world = new TwoClusters([resourceGroupController()])
@@ -33,11 +33,11 @@ describe('a volume that was kept on another cluster', () => {
     await world.bench.rest()
   }
   const ref = () => ({ namespace: world.home, name: CLAIM })
-  /** What ends it: somebody there deletes it, or a new resource of the name takes it back. */
+  /** It ends when the volume is deleted there, or a new resource of the same name adopts it. */
   const endings: [string, () => Promise<unknown>][] = [
     ['it is deleted there', () => world.far.remove(persistentVolumeClaim, ref())],
     [
-      'a resource takes it back',
+      'a resource adopts it',
       () =>
         world.far.mergePatch(persistentVolumeClaim, ref(), {
           metadata: { annotations: { [RETAINED_FOR_ANNOTATION]: null } },
@@ -45,7 +45,7 @@ describe('a volume that was kept on another cluster', () => {
     ],
   ]
 
-  it('is told of by the projection, and no other volume is', async () => {
+  it('is listed in the status of the projection, unlike other volumes', async () => {
     world.volume()
     await world.bench.rest()
     expect(await world.says(BoundaryProjection)).to.not.have.nested.property('resolvedNamespaces[0].retainedVolumes')
@@ -58,7 +58,7 @@ describe('a volume that was kept on another cluster', () => {
   })
 
   for (const [ending, end] of endings) {
-    it(`holds its group until ${ending}`, async () => {
+    it(`is listed in heldBy of its group until ${ending}`, async () => {
       await keep()
       expect((await group())?.status?.heldBy).to.deep.equal([HOLDER])
       await end()
@@ -66,7 +66,7 @@ describe('a volume that was kept on another cluster', () => {
       expect((await group())?.status?.heldBy).to.deep.equal([])
     })
 
-    it(`keeps a deletion that came before from taking anything, until ${ending}`, async () => {
+    it(`blocks the deletion of its group until ${ending}`, async () => {
       await keep()
       await removeGroup()
       const { status } = (await group()) ?? {}
@@ -80,7 +80,7 @@ describe('a volume that was kept on another cluster', () => {
     })
   }
 
-  it('stays, and the projection says so, where its group went before anybody told of it', async () => {
+  it('survives the deletion of its group that did not know of it, and drifts the projection', async () => {
     world.bench.seed(VectorCluster, 'search', { clusterId: FAR }, { namespace: world.home })
     let isLate = true
     const failing = () => {

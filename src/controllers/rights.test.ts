@@ -4,37 +4,37 @@ import { KINDS } from '../crds/index.ts'
 import { isReconciled } from '../crds/manifest.ts'
 import { operatorRights, operatorSystemRights } from './index.ts'
 
-describe('the rights of the operator', () => {
+describe('permissions of the operator', () => {
   const rights = operatorRights()
 
-  it('hold no Secrets but one by its name: the others are opened namespace by namespace', () => {
+  it('include one Secret by name; others are granted per namespace', () => {
     const secrets = rights.filter(({ resource }) => resourceId(resource) === 'secrets')
-    // The key of the target of the platform's backups, beside Velero.
+    // The credentials of the platform's backup target, in the namespace of Velero.
     expect(secrets.map(({ resourceNames }) => resourceNames)).to.deep.equal([['freehold-platform-backup-target']])
   })
 
-  it('read no Secret of the platform itself, and change none', () => {
+  it('include only these verbs for Secrets in the system namespace, by name where they are read', () => {
     const secrets = operatorSystemRights().filter(({ resource }) => resource.plural === 'secrets')
     const rights = new Set(secrets.map(({ verbs, resourceNames }) => [...verbs, ...(resourceNames ?? [])].join(' ')))
     expect([...rights].map((right) => right.split(' '))).to.deep.equal([
-      // A certificate with which tunnels of other replicas are entered, and which opens nothing else.
+      // The certificate with which replicas enter each other's tunnels.
       ['get', 'freehold-agent-peer'],
       ['create', 'delete'],
-      // Of an administrator's own, by its name: what backups are written with.
+      // The administrator's backup target.
       ['get', 'freehold-backup-target'],
-      // What cert-manager keeps of custom domains of functions; the admission policy confines it to that.
+      // Secrets of cert-manager for custom domains of functions; an admission policy limits it to these.
       ['delete'],
-      // What digests of the keys of functions are made with.
+      // The key for digests of function keys.
       ['get', 'freehold-function-keys'],
       ['create'],
-      // What the platform itself is backed up with, by its two names.
+      // The two Secrets of the platform's backup target.
       ['get', 'platform-backup-target-a', 'platform-backup-target-b'],
-      // What people gave to components: which entries there are.
+      // The values of components, to list their entries.
       ['get', 'install-configuration'],
     ])
   })
 
-  it('bind the four roles for Secrets, those that assignments become, and no other', () => {
+  it('bind the four Secret roles and the projected roles, and no others', () => {
     const binding = rights.filter(({ verbs }) =>
       verbs.some((verb) => ['bind', 'escalate', 'impersonate', '*'].includes(verb)),
     )
@@ -49,15 +49,15 @@ describe('the rights of the operator', () => {
     expect(names).to.include('freehold-project-owner')
   })
 
-  it('name no wildcard', () => {
+  it('contain no wildcard in groups and resources', () => {
     expect(
       rights.filter(({ resource }) => resource.plural.includes('*') || resource.group.includes('*')),
     ).to.deep.equal([])
   })
 
-  it('let the status be written of each kind that has a controller, and of no other', () => {
+  it('patch the status of exactly the kinds with a controller', () => {
     const statuses = rights.filter(({ resource }) => resource.plural.endsWith('/status'))
-    // A kind that no controller looks at would be waited for for ever by whoever reads its generation.
+    // The generation of a kind without a controller would never be observed.
     expect(statuses.map(({ resource }) => resource.plural).sort()).to.deep.equal(
       KINDS.filter(isReconciled)
         .map(({ plural }) => `${plural}/status`)

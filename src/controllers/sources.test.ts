@@ -18,7 +18,7 @@ const MINUTE = 60_000
 
 type Source = DeploymentSource & KubeObject
 
-describe('the controller of deployment sources', () => {
+describe('DeploymentSource controller', () => {
   let bench: ControllerBench
   let port: FakeSources
   let circuit: FakeCircuit
@@ -50,7 +50,7 @@ describe('the controller of deployment sources', () => {
   beforeEach(() => open())
   afterEach(() => bench.stop())
 
-  it('asks a provider anew that tells of a change, and works again once a suspension ends', async () => {
+  it('checks the provider after an installation event and follows a suspension and its end', async () => {
     source({ provider: 'GitHub', baseUrl: 'https://github.com', installationId: '1' })
     keep({ 'app-id': '7', 'app-slug': 'app', 'private-key': 'good-token' }, sourceSecretName(ID))
     await bench.start()
@@ -70,7 +70,7 @@ describe('the controller of deployment sources', () => {
     expect((await status()).installation).to.not.have.property('suspendedAt')
   })
 
-  it('signs in with the Secret that is named, and says whose it is', async () => {
+  it('signs in with the credentials Secret and reports account and repositories', async () => {
     source(gitea)
     keep({ token: 'good-token', 'webhook-secret': 's'.repeat(32) })
     await bench.start()
@@ -82,7 +82,7 @@ describe('the controller of deployment sources', () => {
     })
   })
 
-  it('counts the repositories whenever it asks, as more are made at the provider', async () => {
+  it('updates the number of repositories at each check', async () => {
     source(gitea)
     keep({ token: 'good-token' })
     await bench.start()
@@ -95,23 +95,23 @@ describe('the controller of deployment sources', () => {
   })
 
   const stalls: [string, object, Record<string, string>, string][] = [
-    ['without the Secret', gitea, {}, 'ReferenceMissing'],
-    ['with credentials that are refused', gitea, { token: 'bad' }, 'ConfigurationInvalid'],
+    ['ReferenceMissing without the credentials Secret', gitea, {}, 'ReferenceMissing'],
+    ['ConfigurationInvalid with rejected credentials', gitea, { token: 'bad' }, 'ConfigurationInvalid'],
     [
-      'until the GitHub App is installed',
+      'WaitingForDependency until the GitHub App is installed',
       { provider: 'GitHub', baseUrl: 'https://github.com' },
       {},
       'WaitingForDependency',
     ],
     [
-      'whose Circuit is somewhere else',
+      "ConfigurationInvalid with another host than the platform's Git host",
       { provider: 'Circuit', baseUrl: 'https://evil.example' },
       {},
       'ConfigurationInvalid',
     ],
   ]
   for (const [title, spec, data, phase] of stalls) {
-    it(`stops ${title}`, async () => {
+    it(`reports ${title}`, async () => {
       source(spec)
       if (Object.keys(data).length > 0) keep(data)
       await bench.start()
@@ -119,7 +119,7 @@ describe('the controller of deployment sources', () => {
     })
   }
 
-  it('tries again a provider that is away, and asks one that answers once an hour', async () => {
+  it('retries an unreachable provider after 5 minutes and checks a reachable one once an hour', async () => {
     source(gitea)
     keep({ token: 'good-token' })
     port.isAway = true
@@ -148,7 +148,7 @@ describe('the controller of deployment sources', () => {
     expect(asked).to.equal(1)
   })
 
-  it('makes an account at the Git host of the platform, keeps its token in a Secret, and takes it away', async () => {
+  it("creates an account at the platform's Git host with its token in a Secret and deletes it with the source", async () => {
     source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
     await bench.start()
     expect((await status()).phase).to.equal('Available')
@@ -161,7 +161,7 @@ describe('the controller of deployment sources', () => {
     expect(await bench.find(DeploymentSource.resource, ID, space)).to.equal(undefined)
   })
 
-  it('stays while something names it that came a moment before its deletion, which the caches may lack', async () => {
+  it('blocks its deletion by an app that was created just before', async () => {
     source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
     await bench.start()
     const app = { sourceKind: 'Repository', repositoryUrl: `${HOST}/a/b`, deploymentSourceId: ID }
@@ -176,7 +176,7 @@ describe('the controller of deployment sources', () => {
     expect(circuit.accounts.size).to.equal(0)
   })
 
-  it('says what is missing where the platform runs no Git host', async () => {
+  it('reports EngineMissing on a platform without a Git host', async () => {
     await bench.stop()
     open('none')
     source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
@@ -184,7 +184,7 @@ describe('the controller of deployment sources', () => {
     expect((await status()).phase).to.equal('EngineMissing')
   })
 
-  describe('keeps previews', () => {
+  describe('previews', () => {
     const DAY = 24 * HOUR
     const url = 'https://git.example.com/acme/shop'
     const push = (branch: string) => {
@@ -213,14 +213,14 @@ describe('the controller of deployment sources', () => {
       await bench.start()
     })
 
-    it('of the branches that are named, until the branch is deleted', async () => {
+    it('are created for pushes to branches that match and deleted with the branch', async () => {
       await tell(push('feature/a'), push('main'), push('other'))
       expect(await apps()).to.deep.equal(['feature/a', 'main'])
       await tell(push('main'), push('other'))
       expect(await apps()).to.deep.equal(['main'])
     })
 
-    it('for seven days after the last push', async () => {
+    it('are deleted 7 days after the last push', async () => {
       await tell(push('feature/a'))
       await bench.clock.advance(6 * DAY)
       await bench.rest()
@@ -237,7 +237,7 @@ describe('the controller of deployment sources', () => {
         repositoryId: `o${at}`,
       }))
 
-    it('for as long, however much is pushed to other repositories of the source meanwhile', async () => {
+    it('are kept for 7 days although pushes to other repositories displace theirs', async () => {
       await tell(push('feature/a'))
       await bench.clock.advance(DAY)
       await tell(...ofOthers())
@@ -247,7 +247,7 @@ describe('the controller of deployment sources', () => {
       expect(await apps()).to.deep.equal(['main'])
     })
 
-    it('and no longer of a branch that is deleted, however much is pushed to others', async () => {
+    it('are deleted with the branch although pushes to other repositories displace it', async () => {
       const others = ofOthers()
       await bench.clock.advance(DAY)
       await tell(...others.slice(1), push('feature/a'))
@@ -256,7 +256,7 @@ describe('the controller of deployment sources', () => {
       expect(await apps()).to.deep.equal(['main'])
     })
 
-    it('until the one that they are of has no deployment source any more, or another repository', async () => {
+    it('are deleted when the app changes its repository or loses its deployment source', async () => {
       const own = { namespace: groupSpace, name: 'shop' }
       await tell(push('feature/a'))
       expect(await apps()).to.deep.equal(['feature/a', 'main'])
@@ -271,7 +271,7 @@ describe('the controller of deployment sources', () => {
       expect(await apps()).to.deep.equal(['main'])
     })
 
-    it('until the deployment source is deleted', async () => {
+    it('are deleted with the deployment source', async () => {
       await tell(push('feature/a'))
       await bench.client.remove(DeploymentSource.resource, { namespace: space, name: ID })
       await bench.rest()
@@ -279,7 +279,7 @@ describe('the controller of deployment sources', () => {
     })
 
     for (const reason of ['Invalid', 'Forbidden'] as const)
-      it(`and deploys what is pushed also where a preview is refused as ${reason}`, async () => {
+      it(`that fail with ${reason} do not prevent deployments of other pushes`, async () => {
         bench.client.fail('create', PlatformApp.resource, reason, 1_000)
         await tell(push('feature/a'), push('main'))
         expect(await apps()).to.deep.equal(['main'])
@@ -289,10 +289,14 @@ describe('the controller of deployment sources', () => {
 
     const deployed = async () => (await bench.client.list(DeploymentRecord.resource)).items.length
     for (const [title, change, none] of [
-      ['its circuit is disabled', { spec: { circuit: { enabled: false } } }, { spec: { circuit: { enabled: true } } }],
-      ['its installation is gone', { status: { removedAt: '2026-01-01T00:00:00Z' } }, { status: { removedAt: null } }],
+      ['circuit.enabled is false', { spec: { circuit: { enabled: false } } }, { spec: { circuit: { enabled: true } } }],
+      [
+        'the installation was removed',
+        { status: { removedAt: '2026-01-01T00:00:00Z' } },
+        { status: { removedAt: null } },
+      ],
     ] as const)
-      it(`and deploys what was pushed, unless ${title}`, async () => {
+      it(`and deployments are not created while ${title}, but afterwards`, async () => {
         const ref = { namespace: space, name: ID }
         const options = 'status' in change ? ({ subresource: 'status' } as const) : {}
         await tell(push('feature/a'))
@@ -307,7 +311,7 @@ describe('the controller of deployment sources', () => {
         expect(await deployed()).to.equal(1)
       })
 
-    it('until the pattern is taken away, and never of somebody else', async () => {
+    it('are deleted when previewBranches is cleared and never overwrite another app', async () => {
       const name = `shop-${sha256('feature/a').slice(0, 8)}`
       bench.seed(PlatformApp, name, { ...follow, branch: 'mine' }, { namespace: groupSpace })
       await tell(push('feature/a'), push('feature/b'))

@@ -28,7 +28,7 @@ const ACME = {
   enabled: true,
 }
 
-describe('the look at single sign-on', () => {
+describe('SsoConnection controller', () => {
   let bench: ControllerBench
   let texts: Map<string, string[]>
   let document: () => Promise<string>
@@ -52,7 +52,7 @@ describe('the look at single sign-on', () => {
     texts.set(record.name, ['v=spf1 -all', record.value])
   }
 
-  it('verifies a domain once its record is published, and stays with it', async () => {
+  it('verifies a domain once its TXT record is published, and keeps it verified without the record', async () => {
     connection(TENANT, { domains: ['acme.example'] })
     await bench.start()
     expect((await status())?.domains).to.deep.equal([{ domain: 'acme.example', status: 'Pending' }])
@@ -69,7 +69,7 @@ describe('the look at single sign-on', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  it('ties the connection to its tenant, with which it goes', async () => {
+  it('sets the tenant as its owner', async () => {
     connection(TENANT, { domains: [] })
     await bench.start()
     const found = () => bench.find(SsoConnection.resource, TENANT, SYSTEM_NAMESPACE)
@@ -85,7 +85,7 @@ describe('the look at single sign-on', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  it('verifies a domain that another tenant named before, once that one lets it go', async () => {
+  it('verifies a domain once an older connection of another tenant releases it', async () => {
     publish('acme.example')
     connection(OTHER, { domains: ['acme.example'] }, '2025-01-01T00:00:00Z')
     connection(TENANT, { domains: ['acme.example'] })
@@ -97,14 +97,14 @@ describe('the look at single sign-on', () => {
     expect((await status())?.domains?.[0]?.status).to.equal('Verified')
   })
 
-  it("takes no other tenant's record for this one's", async () => {
+  it('rejects the TXT record of another tenant', async () => {
     connection(TENANT, { domains: ['acme.example'] })
     publish('acme.example', OTHER)
     await bench.start()
     expect((await status())?.domains?.[0]?.status).to.equal('Pending')
   })
 
-  it('gives a domain that two tenants named to the older connection', async () => {
+  it('reports Failed for a domain that an older connection names', async () => {
     connection(TENANT, { domains: ['acme.example'] })
     connection(OTHER, { domains: ['acme.example'] }, '2026-02-01T00:00:00Z')
     publish('acme.example', OTHER)
@@ -113,7 +113,7 @@ describe('the look at single sign-on', () => {
     expect((await status())?.domains?.[0]?.status).to.equal('Pending')
   })
 
-  it('says which provider does not answer, and that it does again', async () => {
+  it('reports an identity provider that does not answer until it does', async () => {
     connection(TENANT, { identityProviders: [ACME, { ...ACME, alias: 'off', enabled: false }] })
     document = () => Promise.reject(new OutgoingError('Unreachable', 'login.acme.example answers with status 500.'))
     await bench.start()
@@ -128,7 +128,7 @@ describe('the look at single sign-on', () => {
     expect((await status())?.identityProviders?.[0]).to.deep.equal({ alias: 'acme', status: 'Active' })
   })
 
-  it('says that the secret of a provider is missing and what to do, and nothing of one that is off', async () => {
+  it('reports a missing client secret and how to set it', async () => {
     connection(TENANT, { identityProviders: [ACME] })
     await bench.start()
     const found = (missingSecrets: string[] | null) =>
@@ -155,7 +155,7 @@ describe('the look at single sign-on', () => {
     expect((await status())?.identityProviders?.[0]).to.deep.equal({ alias: 'acme', status: 'Active' })
   })
 
-  it('believes no metadata of another issuer than the connection names', async () => {
+  it('reports a provider whose metadata has another issuer than the connection', async () => {
     connection(TENANT, { identityProviders: [{ ...ACME, issuer: 'https://login.evil.example' }] })
     await bench.start()
     const found = await status()
@@ -169,7 +169,7 @@ describe('the look at single sign-on', () => {
     expect(found?.phase).to.equal('PartiallyAvailable')
   })
 
-  it('believes no metadata of another issuer', async () => {
+  it('reports a provider whose metadata has an issuer at another host', async () => {
     connection(TENANT, { identityProviders: [ACME] })
     document = async () => DISCOVERY.replace('"https://login.acme.example"', '"https://login.evil.example"')
     await bench.start()

@@ -14,7 +14,7 @@ import { VectorCluster } from '../crds/vector.ts'
 import { deployment, persistentVolumeClaim, pod, statefulSet } from '../kube/builtin.ts'
 import { postgresqlCluster } from '../kube/postgresql.ts'
 
-/** What a kind with volumes needs besides them. */
+/** The rest of the spec of each kind with volumes. */
 const KINDS: readonly [kind: AnyKind, spec: object][] = [
   [VectorCluster, { replicas: 1 }],
   [RelationalCluster, { replicas: 1 }],
@@ -27,7 +27,7 @@ const SIZE_FIELDS = ['storageSize', 'walStorageSize', 'volumes'] as const
 type SizeField = (typeof SIZE_FIELDS)[number]
 const fieldsOf = ({ spec }: AnyKind) => SIZE_FIELDS.filter((field) => field in spec.shape)
 
-/** All volumes of 5Gi, but those of one field. */
+/** All volumes have 5Gi, except for those of one field. */
 function sized(kind: AnyKind, grown?: SizeField, size = '5Gi'): Record<string, unknown> {
   const sizeOf = (field: SizeField) => (field === grown ? size : '5Gi')
   const volume = { name: 'files', kind: 'Persistent', storageClass: 'standard', size: sizeOf('volumes') }
@@ -39,16 +39,16 @@ type Status = Partial<Record<'status' | 'phase' | 'statusMessage', string>>
 type Claim = { spec: { resources?: { requests?: { storage?: string } } } }
 type Engine = { spec: { storage?: { size?: string }; walStorage?: { size?: string } } }
 
-describe('volumes of a resource that is stopped', () => {
+describe('volumes of a stopped resource', () => {
   const growths = KINDS.flatMap(([kind, spec]) => fieldsOf(kind).map((field) => ({ kind, spec, field })))
 
-  it('are known of every kind that has any and can be stopped', () => {
+  it('are tested here for every kind that has volumes and can be stopped', () => {
     const having = RESOURCE_KINDS.filter((kind) => 'running' in kind.spec.shape && fieldsOf(kind).length > 0)
     expect(KINDS.map(([{ kind }]) => kind).sort()).to.deep.equal(having.map(({ kind }) => kind).sort())
   })
 
   for (const { kind, spec, field } of growths)
-    describe(`of kind ${kind.kind}, by ${field},`, () => {
+    describe(`of a ${kind.kind} with larger ${field}`, () => {
       let world: World
       const begin = async (also: object = {}) => {
         const names = [kind, VectorCluster].map((each) => each.kind.toLowerCase())
@@ -71,7 +71,7 @@ describe('volumes of a resource that is stopped', () => {
       const change = (to: object) => world.change(kind, 'one', to)
       const grown = () => ({ [field]: sized(kind, field, '60Gi')[field] })
 
-      /** The sizes of all volumes, without those of anybody else. */
+      /** The sizes of all volumes of the resource. */
       const sizes = () => {
         const claims = [...world.server.stored(persistentVolumeClaim)] as unknown as Claim[]
         const engines = [...world.server.stored(postgresqlCluster)] as unknown as Engine[]
@@ -95,7 +95,7 @@ describe('volumes of a resource that is stopped', () => {
       }
       afterEach(() => world.stop())
 
-      it('stay as they were where growth was refused before the stop, and grow when there is room', async () => {
+      it('keep their size if the growth was rejected before the stop, and grow when the quota allows', async () => {
         await begin()
         await change(grown())
         await phase('QuotaExceeded')
@@ -111,7 +111,7 @@ describe('volumes of a resource that is stopped', () => {
         expect((await statusOf(kind)).phase).to.equal('Stopped')
       })
 
-      it('stay as they were where growth comes with the stop or after it, and take only what they are', async () => {
+      it('keep their size if the growth comes with or after the stop, and only that counts', async () => {
         await begin()
         await change({ ...grown(), running: false })
         await staysSmall()
@@ -128,7 +128,7 @@ describe('volumes of a resource that is stopped', () => {
         await phase('Available', VectorCluster, 'other')
       })
 
-      it('are not made beyond the quota where it was created stopped', async () => {
+      it('do not grow beyond the quota if the resource was created stopped', async () => {
         await begin({ running: false })
         await change(grown())
         await staysSmall()

@@ -15,14 +15,14 @@ import { VectorCluster } from '../crds/vector.ts'
 import { deployment, pod, statefulSet } from '../kube/builtin.ts'
 import { postgresqlCluster } from '../kube/postgresql.ts'
 
-/** How a kind that can be stopped is made, and what the spec says when it is. */
+/** How a kind that can be stopped is created, stopped and started. */
 type Stoppable = {
   readonly kind: AnyKind
   readonly name: string
   readonly spec: object
   readonly stop: object
   readonly start: object
-  /** Kinds that are made before. */
+  /** Objects that are created before. */
   readonly given?: readonly [kind: AnyKind, name: string, spec: object][]
 }
 
@@ -65,20 +65,20 @@ type Obstacle = {
 }
 
 const OBSTACLES: readonly Obstacle[] = [
-  { title: 'its plan is gone', phase: 'PlanNotFound', put: (world) => world.remove(ComputePlan, PLAN) },
+  { title: 'without its plan', phase: 'PlanNotFound', put: (world) => world.remove(ComputePlan, PLAN) },
   {
-    title: 'its plan asks for more than its limit',
+    title: 'with a plan above its CPU limit',
     phase: 'ConfigurationInvalid',
     put: (world) => world.change(ComputePlan, PLAN, { cpuRequest: '64' }),
   },
 ]
 
-/** More that keeps one kind from running. */
+/** Obstacles of single kinds. */
 const MORE: readonly [kind: AnyKind, obstacle: Obstacle][] = [
   [
     SqlInstance,
     {
-      title: 'an earlier version took backupEnabled',
+      title: 'with backupEnabled from an earlier version',
       phase: 'ConfigurationInvalid',
       put: (world, { kind, name }) => world.change(kind, name, { backupEnabled: true }),
     },
@@ -86,7 +86,7 @@ const MORE: readonly [kind: AnyKind, obstacle: Obstacle][] = [
   [
     VectorCluster,
     {
-      title: 'it names an image of its own',
+      title: 'with an image that is not allowed',
       phase: 'ConfigurationInvalid',
       put: (world, { kind, name }) => world.change(kind, name, { imageName: 'example.org/qdrant:1' }),
     },
@@ -94,7 +94,7 @@ const MORE: readonly [kind: AnyKind, obstacle: Obstacle][] = [
   [
     ContainerInstance,
     {
-      title: 'a secret that it refers to is not there',
+      title: 'with a missing secret',
       phase: 'ReferenceMissing',
       put: (world, { kind, name }) => {
         const secret = { vaultName: 'safe', secretName: 'Key' }
@@ -112,7 +112,7 @@ async function statusOf(world: World, { kind, name }: Stoppable): Promise<Status
   return ((await world.find(kind.resource, name))?.status ?? {}) as Status
 }
 
-/** How much runs, by what is asked of Kubernetes and of the engine. */
+/** The number of running copies, engines and pods. */
 async function running({ server }: World): Promise<number> {
   const copies = (await Promise.all([statefulSet, deployment].map((resource) => server.list(resource)))).flatMap(
     ({ items }) => items.map(({ spec }) => (spec as { replicas?: number }).replicas ?? 1),
@@ -124,7 +124,7 @@ async function running({ server }: World): Promise<number> {
   return copies.reduce((sum, one) => sum + one, 0) + engines.length + pods.length
 }
 
-/** One that runs, with a plan of its own. */
+/** A world in which it runs, on a plan of its own. */
 async function started(one: Stoppable): Promise<World> {
   const world = worldFor(one)
   const family = (await world.server.list(ComputePlan.resource)).items as unknown as ComputePlan[]
@@ -135,7 +135,7 @@ async function started(one: Stoppable): Promise<World> {
   await world.rest()
   await world.make(one.kind, one.name, { computePlan: PLAN, ...one.spec })
   await world.until('it runs', async () => (await statusOf(world, one)).status === 'Running')
-  // What is part of it runs a moment later.
+  // Its children run a moment later.
   await world.rest()
   expect(await running(world)).to.be.greaterThan(0)
   return world
@@ -150,7 +150,7 @@ async function obstructed(one: Stoppable, obstacle: Obstacle): Promise<World> {
   return world
 }
 
-/** A limit of its own, which a plan may contradict; of what has none, the plan contradicts itself. */
+/** A limit of its own that a plan can contradict; without one, the plan contradicts itself. */
 function limitOf({ kind, spec }: Stoppable): object {
   if ('cpuLimit' in kind.spec.shape) return { cpuLimit: '4' }
   const { components } = spec as { components?: object[] }
@@ -159,13 +159,13 @@ function limitOf({ kind, spec }: Stoppable): object {
     : stored(kind, { components: components.map((each) => ({ ...each, cpuLimit: '4' })) })
 }
 
-/** A part of a spec with the defaults that an API server would put in. */
+/** A part of a spec with the defaults that the API server would set. */
 function stored(kind: AnyKind, part: object): object {
   const whole = kind.spec.parse(part) as Record<string, unknown>
   return Object.fromEntries(Object.keys(part).map((field) => [field, whole[field]]))
 }
 
-/** The platform in memory with the controllers that the kind needs. */
+/** A world with the controllers that the kind needs. */
 function worldFor({ kind }: Stoppable): World {
   const names = [kind.kind.toLowerCase(), 'deploymentrecord', 'functionnamespace', 'serverlessfunction']
   const world = new World((all) => all.filter(({ name }) => names.includes(name)))
@@ -178,8 +178,8 @@ const cases = STOPPABLE.flatMap((one) => {
   return [...OBSTACLES, ...more].map((obstacle) => ({ one, obstacle }))
 })
 
-describe('a stop', () => {
-  it('is known of every kind that has one', () => {
+describe('stop of a resource that cannot run', () => {
+  it('is tested here for every kind that can be stopped', () => {
     const fields = ['running', 'enabled']
     const withOne = KINDS.filter(
       ({ placement, sized, spec }) => placement === 'group' && sized && fields.some((field) => field in spec.shape),
@@ -188,28 +188,28 @@ describe('a stop', () => {
   })
 
   for (const { one, obstacle } of cases)
-    describe(`of a ${one.kind.kind} of which ${obstacle.title}`, () => {
+    describe(`of a ${one.kind.kind} ${obstacle.title}`, () => {
       let world: World
       before(async () => {
         world = await obstructed(one, obstacle)
       })
       after(() => world.stop())
 
-      it('happens, and tells what keeps it from being started', async () => {
+      it('scales it down and reports what keeps it from starting', async () => {
         await world.change(one.kind, one.name, one.stop)
         await world.until('it is stopped', async () => (await statusOf(world, one)).status === 'Stopped')
         expect(await running(world)).to.equal(0)
         expect((await statusOf(world, one)).statusMessage).to.include('It cannot be started now:')
       })
 
-      it('is undone by a start, which is refused for the same reason', async () => {
+      it('is followed by a start that fails for the same reason', async () => {
         await world.change(one.kind, one.name, one.start)
         await world.until('it says why', async () => (await statusOf(world, one)).phase === obstacle.phase)
         expect((await statusOf(world, one)).status).to.equal('Failed')
         expect(await running(world)).to.equal(0)
       })
 
-      it('does not keep it from being deleted', async () => {
+      it('does not block its deletion', async () => {
         await world.remove(one.kind, one.name)
         await world.until('it is gone', () => world.isGone(one.kind, one.name))
         expect(await running(world)).to.equal(0)
@@ -217,7 +217,7 @@ describe('a stop', () => {
     })
 
   for (const one of STOPPABLE)
-    it(`makes a ${one.kind.kind} Stopped that never ran, as its plan was never there`, async () => {
+    it(`sets Stopped for a ${one.kind.kind} that never ran because its plan was missing`, async () => {
       const world = worldFor(one)
       await world.lead()
       for (const [kind, name, spec] of one.given ?? []) await world.make(kind, name, spec)

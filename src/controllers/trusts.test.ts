@@ -9,7 +9,7 @@ import { BoundaryTrust } from '../crds/rbac.ts'
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000009'
 
-describe('the controller of trusts', () => {
+describe('BoundaryTrust controller', () => {
   let world: GrantsBench
   let bench: ControllerBench
 
@@ -36,14 +36,14 @@ describe('the controller of trusts', () => {
 
   const named = { boundaryIncarnation: 'now', trustedBoundaryIncarnation: 'now' }
   for (const [sentence, lives] of [
-    ['that names their lives', named],
-    ['of kubectl or Git that names none', {}],
+    ['with incarnations', named],
+    ['without incarnations', {}],
   ] as const) {
     for (const [side, gone] of [
       ['that grants', BOUNDARY_ID],
       ['that is trusted', OTHER_ID],
     ] as const) {
-      it(`removes a trust ${sentence} with the boundary ${side}`, async () => {
+      it(`deletes a trust ${sentence} when the boundary ${side} is deleted`, async () => {
         trust(lives)
         await bench.start()
         expect(await world.names(BoundaryTrust)).to.deep.equal(['lent'])
@@ -55,16 +55,16 @@ describe('the controller of trusts', () => {
   }
 
   for (const [sentence, lives] of [
-    ['that names their lives', named],
-    ['of kubectl or Git that names none', {}],
+    ['with incarnations', named],
+    ['without incarnations', {}],
   ] as const)
-    it(`removes a trust ${sentence} in a boundary that was made anew while nobody looked`, async () => {
+    it(`deletes a trust ${sentence} if a boundary was recreated while no controller ran`, async () => {
       trust(lives, { [BOUNDARY_ID]: 'now', [OTHER_ID]: 'before' })
       await bench.start()
       expect(await world.names(BoundaryTrust)).to.deep.equal([])
     })
 
-  it('leaves a trust of which it hears before it hears of the boundary', async () => {
+  it('keeps a trust that the cache shows before its boundary', async () => {
     for (const name of [BOUNDARY_ID, OTHER_ID]) await bench.client.remove(Boundary.resource, { name })
     const tell = bench.holdBack(Boundary.resource)
     await bench.start()
@@ -78,10 +78,10 @@ describe('the controller of trusts', () => {
   })
 
   for (const [sentence, lives, before] of [
-    ['that Git knows before the boundary', {}, undefined],
-    ['of another life of the boundary than the one that is there', { trustedBoundaryIncarnation: 'before' }, 'other'],
+    ['created before the boundary', {}, undefined],
+    ['for another incarnation of the boundary', { trustedBoundaryIncarnation: 'before' }, 'other'],
   ] as const)
-    it(`leaves a trust ${sentence}, and says that there is none`, async () => {
+    it(`keeps a trust ${sentence} and reports ReferenceMissing`, async () => {
       await bench.client.remove(Boundary.resource, { name: OTHER_ID })
       if (before !== undefined) seedBoundary(before)
       trust(lives)
@@ -89,7 +89,7 @@ describe('the controller of trusts', () => {
       expect(await phase()).to.equal('ReferenceMissing')
     })
 
-  it('says that a trust is in force once the boundary is there, and removes it with that', async () => {
+  it('reports Available once the boundary has an incarnation, and deletes the trust with it', async () => {
     await bench.client.remove(Boundary.resource, { name: OTHER_ID })
     trust({})
     await bench.start()

@@ -20,7 +20,7 @@ const AGAIN = '7e2f8a52-7a4e-4b52-9a55-0d6c8f3f9b04'
 const CONTROLLERS = ['platformapp', 'deploymentrecord']
 const app = { sourceKind: 'Image', image: 'site:1' }
 
-describe('the controller of apps', () => {
+describe('PlatformApp controller', () => {
   let world: World
 
   beforeEach(async () => {
@@ -66,7 +66,7 @@ describe('the controller of apps', () => {
 
   const giveUp = () => giveUpDeployment(world)
 
-  it('serves the image of its spec by a deployment of its own', async () => {
+  it('serves the image of the spec as a deployment record of its own', async () => {
     await make()
     expect(await says()).to.equal('Running Available: The copy is ready.')
     expect(await deployments()).to.deep.equal(['1 Succeeded site:1'])
@@ -76,7 +76,7 @@ describe('the controller of apps', () => {
     })
   })
 
-  it('keeps what served while a new image does not get ready, and goes back without delay', async () => {
+  it('keeps the old revision while a new image crashes and rolls back without a probe delay', async () => {
     await make()
     await change({ image: 'site:crashing' })
     expect(await says()).to.include('CrashLooping: A container of component "app"')
@@ -93,7 +93,7 @@ describe('the controller of apps', () => {
     expect(await probation()).to.equal(0)
   })
 
-  it('gives a new image its whole time, also where the one before has used up its own', async () => {
+  it('gives a new image its full progress deadline after the previous one exceeded it', async () => {
     await make()
     await change({ image: 'site:crashing' })
     await giveUp()
@@ -106,7 +106,7 @@ describe('the controller of apps', () => {
     expect((await deployments()).at(-1)).to.equal('4 Succeeded site:2')
   })
 
-  it('sends requests to a new image after ten seconds, but for the first one and what has served', async () => {
+  it('delays readiness by 10 seconds for an image that has not served yet, except for the first one', async () => {
     await make()
     expect(await probation(), 'the first').to.equal(0)
     await change({ image: 'site:2' })
@@ -120,7 +120,7 @@ describe('the controller of apps', () => {
     expect(await probation(), 'one that was tried and never served').to.equal(10)
   })
 
-  it('follows the load where it is asked to', async () => {
+  it('creates a HorizontalPodAutoscaler while minReplicas and maxReplicas are set', async () => {
     await make({ ...app, minReplicas: 2, maxReplicas: 4 })
     expect((await running())?.replicas).to.equal(2)
     expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(1)
@@ -128,7 +128,7 @@ describe('the controller of apps', () => {
     expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(0)
   })
 
-  it('runs the release command before anything of a revision is started', async () => {
+  it('runs the release command of a revision once and removes its Job', async () => {
     await make({ ...app, releaseCommand: 'migrate' })
     expect(await says()).to.include('Running')
     expect((await status()).releasedRevision).to.equal(1)
@@ -139,7 +139,7 @@ describe('the controller of apps', () => {
     expect(await jobs()).to.deep.equal([])
   })
 
-  it('tells why the release command does not begin, while what was there serves on', async () => {
+  it('reports that the image of the release command cannot be pulled while the old image serves', async () => {
     await make()
     await change({ image: 'site:missing', releaseCommand: 'migrate' })
     expect(await says()).to.include('The image site:missing of the release command cannot be pulled')
@@ -151,7 +151,7 @@ describe('the controller of apps', () => {
     ['does not end', false],
     ['failed', true],
   ] as const)
-    describe(`whose release command ${title}`, () => {
+    describe(`with a release command that ${title}`, () => {
       const replicas = async () => (await running())?.replicas
 
       beforeEach(async () => {
@@ -166,7 +166,7 @@ describe('the controller of apps', () => {
         expect(await says()).to.include('The release command failed')
       })
 
-      it('serves on in as many copies as are wanted', async () => {
+      it('scales the serving image to the wanted number of copies', async () => {
         await change({ replicas: 3 })
         expect(await replicas()).to.equal(3)
         await change({ minReplicas: 4, maxReplicas: 5 })
@@ -175,7 +175,7 @@ describe('the controller of apps', () => {
         expect((await status()).servingImage).to.equal('site:1')
       })
 
-      it('serves what it did once it is started again', async () => {
+      it('serves the previous image again after a stop and a start', async () => {
         await change({ running: false })
         expect(await replicas()).to.equal(0)
         await change({ running: true })
@@ -184,7 +184,7 @@ describe('the controller of apps', () => {
       })
     })
 
-  it('scales nothing of others under the name of its copies while its release command runs', async () => {
+  it('leaves a foreign Deployment with its name unscaled while the release command runs', async () => {
     const name = containerNamesOf({ kind: PlatformApp.kind, metadata: { name: NAME } }).component(APP_COMPONENT)
     const template = { metadata: {}, spec: { containers: [{ name: 'web', image: 'theirs:1' }] } }
     await world.server.create(deployment, {
@@ -196,7 +196,7 @@ describe('the controller of apps', () => {
     expect((await running())?.replicas).to.equal(5)
   })
 
-  it('lets a release command that runs come to its end, whatever asks for another', async () => {
+  it('lets a running release command finish after a restart request', async () => {
     await make({ ...app, image: 'site:missing', releaseCommand: 'migrate' })
     const uids = async () => (await world.server.list(job)).items.map(({ metadata: { uid } }) => uid)
     const before = await uids()
@@ -205,7 +205,7 @@ describe('the controller of apps', () => {
     expect(await uids()).to.deep.equal(before)
   })
 
-  it('tells why the release command failed: of an eviction, and of an exit', async () => {
+  it('reports why the release command failed after an eviction and after an exit', async () => {
     await make()
     await change({ image: 'site:missing', releaseCommand: 'migrate' })
     const endAs = async (status: object) => {
@@ -231,7 +231,7 @@ describe('the controller of apps', () => {
     expect(await says()).to.include('Its last exit code is 137. The reason is OOMKilled.')
   })
 
-  describe('whose release command failed', () => {
+  describe('with a failed release command of a deployment', () => {
     const release = async () => (await world.server.list(job)).items[0]
     const end = async (type: 'Failed' | 'Complete') => {
       const found = await release()
@@ -251,24 +251,24 @@ describe('the controller of apps', () => {
       expect(await says()).to.include('The release command failed')
     })
 
-    it('does not run it again by itself', async () => {
+    it('does not rerun it after a change of replicas and tags', async () => {
       const before = await release()
       await change({ replicas: 2, tags: { a: 'b' } })
       expect((await release())?.metadata.uid).to.equal(before?.metadata.uid)
     })
 
     for (const [title, act] of [
-      ['when it is restarted', () => change({ restartedAt: '2026-01-01T00:01:00Z' })],
-      ['when it is another command', () => change({ releaseCommand: 'migrate --all' })],
+      ['after a restart', () => change({ restartedAt: '2026-01-01T00:01:00Z' })],
+      ['after a change of the command', () => change({ releaseCommand: 'migrate --all' })],
       [
-        'when the same image is deployed again',
+        'after another deployment of the same image',
         async () => {
           await world.make(DeploymentRecord, AGAIN, told)
           await world.rest()
         },
       ],
     ] as const)
-      it(`runs it again ${title}, and goes on where that succeeds`, async () => {
+      it(`reruns it ${title} and rolls out when it succeeds`, async () => {
         const before = await release()
         await act()
         expect((await release())?.metadata.uid).to.not.equal(before?.metadata.uid)
@@ -279,7 +279,7 @@ describe('the controller of apps', () => {
       })
   })
 
-  it('says where the code of a deployment is from, also when its image is served again', async () => {
+  it('records source, provider and repository of each deployment, including a rollback', async () => {
     const [id, repositoryUrl] = ['5d2f8a52-7a4e-4b52-9a55-0d6c8f3f9b02', 'https://github.com/acme/shop.git']
     await world.make(DeploymentSource, id, { provider: 'GitHub', displayName: 'Acme', baseUrl: repositoryUrl }, OUTER)
     await make({ sourceKind: 'Repository', repositoryUrl, deploymentSourceId: id })
@@ -289,7 +289,7 @@ describe('the controller of apps', () => {
         .map(({ spec: { strategy, source, provider, repositoryName } }) => [strategy, source, provider, repositoryName])
     const code = ['Acme', 'GitHub', 'acme/shop']
     expect(await origins()).to.deep.equal([['Build', ...code]])
-    // Built elsewhere, of the same code.
+    // An image built elsewhere from the same repository.
     const origin = { source: 'Acme', provider: 'GitHub', repositoryName: 'acme/shop' }
     const other = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Image', image: 'site:9', ...origin }
     await world.make(DeploymentRecord, OTHER, other)
@@ -302,7 +302,7 @@ describe('the controller of apps', () => {
     ])
   })
 
-  it('takes everything along when it is deleted', async () => {
+  it('removes its Deployment when it is deleted', async () => {
     await make()
     await world.remove(PlatformApp, NAME)
     await world.until('it is gone', async () => (await world.find(PlatformApp.resource, NAME)) === undefined)

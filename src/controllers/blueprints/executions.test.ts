@@ -11,11 +11,11 @@ import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 
 const ID = 'aaaaaaaa-0000-4000-8000-000000000001'
 
-describe('a deployment of a blueprint', () => {
+describe('BlueprintExecution controller', () => {
   let world: World
   afterEach(() => world.stop())
 
-  it('ends where somebody deletes what it waits for, and does not make it again', async () => {
+  it('fails when a component that it waits for is deleted and does not recreate it', async () => {
     // Without the controller of vaults the vault is never ready.
     world = new World((all) => all.filter(({ name }) => name === 'blueprintexecution'))
     seedGroup(world.server)
@@ -54,11 +54,11 @@ describe('a deployment of a blueprint', () => {
   }
 
   for (const [sentence, end] of [
-    ['whichever component fails', whereOneFails],
-    ['where it is deleted meanwhile', whereItIsDeleted],
+    ['after a component failed', whereOneFails],
+    ['after the execution was deleted', whereItIsDeleted],
   ] as const)
-    it(`leaves no value behind that was on its way into a vault, ${sentence}`, async () => {
-      // Without the controllers of vaults nobody takes the value.
+    it(`removes the Secret of a value on its way into a vault ${sentence}`, async () => {
+      // Without the controllers of vaults the value is never taken.
       world = new World((all) => all.filter(({ name }) => name === 'blueprintexecution'))
       seedGroup(world.server)
       await world.lead()
@@ -108,7 +108,7 @@ describe('a deployment of a blueprint', () => {
     await world.pass(10_000)
   }
 
-  it('fails at a function that does not fit into a quota', async () => {
+  it('fails at a function that exceeds a quota of the boundary', async () => {
     const names = ['blueprintexecution', 'functionnamespace', 'serverlessfunction']
     world = new World((all) => all.filter(({ name }) => names.includes(name)))
     seedGroup(world.server)
@@ -123,7 +123,7 @@ describe('a deployment of a blueprint', () => {
     })
   })
 
-  it('gives a function of it what its namespace has, as whoever started it is asked for that', async () => {
+  it('adds the identity of the namespace to namespaceSecrets after checking the access of its starter', async () => {
     await begin()
     const asked: string[] = []
     world.server.isAccessAllowed = ({ resourceAttributes: { verb, resource } }) => asked.push(`${verb} ${resource}`) > 0
@@ -136,7 +136,7 @@ describe('a deployment of a blueprint', () => {
   })
 
   for (const namespaceSecrets of ['secretvaults', { secretvaults: true }]) {
-    it(`leaves it to the API server to refuse ${JSON.stringify(namespaceSecrets)}, of which none is made`, async () => {
+    it(`leaves the invalid namespaceSecrets ${JSON.stringify(namespaceSecrets)} for the API server to reject`, async () => {
       await begin()
       await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs' })
       const code = { namespaceName: 'shop', functionName: 'pay', handler: 'index' }

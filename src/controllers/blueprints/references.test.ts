@@ -8,14 +8,18 @@ const asked = (spec: Record<string, unknown>) =>
   )
 const safe = 'readsecrets secretvaults safe group'
 
-describe('what a component refers to is asked about', () => {
+describe('referenceAccessReviews', () => {
   const cases: [sentence: string, spec: Record<string, unknown>, questions: string[]][] = [
-    ['nothing, where it refers to nothing', { image: 'busybox', env: [{ name: 'A', value: 'x' }] }, []],
-    ['a vault in the environment of a job', { env: { A: '@vault(safe/Key)', B: 'plain' } }, [safe]],
-    ['a vault in a variable', { env: [{ name: 'A', secret: { vaultName: 'safe', secretName: 'Key' } }] }, [safe]],
-    ['a vault twice named only once', { env: { A: '@vault(safe/Key)', B: '@vault(safe/Other)' } }, [safe]],
+    ['returns nothing for a spec without references', { image: 'busybox', env: [{ name: 'A', value: 'x' }] }, []],
+    ['reviews a vault in the environment of a job', { env: { A: '@vault(safe/Key)', B: 'plain' } }, [safe]],
     [
-      'a vault in a component, in a volume and for images',
+      'reviews a vault in a variable',
+      { env: [{ name: 'A', secret: { vaultName: 'safe', secretName: 'Key' } }] },
+      [safe],
+    ],
+    ['reviews a vault that is named twice once', { env: { A: '@vault(safe/Key)', B: '@vault(safe/Other)' } }, [safe]],
+    [
+      'reviews vaults in a component, in a volume and in a registry credential',
       {
         components: [{ env: [{ name: 'A', secret: { vaultName: 'one', secretName: 'Key' } }] }],
         volumes: [{ secret: { vaultName: 'two' } }],
@@ -24,7 +28,7 @@ describe('what a component refers to is asked about', () => {
       ['one', 'two', 'three'].map((name) => `readsecrets secretvaults ${name} group`),
     ],
     [
-      'outputs, plain and secret, each by its own verb',
+      'reviews plain and secret outputs with their own verbs',
       {
         env: [
           { name: 'A', output: { collection: 'vectorclusters', name: 'find', output: 'apiKey' } },
@@ -38,14 +42,14 @@ describe('what a component refers to is asked about', () => {
         'createkeys objectstorageaccounts media group',
       ],
     ],
-    ['an identity', { managedIdentity: true }, ['readsecrets managedidentities * group']],
+    ['reviews an identity', { managedIdentity: true }, ['readsecrets managedidentities * group']],
     [
-      'what variables of functions may come beside',
+      'reviews the vault of functionSecrets',
       { functionSecrets: ['secretvaults/keys'] },
       ['readsecrets secretvaults keys group'],
     ],
     [
-      'what a function may be given, one or all of a collection',
+      'reviews one resource or a whole collection of namespaceSecrets',
       { namespaceSecrets: ['managedidentities', 'secretvaults', 'sqlclusters/books', 'objectstorageaccounts/media'] },
       [
         'readsecrets managedidentities * group',
@@ -54,15 +58,19 @@ describe('what a component refers to is asked about', () => {
         'createkeys objectstorageaccounts media group',
       ],
     ],
-    ['nothing, where what it may be given is no such thing', { namespaceSecrets: ['nonsense', 'nonsense/x', 7] }, []],
-    ['nothing, where what it may be given is no list', { namespaceSecrets: 'secretvaults' }, []],
     [
-      'the credentials of a source, in the boundary',
+      'returns nothing for unknown entries of namespaceSecrets',
+      { namespaceSecrets: ['nonsense', 'nonsense/x', 7] },
+      [],
+    ],
+    ['returns nothing for namespaceSecrets that is not a list', { namespaceSecrets: 'secretvaults' }, []],
+    [
+      'reviews the deployment source in the boundary',
       { deploymentSourceId: 'id' },
       ['use deploymentsources id boundary'],
     ],
-    ['nothing of the vault that holds an entry', { vaultName: 'safe', secretName: 'Key' }, []],
-    ['nothing of a text that only looks like a reference', { startCommand: '@vault(safe/Key)' }, []],
+    ['returns nothing for the vault of an entry', { vaultName: 'safe', secretName: 'Key' }, []],
+    ['returns nothing for a command that looks like a reference', { startCommand: '@vault(safe/Key)' }, []],
   ]
   for (const [sentence, spec, questions] of cases) it(sentence, () => expect(asked(spec)).to.deep.equal(questions))
 })

@@ -13,7 +13,7 @@ const GROUP = 'space-of-the-group'
 const B = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 const ID = 'aaaaaaaa-0000-4000-8000-000000000001'
 
-/** The question in the words of `kubectl auth can-i`. */
+/** The access review in the form of `kubectl auth can-i`. */
 function asked(collection: string, name: string, { body = {}, manifest = {}, isNew = true } = {}): string {
   const entry = BLUEPRINT_COLLECTIONS.get(collection) as BlueprintCollection
   const step = { body: JSON.stringify(body) }
@@ -24,51 +24,51 @@ function asked(collection: string, name: string, { body = {}, manifest = {}, isN
   return `${verb} ${whole}.${group.split('.')[0]} ${question.name} -n ${namespace}`
 }
 
-describe('the question about a component that is about to be written', () => {
+describe('accessReviewFor', () => {
   const cases: [string, string, string][] = [
-    ['what is new', asked('vectorclusters', 'find'), `create vectorclusters.data find -n ${GROUP}`],
-    ['a change', asked('apps', 'web', { isNew: false }), `patch platformapps.compute web -n ${GROUP}`],
+    ['a new object', asked('vectorclusters', 'find'), `create vectorclusters.data find -n ${GROUP}`],
+    ['a changed object', asked('apps', 'web', { isNew: false }), `patch platformapps.compute web -n ${GROUP}`],
     [
-      'a secret, whose name tells the vault',
+      'a new secret, named after its vault',
       asked('secrets', entryName('safe', 'Token')),
       `create vaultentries.data ${entryName('safe', 'Token')} -n ${GROUP}`,
     ],
     [
-      'a bucket, at its account',
+      'a new bucket, at its account',
       asked('buckets', 'b-1', { body: { accountName: 'store' } }),
       `createbuckets objectstorageaccounts.data store -n ${GROUP}`,
     ],
     [
-      'a key, at its account',
+      'a new key, at its account',
       asked('accesskeys', 'key', { body: { accountName: 'store' } }),
       `createkeys objectstorageaccounts.data store -n ${GROUP}`,
     ],
-    ['a change of a bucket', asked('buckets', 'b-1', { isNew: false }), `patch accountbuckets.data b-1 -n ${GROUP}`],
+    ['a changed bucket', asked('buckets', 'b-1', { isNew: false }), `patch accountbuckets.data b-1 -n ${GROUP}`],
     [
-      'a role in the group',
+      'a role assignment in the group',
       asked('roleassignments', ID, {
         manifest: { roleDefinitionName: 'Reader', scope: `/boundaries/${B}/resourcegroups/shop` },
       }),
       `grant roledefinitions.iam Reader -n ${GROUP}`,
     ],
     [
-      'a role at a resource',
+      'a role assignment at a resource',
       asked('roleassignments', ID, {
         manifest: { roleDefinitionName: 'Reader', scope: `/boundaries/${B}/resourcegroups/shop/resources/apps/web` },
       }),
       `grant roledefinitions/apps/web.iam Reader -n ${GROUP}`,
     ],
     [
-      'a role whose spec cannot be read',
+      'a role assignment with an unreadable spec',
       asked('roleassignments', ID, { manifest: undefined as never }),
       `grant roledefinitions.iam  -n ${GROUP}`,
     ],
   ]
   for (const [sentence, question, expected] of cases)
-    it(`is of ${sentence}: ${expected.split(' -n ')[0]}`, () => expect(question).to.equal(expected))
+    it(`reviews ${sentence}: ${expected.split(' -n ')[0]}`, () => expect(question).to.equal(expected))
 })
 
-describe('a deployment whose giver has lost a right', () => {
+describe('BlueprintExecution without a permission of its starter', () => {
   let world: World
   afterEach(() => world.stop())
 
@@ -98,7 +98,7 @@ describe('a deployment whose giver has lost a right', () => {
     (await world.find(BlueprintExecution.resource, ID, OUTER))?.status as BlueprintExecution['status']
   const vaults = () => [...world.server.stored(SecretVault.resource)].map(({ metadata }) => metadata.name)
 
-  it('ends before the next write, names the permission, and keeps what was made', async () => {
+  it('fails before the next write, names the permission and keeps what was made', async () => {
     const asked: string[] = []
     await deploys()
     world.server.isAccessAllowed = ({ user, resourceAttributes: { name = '' } }) => {
@@ -114,7 +114,7 @@ describe('a deployment whose giver has lost a right', () => {
     })
   })
 
-  it('writes no reference that values of other components have become, without the right to what it is to', async () => {
+  it('writes no reference to a vault, after substitution, that the starter may not read', async () => {
     const env = { A: '@vault(%{mark.components.one.name}/Key)' }
     const job = {
       ...{
@@ -141,7 +141,7 @@ describe('a deployment whose giver has lost a right', () => {
     )
   })
 
-  it('goes on if the right was only not known yet', async () => {
+  it('continues after three denials because the permission may not be visible yet', async () => {
     await deploys()
     let left = 3
     world.server.isAccessAllowed = () => left-- <= 0
@@ -150,7 +150,7 @@ describe('a deployment whose giver has lost a right', () => {
     expect(await status()).to.include({ state: 'Succeeded' })
   })
 
-  it('ends for somebody else who has the id by now', async () => {
+  it('fails for another incarnation of the starter', async () => {
     const annotations = { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [ID]: 'a-former-life' }) }
     await deploys({ annotations })
     await world.pass(60_000)

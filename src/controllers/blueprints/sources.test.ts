@@ -25,7 +25,7 @@ components:
   - { name: vectors, collection: vectorclusters, resourceName: "\${deploy.name}", spec: ${spec} }
 `
 
-describe('the controller of sources of blueprints', () => {
+describe('BlueprintSource controller', () => {
   let bench: ControllerBench
   let files: FakeGitFiles
   let space: string
@@ -70,7 +70,7 @@ describe('the controller of sources of blueprints', () => {
     }
   }
 
-  it('judges a file as REST would: also by what its components may say', async () => {
+  it('rejects a file with an unknown field of a component as REST does', async () => {
     files.commit(ADDRESS, 'main', 'a1', {
       'good.yaml': template('good'),
       'bad.yaml': template('bad', '{ colour: red }'),
@@ -81,7 +81,7 @@ describe('the controller of sources of blueprints', () => {
     expect((await status()).invalidTemplates).to.have.nested.property('[0].errors[0].code', 'UnknownField')
   })
 
-  it('a file that the API server would refuse keeps no other one out', async () => {
+  it('imports the valid files beside one that the API server would refuse', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'bad.yaml': `${template('bad')}# \u0007\n`, 'good.yaml': template('good') })
     seed({ repositoryUrl: ADDRESS })
     await run()
@@ -89,7 +89,7 @@ describe('the controller of sources of blueprints', () => {
     expect((await status()).invalidTemplates).to.have.nested.property('[0].path', 'bad.yaml')
   })
 
-  it('keeps a template whose file is broken until it is mended or deleted, and says so', async () => {
+  it('keeps and reports a template with a broken file until it is mended, deleted or moved', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one'), 'two.yaml': template('two') })
     seed({ repositoryUrl: ADDRESS })
     await run()
@@ -122,7 +122,7 @@ describe('the controller of sources of blueprints', () => {
     expect(await slugs()).to.deep.equal([])
   })
 
-  it('tries new credentials at once, however long it would have waited after its failures', async () => {
+  it('retries at once with changed credentials despite the backoff of its failures', async () => {
     connect({ provider: 'Gitea', baseUrl: 'https://git.example.com' })
     const ref = { namespace: space, name: 'shop' }
     const token = (text: string) => ({ [CREDENTIAL_KEYS.token]: Buffer.from(text).toString('base64') })
@@ -152,7 +152,7 @@ describe('the controller of sources of blueprints', () => {
     expect((await status()).message ?? '').to.not.include('credential')
   })
 
-  it('reads an address after a push that any deployment source of the boundary was told of', async () => {
+  it('reads its repository after a push to it at any deployment source of the boundary', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'one.yaml': template('one') })
     seed({ repositoryUrl: ADDRESS })
     const gitea = { provider: 'Gitea', baseUrl: 'https://git.example.com' }
@@ -177,7 +177,7 @@ describe('the controller of sources of blueprints', () => {
     expect(await slugs()).to.deep.equal(['two'])
   })
 
-  it('asks a host that is away less and less often, until it answers', async () => {
+  it('backs off from 5 to 120 minutes while the host does not answer and resets on success', async () => {
     seed({ repositoryUrl: ADDRESS })
     await run()
     const wait = async () => {
@@ -207,21 +207,21 @@ describe('the controller of sources of blueprints', () => {
       .and.not.have.any.keys('failures', 'nextAttemptAt')
   })
 
-  it('takes the token of the Git host of the platform nowhere else', async () => {
+  it("refuses to send the token of the platform's Git host to another host", async () => {
     connect({ provider: 'Circuit', baseUrl: 'https://git.example.com', circuit: {} })
     seed({ installationId: HOST, repositoryId: '1' })
     await run()
     expect((await status()).message).to.equal('The Git host of the deployment source is not the one of this platform.')
   })
 
-  it('reads nothing with a source that is disabled', async () => {
+  it('reads nothing with a disabled deployment source', async () => {
     connect({ provider: 'Circuit', baseUrl: 'https://git.platform.test', circuit: { enabled: false } })
     seed({ installationId: HOST, repositoryId: '1' })
     await run()
     expect((await status()).message).to.equal('The deployment source is disabled.')
   })
 
-  it('is not counted among the templates that a boundary keeps itself, of which the oldest count', async () => {
+  it('does not count against the limit of own templates, which rejects the newest', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'from-git.yaml': template('from-git') })
     seed({ repositoryUrl: ADDRESS })
     const own = (slug: string, creationTimestamp: string) =>

@@ -16,7 +16,7 @@ const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }
 type Amounts = Record<'requests' | 'limits', Record<string, string>>
 const CONTROLLERS = ['containerinstance', 'secretvault', 'vaultentry']
 
-describe('the controller of container instances', () => {
+describe('ContainerInstance controller', () => {
   let world: World
 
   beforeEach(async () => {
@@ -46,21 +46,17 @@ describe('the controller of container instances', () => {
 
   const fates: [sentence: string, tag: string, expected: string][] = [
     ['an image that cannot be pulled', 'missing', 'ImagePullFailed: The image site:missing'],
-    ['a process that ends', 'crashing', 'CrashLooping: A container of component "web" ends with exit code 3'],
+    ['a process that exits', 'crashing', 'CrashLooping: A container of component "web" ends with exit code 3'],
+    ['a container that runs out of memory', 'hungry', 'CrashLooping: A container of component "web" ran out of memory'],
+    ['a pod that fits on no node', 'large', 'PlanDoesNotFit: No node has 512Mi memory left for component "web"'],
     [
-      'a container that takes too much memory',
-      'hungry',
-      'CrashLooping: A container of component "web" ran out of memory',
-    ],
-    ['one that no node has room for', 'large', 'PlanDoesNotFit: No node has 512Mi memory left for component "web"'],
-    [
-      'one that does not get ready',
+      'a failing readiness probe',
       'slow',
       'RollingOut: 1 of 1 copy is ready. A container of component "web" runs, but its readiness probe',
     ],
   ]
   for (const [sentence, tag, expected] of fates) {
-    it(`keeps what served, and says why, over ${sentence}`, async () => {
+    it(`keeps the old revision and reports ${sentence}`, async () => {
       await make({ components: [web] })
       expect(await says()).to.equal('Running Available: The copy is ready.')
       await change([{ ...web, image: `site:${tag}` }])
@@ -73,7 +69,7 @@ describe('the controller of container instances', () => {
     })
   }
 
-  it('reserves the disk of Ephemeral volumes that have a size, and leaves all others to the namespace', async () => {
+  it('reserves the disk of sized Ephemeral volumes and sets no disk limit without one', async () => {
     const volumes = [
       { name: 'cache', kind: 'Ephemeral', size: '20Gi' },
       { name: 'scratch', kind: 'Ephemeral' },
@@ -93,7 +89,7 @@ describe('the controller of container instances', () => {
     ])
   })
 
-  it('keeps what pods of before read for as long as they may start again', async () => {
+  it('keeps values that pods of an old revision may still read', async () => {
     const vaultName = 'safe'
     await world.make(SecretVault, vaultName, {})
     for (const secretName of ['Token', 'Key']) {
@@ -120,7 +116,7 @@ describe('the controller of container instances', () => {
     expect([await copies(), await held()]).to.deep.equal([['web 5'], []])
   })
 
-  it('leaves no values of a component that is gone, also while something else stops it', async () => {
+  it('removes the values of a removed component after a missing reference stalled it', async () => {
     await world.make(SecretVault, 'safe', {})
     await world.makeSecret('incoming', { value: 'Token' })
     const secretName = 'Token'
@@ -139,7 +135,7 @@ describe('the controller of container instances', () => {
     expect(await held()).to.equal(undefined)
   })
 
-  it('starts with a value as soon as it may be read', async () => {
+  it('starts once the vault value it reads becomes valid', async () => {
     await world.make(SecretVault, 'safe', {})
     await world.makeSecret('incoming', { value: 'Token' })
     const secretName = 'Token'
@@ -152,7 +148,7 @@ describe('the controller of container instances', () => {
     expect(await says()).to.equal('Running Available: The copy is ready.')
   })
 
-  it('takes back no kept volume that is larger than asked for, so that it counts with what it takes', async () => {
+  it('reports StorageCannotShrink for a kept volume larger than requested and does not take it back', async () => {
     const withVolume = (size: string) => ({
       components: [{ ...web, mounts: [{ volume: 'disk', path: '/data' }] }],
       volumes: [{ name: 'disk', kind: 'Persistent', size }],
@@ -173,7 +169,7 @@ describe('the controller of container instances', () => {
     expect(await kept()).to.deep.equal([undefined])
   })
 
-  it("pulls what lies in the platform's own registry with the Secret of its group, nothing else", async () => {
+  it("sets imagePullSecrets only for images in the platform's own registry", async () => {
     await make({
       components: [
         { ...web, image: 'registry.test/b/g/site:1' },
@@ -187,7 +183,7 @@ describe('the controller of container instances', () => {
     expect(secrets.sort()).to.deep.equal([[], ['freehold-registry-pull']])
   })
 
-  it('starts a component when what it depends on is ready, and changes it no earlier', async () => {
+  it('starts and changes a component only when its dependencies are ready', async () => {
     const worker = { name: 'worker', image: 'worker:1', dependsOn: ['web'] }
     await make({ components: [worker, { ...web, image: 'site:slow' }] })
     expect(await copies()).to.deep.equal(['web 1'])
@@ -215,7 +211,7 @@ describe('the controller of container instances', () => {
     expect(await copies()).to.deep.equal(['web 1', 'web 1', 'worker 2'])
   })
 
-  it('has volumes grow as soon as their class lets them', async () => {
+  it('grows volumes as soon as their storage class allows it', async () => {
     const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
     const allowGrowth = (allowVolumeExpansion: boolean) =>
       world.server.seed(storageClass, {
@@ -237,7 +233,7 @@ describe('the controller of container instances', () => {
     expect(await sizes()).to.deep.equal(['2Gi'])
   })
 
-  it('rests while Velero looks at its backup location again and again', async () => {
+  it('ignores validation times of the Velero backup location but not its phase', async () => {
     seedVelero(world.server)
     await world.makeSecret('incoming', { value: 'hunter2' })
     await world.make(SecretVault, 'safe', {})
@@ -258,7 +254,7 @@ describe('the controller of container instances', () => {
     expect(await says()).to.include('ConfigurationInvalid: The backup target')
   })
 
-  it('takes host by host, and none that another resource has', async () => {
+  it('reports NameOccupied for a host of another resource until that is deleted', async () => {
     await make({ components: [web], isPublic: true, customDomains: ['shop.example.com'] })
     expect(await says()).to.include('Available')
     await world.make(ContainerInstance, 'other', {

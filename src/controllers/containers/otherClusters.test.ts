@@ -29,20 +29,20 @@ const CONTROLLERS = [
 const SECRET = { vaultName: 'safe', secretName: 'Token' }
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
 
-/** Each kind, and how its spec names an image. */
+/** Each kind, and its spec for an image. */
 const KINDS: readonly [kind: AnyKind, specOf: (image: string) => object][] = [
   [ContainerInstance, (image) => ({ isPublic: true, components: [{ ...web, image }] })],
   [PlatformApp, (image) => ({ sourceKind: 'Image', image })],
   [StaticWebApp, (image) => ({ image })],
 ]
 
-/** What pulls images with a credential of its own, and where it runs. */
+/** The kinds with a registry credential of their own, each on both clusters. */
 const PULLING = KINDS.slice(0, 2).flatMap(([kind, specOf]) => [
-  { kind, specOf, clusterId: FAR, words: `${kind.segment}, there` },
-  { kind, specOf, clusterId: undefined, words: `${kind.segment}, here` },
+  { kind, specOf, clusterId: FAR, words: `${kind.segment} on another cluster` },
+  { kind, specOf, clusterId: undefined, words: `${kind.segment} on this cluster` },
 ])
 
-describe('what runs containers, on another cluster', () => {
+describe('container workloads on another cluster', () => {
   let world: World
 
   beforeEach(async () => {
@@ -66,7 +66,7 @@ describe('what runs containers, on another cluster', () => {
       })
 
   for (const [kind, specOf] of KINDS) {
-    it(`is reached and changed there, and its revisions are kept here: ${kind.segment}`, async () => {
+    it(`runs ${kind.segment} there with a public host and keeps their revisions here`, async () => {
       await make(kind, specOf('site:1'))
       await isDone(kind)
       const [host] = (await world.far.list<KubeObject & { spec: { rules: { host: string }[] } }>(ingress)).items
@@ -83,7 +83,7 @@ describe('what runs containers, on another cluster', () => {
     })
   }
 
-  it('is given values of vaults, keys and an identity, which stand here, in Secrets there', async () => {
+  it('copies vault values, access keys and identity credentials into Secrets there', async () => {
     await world.make(SecretVault, 'safe', {})
     await world.makeSecret('incoming', { value: 'one' })
     await world.make(VaultEntry, entryName('safe', 'Token'), {
@@ -98,7 +98,7 @@ describe('what runs containers, on another cluster', () => {
     ]
     await make(ContainerInstance, { components: [{ ...web, env }], managedIdentity: true })
     await world.rest()
-    // The default that an API server would put in.
+    // The default that the API server would set.
     for (const key of await namesIn(world.server, ObjectAccessKey.resource))
       await world.change(ObjectAccessKey, key, { isActive: true })
     await isDone(ContainerInstance)
@@ -127,7 +127,7 @@ describe('what runs containers, on another cluster', () => {
 
   for (const [kind, specOf] of KINDS.slice(0, 2))
     for (const clusterId of [FAR, undefined])
-      it(`loses the credentials that it is not to have any more though it stalls: ${kind.segment}, ${clusterId ? 'there' : 'here'}`, async () => {
+      it(`removes dropped credentials of stalled ${kind.segment} on ${clusterId ? 'another' : 'this'} cluster`, async () => {
         await world.make(ObjectStorageAccount, 'files', {})
         const output = { collection: 'objectstorageaccounts', name: 'files', output: 'secretAccessKey' }
         const env = [{ name: 'KEY', output }]
@@ -135,7 +135,7 @@ describe('what runs containers, on another cluster', () => {
         const withKey = 'components' in spec ? { components: [{ ...web, env }] } : { ...spec, env }
         await world.make(kind, NAME, { ...withKey, managedIdentity: true, ...(clusterId && { clusterId }) })
         await world.rest()
-        // The default that an API server would put in.
+        // The default that the API server would set.
         for (const key of await namesIn(world.server, ObjectAccessKey.resource))
           await world.change(ObjectAccessKey, key, { isActive: true })
         await isDone(kind)
@@ -167,10 +167,10 @@ describe('what runs containers, on another cluster', () => {
 
   for (const { kind, specOf, clusterId, words } of PULLING)
     for (const [what, spec] of [
-      ['is switched off', { enabled: false }],
+      ['is disabled', { enabled: false }],
       ['is deleted', { state: 'Deleted' }],
     ] as const)
-      it(`has a credential of a registry only until its secret ${what}: ${words}`, async () => {
+      it(`removes the registry credential of ${words} when its secret ${what}`, async () => {
         await makeWithCredential(kind, specOf('site:1'), clusterId)
         expect(await credentials()).to.have.length(1)
         await world.change(VaultEntry, entryName('safe', 'Token'), spec)
@@ -181,14 +181,10 @@ describe('what runs containers, on another cluster', () => {
 
   for (const { kind, specOf, clusterId, words } of PULLING)
     for (const [obstacle, phase, hindered] of [
-      ['its plan is gone', 'PlanNotFound', { computePlan: 'nowhere' }],
-      [
-        'a value is missing',
-        'ReferenceMissing',
-        { env: [{ name: 'TOKEN', secret: { ...SECRET, vaultName: 'none' } }] },
-      ],
+      ['without a plan', 'PlanNotFound', { computePlan: 'nowhere' }],
+      ['without a vault', 'ReferenceMissing', { env: [{ name: 'TOKEN', secret: { ...SECRET, vaultName: 'none' } }] }],
     ] as [string, string, { env?: object[] }][])
-      it(`has no credential of a registry any more that it names no more though ${obstacle}: ${words}`, async () => {
+      it(`removes a dropped registry credential of ${words} that stalled ${obstacle}`, async () => {
         const spec = specOf('site:1')
         await makeWithCredential(kind, spec, clusterId)
         expect(await credentials()).to.have.length(1)
@@ -201,7 +197,7 @@ describe('what runs containers, on another cluster', () => {
         expect(await credentials()).to.deep.equal([])
       })
 
-  it('refers to databases of its own cluster, and to none of another one', async () => {
+  it('resolves outputs of a database on its own cluster only', async () => {
     const env = [{ name: 'URL', output: { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' } }]
     await world.make(VectorCluster, 'search', { replicas: 1 })
     await make(ContainerInstance, { components: [{ ...web, env }] })
@@ -213,7 +209,7 @@ describe('what runs containers, on another cluster', () => {
     await isDone(ContainerInstance)
   })
 
-  it('goes back to an earlier deployment there, whose record stands here', async () => {
+  it('rolls back there to a deployment whose record is here', async () => {
     await make(PlatformApp, { sourceKind: 'Upload' })
     const ids = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222']
     for (const [at, id] of ids.entries()) {
@@ -230,7 +226,7 @@ describe('what runs containers, on another cluster', () => {
     expect(await namesIn(world.far, deployment)).to.have.length(1)
   })
 
-  it('is pulled there with the credential of its group, which is renewed when its time comes', async () => {
+  it('renews the pull Secret of the group there after a third of a day', async () => {
     await world.rest()
     const before = await dataThere(world, 'freehold-registry-pull')
     expect(decoded(before?.['.dockerconfigjson'])).to.include('registry.test')
@@ -238,7 +234,7 @@ describe('what runs containers, on another cluster', () => {
     expect(await dataThere(world, 'freehold-registry-pull')).to.not.deep.equal(before)
   })
 
-  it('goes at once where the cluster was revoked, with what the records hold of it', async () => {
+  it('deletes workload and projection at once after the cluster was revoked', async () => {
     await make(ContainerInstance, { components: [web], isPublic: true })
     await isDone(ContainerInstance)
     await world.change(PlatformCluster, FAR, { revokedAt: new Date(world.clock.now() + 1_000).toISOString() })

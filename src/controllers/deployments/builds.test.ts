@@ -13,11 +13,11 @@ const repositoryUrl = 'https://git.nobody.example/acme/shop.git'
 const MINUTE = 60_000
 const told = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Reported', phase: 'Building' }
 
-describe('a build', () => {
+describe('builds of deployments', () => {
   let world: World
   afterEach(() => world.stop())
 
-  it('comes to its end also where its log has come to one before', async () => {
+  it('succeeds although its log was already final', async () => {
     world = new World((all) => all.filter(({ name }) => ['platformapp', 'deploymentrecord'].includes(name)))
     seedGroup(world.server)
     const logs = blobBuildLogs(world.engines.blobs)
@@ -34,7 +34,7 @@ describe('a build', () => {
     })
   })
 
-  it('that waited for its turn is tried for ten minutes while the provider is away', async () => {
+  it('retries a build that waited in the queue for 10 minutes while the provider does not answer', async () => {
     world = new World((all) => all.filter(({ name }) => ['platformapp', 'deploymentrecord'].includes(name)))
     seedGroup(world.server)
     await world.lead()

@@ -11,7 +11,7 @@ import { job } from '../../kube/builtin.ts'
 const NAME = 'shop'
 const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.com/acme/shop.git' }
 
-describe('a deployment that is cancelled', () => {
+describe('cancellation of a deployment', () => {
   let world: World
   beforeEach(async () => {
     world = new World((all) => all.filter(({ name }) => ['platformapp', 'deploymentrecord'].includes(name)))
@@ -26,7 +26,7 @@ describe('a deployment that is cancelled', () => {
   const numbered = async (number: number) => (await all()).find(({ status }) => status?.number === number)
   const isIn = (number: number, stage: DeploymentPhase) =>
     world.until(`deployment ${number} is ${stage}`, async () => (await numbered(number))?.status?.stage === stage)
-  /** Turn by turn: at rest it would have ended. */
+  /** Round by round, because it would be finished at rest. */
   const isBuilt = async (number: number) => {
     for (let rounds = 0; rounds < 10; rounds += 1) {
       await world.round()
@@ -43,10 +43,10 @@ describe('a deployment that is cancelled', () => {
     })
 
   for (const [who, cancel] of [
-    ['by REST', (id: string) => world.change(DeploymentRecord, id, { cancelledAt: '2026-01-01T00:00:00Z' })],
-    ['in the spec of its owner', (id: string) => world.change(PlatformApp, NAME, { cancelledDeployment: id })],
+    ['through its record', (id: string) => world.change(DeploymentRecord, id, { cancelledAt: '2026-01-01T00:00:00Z' })],
+    ['through the spec of its owner', (id: string) => world.change(PlatformApp, NAME, { cancelledDeployment: id })],
   ] as const) {
-    it(`${who} while it is built ends its build, and the next one has its turn`, async () => {
+    it(`${who} ends the running build and lets the next deployment build`, async () => {
       await isBuilt(1)
       const [metadata] = await all().then((records) => records.map(({ metadata }) => metadata))
       const { namespace = '', name = '' } = metadata ?? {}
@@ -62,7 +62,7 @@ describe('a deployment that is cancelled', () => {
     })
   }
 
-  it('leaves what serves as it is', async () => {
+  it('keeps the serving image and has no effect on a succeeded deployment', async () => {
     await isIn(1, 'Succeeded')
     const serving = (await app())?.status?.servingImage
     await again(1)

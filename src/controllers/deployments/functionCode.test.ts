@@ -8,7 +8,7 @@ const DEPLOYMENT = '5d2f8a52-7a4e-4b52-9a55-0d6c8f3f9b02'
 const source = { hash: 'a'.repeat(64), parts: 1, deploymentId: DEPLOYMENT }
 const owner = { spec: { namespaceName: 'calls', functionName: 'hello', source } } as ServerlessFunction
 
-/** Of a deployment of that function, in a namespace of functions with the spec. */
+/** The build input of a deployment of the function, in a function namespace with the spec. */
 const codeIn = (spec: object) => {
   const object = { metadata: { namespace: 'shop', name: DEPLOYMENT }, spec: { ownerName: 'calls.hello' } }
   const records = { cache: () => ({ get: () => ({ spec }) }) }
@@ -21,16 +21,16 @@ const codeIn = (spec: object) => {
   )
 }
 
-describe('what is built of the files of a function', () => {
+describe('prepareFunctionCode', () => {
   for (const runtime of FUNCTION_RUNTIME_NAMES) {
     const { server } = FUNCTION_RUNTIMES[runtime]
     if (server === undefined) {
-      it(`is nothing in ${runtime}`, async () => {
+      it(`rejects sources of runtime ${runtime}`, async () => {
         const refused = await codeIn({ runtime }).catch((error: Error) => error.message)
         expect(refused).to.equal(`Sources of functions of runtime ${runtime} cannot be built.`)
       })
     } else {
-      it(`has the server of ${runtime} laid over it, and is built in the version that the namespace shows`, async () => {
+      it(`adds the server of ${runtime} and builds for the runtime version of the namespace`, async () => {
         const { code, files } = await codeIn({ runtime })
         expect(code).to.include({ runtime, runtimeVersion: newestRuntimeVersion(runtime), startCommand: server.start })
         expect(code.pipeline.buildCommand).to.equal(server.build)

@@ -17,16 +17,16 @@ const owner = (kind: { apiVersion: string; kind: string }, annotations: Record<s
 const ID = '6e2f8a52-7a4e-4b52-9a55-0d6c8f3f9b03'
 const LIVING = { [INCARNATION_ANNOTATION]: 'a-life' }
 
-describe('a deployment whose owner has just been made', () => {
+describe('DeploymentRecord of a new owner', () => {
   for (const kind of OWNER_KINDS)
-    it(`is woken when its ${kind.kind} is given its life`, () => {
+    it(`is requeued when its ${kind.kind} gets an incarnation`, () => {
       const observers = RECORD_OBSERVERS.flatMap((each) => ('resource' in each ? [each] : []))
       const observer = observers.find(({ resource }) => resource.kind === kind.kind)
       const seen = (annotations: Record<string, string>) => observer?.relevant?.(owner(kind, annotations))
       expect(seen(LIVING)).not.to.deep.equal(seen({}))
     })
 
-  it('is not bound before: what it were bound to would soon not be its owner', async () => {
+  it('waits without a write while its owner has no incarnation', async () => {
     const patches: unknown[] = []
     const records = {
       cache: (resource: Resource) => ({
@@ -43,7 +43,7 @@ describe('a deployment whose owner has just been made', () => {
   })
 })
 
-describe('a deployment that nobody has', () => {
+describe('DeploymentRecord without an owner', () => {
   let world: World
   beforeEach(async () => {
     world = new World((all) => all.filter(({ name }) => ['platformapp', 'deploymentrecord'].includes(name)))
@@ -54,7 +54,7 @@ describe('a deployment that nobody has', () => {
   })
   afterEach(() => world.stop())
 
-  it('is not that of an owner who was made later: it was told of a former one', async () => {
+  it('does not bind to an owner that is created later', async () => {
     await world.pass(10_000)
     await world.make(PlatformApp, 'shop', { sourceKind: 'Upload' })
     await world.rest()
@@ -63,7 +63,7 @@ describe('a deployment that nobody has', () => {
     expect(await world.isGone(DeploymentRecord, ID)).to.equal(true)
   })
 
-  it('goes by itself', async () => {
+  it('deletes itself', async () => {
     await world.until('it is gone', () => world.isGone(DeploymentRecord, ID))
   })
 })

@@ -16,14 +16,14 @@ function cache(held: KubeObject | undefined, upTo: number) {
   return { view: view as unknown as CacheView, state }
 }
 
-describe('what a key must see before its next pass', () => {
-  it('is nothing where the caches hear of writes at once', () => {
+describe('Expectations', () => {
+  it('expects nothing after a write that the cache already shows', () => {
     const expectations = new Expectations()
     expectations.written('k', cache(object('12'), 3).view, object('12'))
     expect(expectations.met('k')).to.equal(true)
   })
 
-  it('is the version that the API server answered, or a later one', () => {
+  it('expects the written version or a later one', () => {
     const expectations = new Expectations()
     const { view, state } = cache(object('11'), 11)
     expectations.written('k', view, object('12'))
@@ -32,7 +32,7 @@ describe('what a key must see before its next pass', () => {
     expect(expectations.met('k')).to.equal(true)
   })
 
-  it('is met where the stream has passed the write, though somebody deleted the object since', () => {
+  it('are met when the stream has passed the write although the object was deleted since', () => {
     const expectations = new Expectations()
     const { view, state } = cache(undefined, 11)
     expectations.written('k', view, object('12'))
@@ -41,7 +41,7 @@ describe('what a key must see before its next pass', () => {
     expect(expectations.met('k')).to.equal(true)
   })
 
-  it('is the absence of what was deleted, not of a namesake made since', () => {
+  it('expect the absence of the deleted object, not of a new one with its name', () => {
     const expectations = new Expectations()
     const { view, state } = cache(object('11'), 11)
     expectations.removed('k', view, object('11'))
@@ -50,7 +50,7 @@ describe('what a key must see before its next pass', () => {
     expect(expectations.met('k')).to.equal(true)
   })
 
-  it('concerns one key only and ends with its object', () => {
+  it('apply to one key and end with forget', () => {
     const expectations = new Expectations()
     expectations.written('k', cache(undefined, 1).view, object('12'))
     expect(expectations.met('other')).to.equal(true)

@@ -21,7 +21,7 @@ const OURS = fieldsOf(FILL_FIELD_MANAGER, { 'f:spec': { 'f:replicas': {} } })
 const GIT = { ...fieldsOf('git', { 'f:spec': { 'f:computePlan': {} } }), operation: 'Apply' }
 const STATUS = fieldsOf('freehold-controllers', { 'f:status': { 'f:phase': {} } }, 'status')
 
-describe('what fills a spec', () => {
+describe('releaseFilledFields', () => {
   const stored = (managedFields: object[]) => {
     const client = new FakeKubeClient()
     const metadata = { ...REF, managedFields }
@@ -34,7 +34,7 @@ describe('what fills a spec', () => {
     return { client, seeded }
   }
 
-  it('is nobody’s afterwards, and what others own stays theirs', async () => {
+  it('removes our manager from managedFields and keeps other managers and the value', async () => {
     const { client, seeded } = stored([GIT, OURS, STATUS])
     const given = await releaseFilledFields(client, resource, seeded)
     expect(given.metadata.managedFields).to.deep.equal([GIT, STATUS])
@@ -43,17 +43,17 @@ describe('what fills a spec', () => {
   })
 
   for (const [what, managedFields] of [
-    ['nothing was filled', [GIT, STATUS]],
-    ['no managers are told', []],
-    ['nobody else would be left, which the API server takes for no list at all', [OURS]],
+    ['we own no field', [GIT, STATUS]],
+    ['there are no managedFields', []],
+    ['no manager would be left, because the API server ignores an empty list', [OURS]],
   ] as const)
-    it(`takes no second write where ${what}`, async () => {
+    it(`writes nothing if ${what}`, async () => {
       const { client, seeded } = stored([...managedFields])
       expect(await releaseFilledFields(client, resource, seeded)).to.equal(seeded)
       expect(client.calls).to.deep.equal([])
     })
 
-  it('is left to the next answer where somebody has written meanwhile, whose fields are not lost', async () => {
+  it('returns the object unchanged after a conflict and keeps the fields of others', async () => {
     const { client, seeded } = stored([GIT, OURS])
     const theirs = { ...GIT, manager: 'kubectl' }
     client.edit(resource, REF, ({ metadata }) => metadata.managedFields?.push(theirs))
@@ -61,13 +61,13 @@ describe('what fills a spec', () => {
     expect((await client.get(resource, REF)).metadata.managedFields).to.deep.equal([GIT, OURS, theirs])
   })
 
-  it('is no matter where the object was deleted meanwhile', async () => {
+  it('returns the object unchanged if it was deleted meanwhile', async () => {
     const { client, seeded } = stored([GIT, OURS])
     await client.remove(resource, REF)
     expect(await releaseFilledFields(client, resource, seeded)).to.equal(seeded)
   })
 
-  it('says what went wrong otherwise', async () => {
+  it('throws other errors', async () => {
     const { client, seeded } = stored([GIT, OURS])
     client.fail('patch', resource, 'Unavailable')
     const failure = await releaseFilledFields(client, resource, seeded).catch((error: unknown) => error)
@@ -75,11 +75,11 @@ describe('what fills a spec', () => {
   })
 })
 
-describe('a controller', () => {
+describe('Runner', () => {
   const world = controllerWorld()
   const managers = async () => (await world.stored('orders')).metadata.managedFields
 
-  it('gives up what it filled in, also where the process that did was killed before', async () => {
+  it('releases filled fields that a killed process left, once', async () => {
     world.make()
     world.seed('orders', { managedFields: [GIT, OURS] })
     await world.bench.start()

@@ -16,7 +16,7 @@ type Workload = KubeObject & {
   }
 }
 
-/** An API server that stores what is applied as `stores` makes it, with a new version each time. */
+/** An API server that changes what is applied with `stores`. */
 function storing(world: ReturnType<typeof controllerWorld>, stores: (child: Workload, writes: number) => void) {
   const { client } = world.bench
   const apply = client.apply.bind(client)
@@ -31,7 +31,7 @@ function storing(world: ReturnType<typeof controllerWorld>, stores: (child: Work
   return { writes: () => writes }
 }
 
-/** A child with the sizes of one container. */
+/** A step that ensures a child with these requests of one container. */
 const makeWorkload = (requests: Record<string, unknown>) =>
   async function makeWorkload(pass: Pass<typeof VectorCluster>) {
     const { name, namespace = '' } = pass.object.metadata
@@ -45,18 +45,18 @@ const makeWorkload = (requests: Record<string, unknown>) =>
     return done()
   }
 
-describe('a child that the API server stores otherwise than it was written', () => {
+describe('a child that the API server stores differently', () => {
   const world = controllerWorld()
   const requestsOf = (child: Workload) => child.spec.template.spec.containers[0]?.resources.requests ?? {}
 
   for (const [sentence, written, stores] of [
-    ['a core in thousandths', { cpu: '1000m' }, (child) => Object.assign(requestsOf(child), { cpu: '1' })],
+    ['a core as millicores', { cpu: '1000m' }, (child) => Object.assign(requestsOf(child), { cpu: '1' })],
     ['a core as a number', { cpu: 1 }, (child) => Object.assign(requestsOf(child), { cpu: '1' })],
-    ['half a core', { cpu: '0.5' }, (child) => Object.assign(requestsOf(child), { cpu: '500m' })],
-    ['a gibibyte in mebibytes', { memory: '1024Mi' }, (child) => Object.assign(requestsOf(child), { memory: '1Gi' })],
-    ['a gigabyte in bytes', { memory: '1000000000' }, (child) => Object.assign(requestsOf(child), { memory: '1G' })],
+    ['half a core as a decimal', { cpu: '0.5' }, (child) => Object.assign(requestsOf(child), { cpu: '500m' })],
+    ['a gibibyte as mebibytes', { memory: '1024Mi' }, (child) => Object.assign(requestsOf(child), { memory: '1Gi' })],
+    ['a gigabyte as bytes', { memory: '1000000000' }, (child) => Object.assign(requestsOf(child), { memory: '1G' })],
     [
-      'defaults that it fills in',
+      'fields that get defaults',
       { cpu: '1' },
       (child) => {
         Object.assign(child.spec, { replicas: 1, revisionHistoryLimit: 10 })
@@ -64,7 +64,7 @@ describe('a child that the API server stores otherwise than it was written', () 
       },
     ],
   ] as [string, Record<string, unknown>, (child: Workload) => void][]) {
-    it(`is written once if that means the same: ${sentence}`, async () => {
+    it(`writes it once if the meaning is the same: ${sentence}`, async () => {
       world.make({ observes: [statefulSet], reconcile: makeWorkload(written) })
       const server = storing(world, stores)
       world.seed('orders')
@@ -78,7 +78,7 @@ describe('a child that the API server stores otherwise than it was written', () 
 
   const shrunk = (child: Workload, writes: number) => Object.assign(requestsOf(child), { memory: `${500 + writes}Mi` })
 
-  it('is written again only after ten minutes if it means something else, and the status says where', async () => {
+  it('rewrites it at most every 10 minutes and reports the first different field', async () => {
     world.make({ observes: [statefulSet], reconcile: makeWorkload({ memory: '1Gi' }) })
     const server = storing(world, shrunk)
     world.seed('orders')
@@ -96,7 +96,7 @@ describe('a child that the API server stores otherwise than it was written', () 
     expect(server.writes()).to.be.within(3, 4)
   })
 
-  it('is written at once where what is wanted changes, and said no more once it is stored so', async () => {
+  it('writes it at once after a change of the desired state and clears the report', async () => {
     let memory = '1Gi'
     world.make({ observes: [statefulSet], reconcile: (pass) => makeWorkload({ memory })(pass) })
     const server = storing(world, (child) => requestsOf(child).memory === '1Gi' && shrunk(child, 1))
@@ -111,7 +111,7 @@ describe('a child that the API server stores otherwise than it was written', () 
     expect((await world.stored('orders')).status?.statusMessage ?? '').to.equal('')
   })
 
-  it('costs nothing any more once its owner is gone', async () => {
+  it('stops writing when its owner is deleted', async () => {
     world.make({ observes: [statefulSet], reconcile: makeWorkload({ memory: '1Gi' }) })
     const server = storing(world, shrunk)
     const { metadata } = world.seed('orders')

@@ -3,8 +3,8 @@ import { describeRemainingContent } from './namespaceContent.ts'
 
 const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }
 
-describe('the content of a namespace that is being deleted', () => {
-  it('is what the namespace controller says remains', () => {
+describe('describeRemainingContent', () => {
+  it('returns the message of NamespaceContentRemaining, or nothing without conditions', () => {
     const conditions = [
       { type: 'NamespaceContentRemaining', status: 'True', message: 'Some resources are remaining: pods. has 2.' },
       { type: 'NamespaceFinalizersRemaining', status: 'False', message: 'none' },
@@ -15,7 +15,7 @@ describe('the content of a namespace that is being deleted', () => {
     expect(describeRemainingContent(undefined)).to.equal('')
   })
 
-  it('is what keeps the namespace controller from looking', () => {
+  it('returns the message of NamespaceDeletionDiscoveryFailure', () => {
     const message = 'Discovery failed for some groups, 1 failing: metrics.k8s.io/v1beta1: stale GroupVersion discovery'
     const conditions = [{ type: 'NamespaceDeletionDiscoveryFailure', status: 'True', message }]
     expect(describeRemainingContent({ ...space, status: { conditions } })).to.equal(` (${message})`)

@@ -6,7 +6,7 @@ import { OtherClusterPassLimit } from './otherClusterPassLimit.ts'
 
 const WORKERS = 4
 
-describe('workers of a controller', () => {
+describe('OtherClusterPassLimit', () => {
   let begun: string[]
   let ends: Map<string, () => void>
   let elsewhere: OtherClusterPassLimit
@@ -26,14 +26,14 @@ describe('workers of a controller', () => {
     for (const key of keys) void work(clusterOf(key), key)
   }
 
-  it('are not all taken by a cluster that never answers, nor by several', () => {
+  it('keeps a worker free while several other clusters do not answer', () => {
     ask('slow/1', 'slow/2', 'slow/3', 'slow/4', 'other/1', 'other/2', 'third/1', 'third/2')
     expect(begun).to.deep.equal(['slow/1', 'slow/2', 'other/1'])
     ask('own/1')
     expect(begun).to.include('own/1')
   })
 
-  it('go on with what waits as soon as they are free, each key once', async () => {
+  it('runs waiting keys when workers become free, each key once', async () => {
     ask('slow/1', 'slow/2', 'slow/3', 'slow/3', 'slow/4', 'other/1', 'other/2')
     ends.get('slow/1')?.()
     await settle()
@@ -48,7 +48,7 @@ describe('workers of a controller', () => {
     expect([...begun].sort()).to.deep.equal(['other/1', 'other/2', 'slow/1', 'slow/2', 'slow/3', 'slow/4'])
   })
 
-  it('are given back by what fails', async () => {
+  it('releases a worker after a failed pass', async () => {
     const failed = () => Promise.reject(new Error('no'))
     for (let count = 0; count < WORKERS; count += 1) await elsewhere.take('slow', 'key', failed).catch(() => {})
     ask('slow/1')
@@ -56,10 +56,10 @@ describe('workers of a controller', () => {
   })
 })
 
-describe('a controller of objects in several clusters', () => {
+describe('Runner with objects in several clusters', () => {
   const world = controllerWorld()
 
-  it('works on those of its own while another cluster answers nothing', async () => {
+  it('reconciles its own objects while another cluster does not answer', async () => {
     const clusterOf = ({ metadata }: { metadata: { name: string } }) =>
       metadata.name.startsWith('far') ? 'far' : undefined
     world.make({ clusterOf })

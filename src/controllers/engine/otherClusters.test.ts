@@ -12,7 +12,7 @@ import { ConnectedClusters, type ConnectOtherCluster } from './otherClusters.ts'
 const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const LOST = new KubeError('Unavailable', 'The stream was lost.', { status: 0 })
 
-describe('a cluster that is worked on', () => {
+describe('ConnectedClusters', () => {
   const clock = new ManualClock()
   const records = new FakeKubeClient()
   const told: string[] = []
@@ -58,7 +58,7 @@ describe('a cluster that is worked on', () => {
     await clusters.stopAll()
   })
 
-  it('is looked at once after it was opened, and never again while its watches last', async () => {
+  it('checks a connected cluster once and starts no timers while its watches last', async () => {
     await passes(31_000)
     const { pending } = clock
     await passes(3_600_000)
@@ -67,7 +67,7 @@ describe('a cluster that is worked on', () => {
     expect(followed.lost(FAR)).to.equal(undefined)
   })
 
-  it('is not lost where a watch comes back in time', async () => {
+  it('keeps a cluster whose watch recovers within 30 seconds', async () => {
     observer.ended?.(namespace, LOST)
     silence = 1
     await passes(10_000)
@@ -76,7 +76,7 @@ describe('a cluster that is worked on', () => {
     expect(told).to.deep.equal([])
   })
 
-  it('is lost where nothing gets through for half a minute, and it is told which connection that was', async () => {
+  it('reports a cluster as lost after 30 seconds of silence, with its connection', async () => {
     silence = 1
     observer.ended?.(namespace, LOST)
     await passes(61_000)
@@ -84,7 +84,7 @@ describe('a cluster that is worked on', () => {
     expect(followed.lost(FAR)?.connection).to.equal('first')
   })
 
-  it('gets as long again on another connection', async () => {
+  it('grants a new connection another 30 seconds', async () => {
     await says('second')
     await clock.advance(0)
     expect(followed.lost(FAR)).to.equal(undefined)
@@ -95,7 +95,7 @@ describe('a cluster that is worked on', () => {
     expect(followed.lost(FAR)?.connection).to.equal('second')
   })
 
-  it('tells what it refuses to let us watch, once, until it does no more', async () => {
+  it('reports a forbidden watch once, and again when it recovers', async () => {
     const before = told.length
     const refused = new KubeError('Forbidden', 'Namespaces may not be watched.', { status: 403 })
     for (const error of [refused, refused, LOST]) observer.ended?.(namespace, error)
@@ -106,7 +106,7 @@ describe('a cluster that is worked on', () => {
     expect(told.length - before).to.equal(2)
   })
 
-  it('tells once of a type that it begins to list and never ends', () => {
+  it('reports a list that never completes once', () => {
     const before = told.length
     const full = new KubeError('Unexpected', 'There is too much of it.', { status: 200 })
     for (const error of [full, full, full]) {
@@ -118,14 +118,14 @@ describe('a cluster that is worked on', () => {
     observer.live?.(namespace)
   })
 
-  it('tells nothing of what an API server says that starts', () => {
+  it('ignores a 503 of a starting API server', () => {
     const busy = new KubeError('Unavailable', 'It starts.', { status: 503 })
     observer.ended?.(namespace, busy)
     expect(followed.refused(FAR)).to.deep.equal([])
     observer.live?.(namespace)
   })
 
-  it('tells what such a server says once it has said it of a type for a minute, and of no other', async () => {
+  it('reports a 500 of one type after a minute and clears it when the watch is live', async () => {
     const broken = new KubeError('Unavailable', 'Its conversion fails.', { status: 500 })
     for (const wait of [0, 30_000, 29_000]) {
       await passes(wait)

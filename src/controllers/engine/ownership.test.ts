@@ -21,8 +21,8 @@ const child = (metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
   metadata: { name: 'vc-orders', namespace: 'shop-1', ...metadata },
 })
 
-describe('ownership', () => {
-  it('is a reference, labels and the incarnation in the namespace of the owner', () => {
+describe('ownership of children', () => {
+  it('sets owner reference, labels and incarnation in the namespace of the owner', () => {
     expect(withOwner(child({ labels: { app: 'x' } }), OWNER).metadata).to.deep.equal({
       name: 'vc-orders',
       namespace: 'shop-1',
@@ -48,21 +48,21 @@ describe('ownership', () => {
     })
   })
 
-  it('is never a reference across namespaces, which would make the collector delete the child', () => {
+  it('sets no owner reference across namespaces, where the garbage collector would delete the child', () => {
     const { ownerReferences, annotations } = withOwner(child({ namespace: 'elsewhere' }), OWNER).metadata
     expect(ownerReferences).to.equal(undefined)
     expect(annotations).to.include({ 'freehold.dev/owner-namespace': 'shop-1' })
   })
 
-  it('is never a reference into another cluster', () => {
+  it('sets no owner reference into another cluster', () => {
     expect(withOwner(child(), { ...OWNER, sameCluster: false }).metadata.ownerReferences).to.equal(undefined)
   })
 
   const reference = { apiVersion: 'v1', kind: 'X', name: 'orders', uid: 'uid-1' }
   const cases: [string, Partial<KubeObject['metadata']>, boolean][] = [
-    ['an object with the uid of the owner is ours', { ownerReferences: [reference] }, true],
+    ['accepts an object with the uid of the owner', { ownerReferences: [reference] }, true],
     [
-      'an object with the incarnation is ours, even after a restore gave the owner a new uid',
+      'accepts an object with the incarnation although a restore gave the owner a new uid',
       {
         ownerReferences: [{ ...reference, uid: 'old' }],
         annotations: { 'freehold.dev/incarnation-of-owner': 'inc-1' },
@@ -70,25 +70,25 @@ describe('ownership', () => {
       true,
     ],
     [
-      'an object of a namesake that was deleted is not ours',
+      'rejects an object of a deleted owner with the same name',
       {
         ownerReferences: [{ ...reference, uid: 'old' }],
         annotations: { 'freehold.dev/incarnation-of-owner': 'inc-0' },
       },
       false,
     ],
-    ['an object with our labels only is not ours', { labels: { 'freehold.dev/owner-name': 'orders' } }, false],
+    ['rejects an object with our labels only', { labels: { 'freehold.dev/owner-name': 'orders' } }, false],
   ]
   for (const [sentence, metadata, expected] of cases) {
     it(sentence, () => expect(belongsTo(child(metadata), OWNER)).to.equal(expected))
   }
 
-  it('proves nothing where the owner has no incarnation yet', () => {
+  it('rejects an object with an empty incarnation if the owner has none yet', () => {
     const unmarked = { ...OWNER, incarnation: '', object: { ...OWNER.object, metadata: { name: 'orders' } } }
     expect(belongsTo(child({ annotations: { 'freehold.dev/incarnation-of-owner': '' } }), unmarked)).to.equal(false)
   })
 
-  it('leads from a child back to the key of its owner, in its namespace and across', () => {
+  it('finds the key of the owner from a child in the same and in another namespace', () => {
     const kind = VectorCluster.resource
     expect(ownerKeyOf(withOwner(child(), OWNER), kind)).to.equal('shop-1/orders')
     expect(ownerKeyOf(withOwner(child({ namespace: 'elsewhere' }), OWNER), kind)).to.equal('shop-1/orders')
@@ -97,7 +97,7 @@ describe('ownership', () => {
     expect(ownerKeyOf(withOwner(child(), OWNER), { ...kind, kind: 'Other' })).to.equal(undefined)
   })
 
-  it('is indexed by uid and incarnation', () => {
+  it('indexes a child by uid and incarnation', () => {
     expect(ownerIndexKeys(withOwner(child(), OWNER))).to.deep.equal(['uid-1', 'inc-1'])
     expect(ownerIndexKeys(child())).to.deep.equal([])
   })

@@ -1,19 +1,19 @@
 import { expect } from 'chai'
 import { phaseIndexKeys } from './phaseIndex.ts'
 
-describe('the index of phases', () => {
+describe('phaseIndexKeys', () => {
   const metadata = { name: 'x' }
   const cases = [
     [
-      'finds an object of ours by its phase',
+      'returns the phase of an object of ours',
       'data.freehold.dev/v1alpha1',
       { phase: 'QuotaExceeded' },
       ['QuotaExceeded'],
     ],
-    ['holds nothing for one that is well', 'data.freehold.dev/v1alpha1', { status: 'Running' }, []],
-    ['holds nothing for one without a status', 'data.freehold.dev/v1alpha1', undefined, []],
+    ['returns nothing for an object without a phase', 'data.freehold.dev/v1alpha1', { status: 'Running' }, []],
+    ['returns nothing for an object without a status', 'data.freehold.dev/v1alpha1', undefined, []],
     [
-      'finds one that is stopped, and would not have room, by that too',
+      'returns Stopped and the reason of Startable for a stopped object that exceeds a quota',
       'data.freehold.dev/v1alpha1',
       {
         phase: 'Stopped',
@@ -22,12 +22,12 @@ describe('the index of phases', () => {
       ['Stopped', 'QuotaExceeded'],
     ],
     [
-      'finds one that is stopped by that alone',
+      'returns Stopped for a stopped object that could start',
       'data.freehold.dev/v1alpha1',
       { phase: 'Stopped', conditions: [{ type: 'Ready', status: 'True', reason: 'Stopped' }] },
       ['Stopped'],
     ],
-    ['leaves out pods, whose phases are others', 'v1', { phase: 'Running' }, []],
+    ['returns nothing for pods, whose phases differ', 'v1', { phase: 'Running' }, []],
   ] as const
   for (const [name, apiVersion, status, keys] of cases) {
     it(name, () => expect(phaseIndexKeys({ apiVersion, kind: 'X', metadata, status })).to.deep.equal(keys))

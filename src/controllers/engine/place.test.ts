@@ -11,30 +11,30 @@ const child = (metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
 
 const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 
-/** Namespaces, all with this metadata; none without. */
+/** A view in which every namespace has this metadata, or none exists. */
 const view = (metadata?: Partial<KubeObject['metadata']>) =>
   ({
     get: (_: unknown, name: string) =>
       metadata && { apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, name } },
   }) as unknown as CacheView
 
-describe('the place of an object', () => {
+describe('resolvePlace', () => {
   const group = { placement: 'group', kind: 'VectorCluster' } as const
   const labels = { 'freehold.dev/boundary': BOUNDARY, 'freehold.dev/resource-group': 'shop' }
 
-  it('is read from the labels of its namespace', () => {
+  it('reads boundary and group from the labels of the namespace', () => {
     const { place, obstacle } = resolvePlace(group, child(), view({ labels }))
     expect(place).to.deep.equal({ boundaryId: BOUNDARY, resourceGroup: 'shop' })
     expect(obstacle).to.equal(undefined)
   })
 
-  it('is waited for where the namespace is not seen yet, or goes away', () => {
+  it('waits while the namespace is missing or being deleted', () => {
     expect(resolvePlace(group, child(), view()).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
     const leaving = view({ labels, deletionTimestamp: '2026-01-01T00:00:00Z' })
     expect(resolvePlace(group, child(), leaving).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
   })
 
-  it('is refused in a namespace of the other sort', () => {
+  it('rejects a group kind outside a group and a boundary kind outside a boundary namespace', () => {
     const refused = { kind: 'stalled', reason: 'ConfigurationInvalid' }
     expect(resolvePlace(group, child(), view({})).obstacle).to.include(refused)
     const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
@@ -43,14 +43,14 @@ describe('the place of an object', () => {
     expect(resolvePlace(boundary, home, view({})).place).to.deep.equal({ boundaryId: BOUNDARY })
   })
 
-  it('is nothing for kinds that stand in no boundary', () => {
+  it('returns an empty place for cluster-scoped kinds', () => {
     expect(resolvePlace({ placement: 'cluster', kind: 'Boundary' }, child(), view())).to.deep.equal({
       place: {},
       obstacle: undefined,
     })
   })
 
-  it('is waited for in a namespace that was reserved, whatever its name says', () => {
+  it('waits in a reserved namespace', () => {
     const reserved = view({ labels: { 'freehold.dev/reserved-for': 'Boundary' } })
     const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
     expect(resolvePlace(boundary, child(), reserved).obstacle).to.include({
@@ -60,33 +60,33 @@ describe('the place of an object', () => {
   })
 })
 
-describe('the boundary that an object is worked on for', () => {
+describe('boundaryOfKey', () => {
   const labelled = view({ labels: { 'freehold.dev/boundary': BOUNDARY } })
   const cases: { title: string; kind: string; key: string; namespaces: CacheView; boundary: string | undefined }[] = [
     {
-      title: 'is that of its group',
+      title: 'returns the boundary of the group namespace',
       kind: 'VectorCluster',
       key: 'shop-4850a07928/orders',
       namespaces: labelled,
       boundary: BOUNDARY,
     },
     {
-      title: 'is known by the name of its own namespace, seen or not',
+      title: 'parses the boundary namespace without reading it',
       kind: 'ResourceGroup',
       key: `boundary-${BOUNDARY}/shop`,
       namespaces: view(),
       boundary: BOUNDARY,
     },
-    { title: 'is the boundary itself', kind: 'Boundary', key: BOUNDARY, namespaces: view(), boundary: BOUNDARY },
+    { title: 'returns the key of a Boundary', kind: 'Boundary', key: BOUNDARY, namespaces: view(), boundary: BOUNDARY },
     {
-      title: 'is none for what stands in the namespace of the platform',
+      title: 'returns nothing in the system namespace',
       kind: 'RoleAssignment',
       key: 'freehold-system/root',
       namespaces: view({}),
       boundary: undefined,
     },
     {
-      title: 'is none for what stands in no namespace',
+      title: 'returns nothing for a cluster-scoped object',
       kind: 'PlatformTenant',
       key: 'acme',
       namespaces: labelled,

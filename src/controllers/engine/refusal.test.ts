@@ -11,7 +11,7 @@ const kubeError = (reason: KubeErrorReason, status: number, detail: Partial<Kube
 const invalid = (...fields: string[]) =>
   kubeError('Invalid', 422, { causes: fields.map((field) => ({ field, message: 'Invalid value: "s3cret"' })) })
 
-describe('what another system refuses', () => {
+describe('outcomeOfRefusal', () => {
   const cases: [sentence: string, error: unknown, says: string | undefined][] = [
     [
       'names our field for a path of the API server',
@@ -19,37 +19,41 @@ describe('what another system refuses', () => {
       'The API server refuses StatefulSet "shop/vc-x" because of storageClass (spec.volumeClaimTemplates[0].spec.storageClassName). Set another value.',
     ],
     [
-      'names the size of a volume',
+      'names storageSize for the size of a volume',
       invalid('spec.volumeClaimTemplates[0].spec.resources[storage]'),
       'The API server refuses StatefulSet "shop/vc-x" because of storageSize (spec.volumeClaimTemplates[0].spec.resources[storage]). Set another value.',
     ],
     [
-      'names the path alone where no field of ours is behind it',
+      'names the path alone if no field of ours matches',
       invalid('spec.template.spec.hostname2'),
       'The API server refuses StatefulSet "shop/vc-x" (spec.template.spec.hostname2). Change the spec.',
     ],
     [
-      'repeats what a policy says',
+      'includes the message of an admission policy',
       kubeError('Forbidden', 403, { denial: { policy: 'images', message: 'Images come from registry.example only.' } }),
       'The API server refuses StatefulSet "shop/vc-x": Images come from registry.example only.',
     ],
     [
-      'says of which cluster the words are',
+      'names the other cluster that refused',
       kubeError('Forbidden', 403, { cluster: 'c-1', denial: { policy: 'p', message: 'Ask evil.example.' } }),
       'The API server of cluster "c-1" refuses StatefulSet "shop/vc-x": Ask evil.example.',
     ],
     [
-      'says what a store does not take',
+      'includes the message of a store that rejects a value',
       new StoreError('Invalid', 'AllowedHeader is not valid.'),
       'AllowedHeader is not valid.',
     ],
-    ['says that a store is full', new StoreError('Full', 'The store has no room.'), 'The store has no room.'],
-    ['is not: rights that may come', kubeError('Forbidden', 403), undefined],
-    ['is not: a conflict', kubeError('Conflict', 409), undefined],
-    ['is not: a server that is busy', kubeError('Throttled', 429), undefined],
-    ['is not: a server that is away', kubeError('Unavailable', 503), undefined],
-    ['is not: a store that does not answer', new StoreError('Unreachable', 'It does not answer.'), undefined],
-    ['is not: a mistake of ours', new TypeError('undefined is not a function'), undefined],
+    [
+      'includes the message of a full store',
+      new StoreError('Full', 'The store has no room.'),
+      'The store has no room.',
+    ],
+    ['returns nothing for missing permissions', kubeError('Forbidden', 403), undefined],
+    ['returns nothing for a conflict', kubeError('Conflict', 409), undefined],
+    ['returns nothing for a throttled request', kubeError('Throttled', 429), undefined],
+    ['returns nothing for an unavailable API server', kubeError('Unavailable', 503), undefined],
+    ['returns nothing for an unreachable store', new StoreError('Unreachable', 'It does not answer.'), undefined],
+    ['returns nothing for a programming error', new TypeError('undefined is not a function'), undefined],
   ]
   for (const [sentence, error, says] of cases) {
     it(sentence, () => {
@@ -65,7 +69,7 @@ describe('what another system refuses', () => {
     })
   }
 
-  it('tells no value, whatever kind it is about', () => {
+  it('includes no rejected value for any field of any kind', () => {
     for (const kind of KINDS) {
       for (const field of Object.keys(kind.spec.shape)) {
         const outcome = outcomeOfRefusal(invalid(`spec.template.${field}`), kind)

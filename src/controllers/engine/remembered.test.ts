@@ -7,24 +7,24 @@ import { configMap } from '../../kube/builtin.ts'
 import { KubeError } from '../../kube/errors.ts'
 import type { Pass } from './controller.ts'
 
-/** Each object behaves as its name says. */
+/** A step whose outcome depends on the name of the object. */
 async function behave(pass: Pass<typeof VectorCluster>): Promise<Outcome> {
   const { name } = pass.object.metadata
   if (name.startsWith('failing')) throw new Error('No.')
   if (name.startsWith('conflict')) throw new KubeError('Conflict', 'Somebody was first.', { status: 409 })
   if (name.startsWith('later')) return waiting('WaitingForDependency', 'Not yet.', 3_600_000)
-  // What is another's has the name of the child, or the API server stores something else.
+  // "occupied" objects meet a foreign child; of "otherwise" objects the API server stores another child.
   return name.startsWith('done') ? done() : makeChild(pass)
 }
 
-describe('what the engine remembers of objects', () => {
+describe('memory of the engine', () => {
   const world = controllerWorld()
   const NAMES = ['failing', 'conflict', 'later', 'done', 'occupied', 'otherwise'].flatMap((what) =>
     Array.from({ length: 20 }, (_, index) => `${what}-${index}`),
   )
 
   for (const telling of [true, false]) {
-    it(`is gone with them, ${telling ? 'with' : 'without'} caches that hear of own writes at once`, async () => {
+    it(`is released with deleted objects, ${telling ? 'with' : 'without'} caches that show own writes at once`, async () => {
       world.make({ reconcile: behave }, { telling })
       const { client, clock } = world.bench
       const apply = client.apply.bind(client)

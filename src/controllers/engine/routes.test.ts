@@ -16,7 +16,7 @@ import { observedRoutes } from './routes.ts'
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
 
-/** Of each kind with a public host: the least that has one, and what runs it. */
+/** Of each kind with a public host: the smallest spec that has one, and the resource that runs it. */
 const CASES: readonly [kind: AnyKind, spec: object, workload: Resource][] = [
   [VectorCluster, { computePlan: 'vector-medium', enableIngress: true }, statefulSet],
   [ContainerInstance, { components: [web], isPublic: true }, deployment],
@@ -25,7 +25,7 @@ const CASES: readonly [kind: AnyKind, spec: object, workload: Resource][] = [
   [FunctionNamespace, { runtime: 'nodejs' }, ServerlessFunction.resource],
 ]
 
-describe('the deletion of what has a public host', () => {
+describe('deletion of resources with a public host', () => {
   let world: World
   let served: readonly AnyKind[] = []
   const start = async () => {
@@ -39,12 +39,12 @@ describe('the deletion of what has a public host', () => {
   beforeEach(start)
   afterEach(() => world.stop())
 
-  it('is tried here for every kind that keeps routes', () => {
+  it('is tested here for every kind that observes routes', () => {
     expect(served.map(({ kind }) => kind).sort()).to.deep.equal(CASES.map(([{ kind }]) => kind).sort())
   })
 
   for (const [kind, spec, workload] of CASES)
-    it(`takes its route away before anything that runs: a ${kind.kind}`, async () => {
+    it(`removes the route of a ${kind.kind} before its workload`, async () => {
       await world.make(kind, NAME, spec)
       if (kind === FunctionNamespace)
         await world.make(ServerlessFunction, functionObjectName(NAME, 'orders'), {

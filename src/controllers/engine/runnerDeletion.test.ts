@@ -6,7 +6,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 
 const { resource } = VectorCluster
 
-describe('a controller of what is deleted', () => {
+describe('Runner during deletion', () => {
   const world = controllerWorld()
 
   describe('with a finalizer', () => {
@@ -27,14 +27,14 @@ describe('a controller of what is deleted', () => {
       })
     })
 
-    it('puts it on before the first step, in the same write as the incarnation', async () => {
+    it('adds the finalizer together with the incarnation before the first step', async () => {
       world.seed('orders')
       await world.bench.start()
       expect(order[0]).to.equal(`reconcile with ${FINALIZER}`)
       expect(world.bench.client.count('patch', resource)).to.equal(2)
     })
 
-    it('lets the object go when the teardown is done, and writes no status to it', async () => {
+    it('removes the finalizer after finalize and writes no status', async () => {
       world.seed('orders')
       await world.bench.start()
       order.length = 0
@@ -49,7 +49,7 @@ describe('a controller of what is deleted', () => {
       ])
     })
 
-    it('holds the object while the teardown waits, says until when, and says when that has passed', async () => {
+    it('keeps the object while finalize waits and reports DeletionBlocked after 10 minutes', async () => {
       world.seed('orders')
       await world.bench.start()
       outcome = waiting('TearingDown', 'Waiting for 2 claims.')
@@ -70,7 +70,7 @@ describe('a controller of what is deleted', () => {
       expect((await world.stored('orders')).metadata.finalizers).to.deep.equal([FINALIZER])
     })
 
-    it('leaves the finalizers of others on', async () => {
+    it('keeps foreign finalizers', async () => {
       world.seed('orders', { finalizers: ['example.com/theirs'] })
       await world.bench.start()
       await world.bench.client.remove(resource, { namespace: world.space, name: 'orders' })
@@ -79,7 +79,7 @@ describe('a controller of what is deleted', () => {
     })
   })
 
-  it('takes the finalizer off what is not held any more, and lets it go without a word', async () => {
+  it('removes a finalizer that is no longer needed and does not finalize', async () => {
     let finalized = 0
     world.make({
       finalize: () => {
@@ -96,7 +96,7 @@ describe('a controller of what is deleted', () => {
     expect(finalized).to.equal(0)
   })
 
-  it('lets a kind without a finalizer go without a word', async () => {
+  it('writes nothing for a deleted object of a kind without a finalizer', async () => {
     world.make()
     world.seed('orders', { finalizers: ['example.com/theirs'] })
     await world.bench.start()

@@ -6,10 +6,10 @@ import { configMap } from '../../kube/builtin.ts'
 
 const { resource } = VectorCluster
 
-describe('a controller that is not done at once', () => {
+describe('retries of the Runner', () => {
   const world = controllerWorld()
 
-  it('does not retry what is stalled, however long it takes', async () => {
+  it('does not retry a stalled object within a day', async () => {
     let passes = 0
     world.make({
       reconcile: () => {
@@ -24,7 +24,7 @@ describe('a controller that is not done at once', () => {
     expect(passes).to.equal(before)
   })
 
-  it('leaves its status not to a namesake that was made meanwhile', async () => {
+  it('does not write the status of a deleted object to its recreation', async () => {
     const lives: (string | undefined)[] = []
     world.make({
       reconcile: async (pass) => {
@@ -44,7 +44,7 @@ describe('a controller that is not done at once', () => {
     expect(world.bench.events.map(({ note }) => note)).to.not.include('of the first life')
   })
 
-  it('comes again after the time that an outcome names', async () => {
+  it('repeats a pass after the time of its outcome', async () => {
     let passes = 0
     world.make({
       reconcile: () => {
@@ -61,7 +61,7 @@ describe('a controller that is not done at once', () => {
     expect(passes).to.equal(before + 1)
   })
 
-  it('says in the condition that it fails only from the third failure in a row on, and nothing of the cause', async () => {
+  it("reports ReconcileFailed after the third failure in a row, without the error's message", async () => {
     world.make({
       reconcile: () => {
         throw new TypeError('password=hunter2')
@@ -83,7 +83,7 @@ describe('a controller that is not done at once', () => {
     expect(world.bench.writes(), 'the same failure is not written again').to.deep.equal([])
   })
 
-  it('keeps a poisoned object from slowing the others, and backs off from it to a minute and more', async () => {
+  it('backs off from a failing object for a minute or more while others become ready', async () => {
     const passes = new Map<string, number[]>()
     world.make(
       {
@@ -106,10 +106,10 @@ describe('a controller that is not done at once', () => {
     expect(await world.ready('poison')).to.include('Ready=False ReconcileFailed')
   })
 
-  it('takes a conflict for no failure: it looks again, quietly', async () => {
+  it('requeues after a conflict without an error or event', async () => {
     world.make()
     world.seed('orders')
-    // Twice in a pass: it is made if there is none, and then looked for and applied.
+    // A pass applies twice: first to create, then to update.
     world.bench.client.fail('apply', configMap, 'Conflict', 10)
     await world.bench.start()
     await world.bench.clock.advance(10_000)
@@ -121,7 +121,7 @@ describe('a controller that is not done at once', () => {
     expect(await world.bench.registry.metrics()).not.to.contain('result="error"')
   })
 
-  it('says in the condition that two writers never agree', async () => {
+  it('reports ReconcileFailed after conflicts for an hour', async () => {
     world.make()
     world.seed('orders')
     world.bench.client.fail('apply', configMap, 'Conflict', 1000)
@@ -130,7 +130,7 @@ describe('a controller that is not done at once', () => {
     expect(await world.ready('orders')).to.include('Ready=False ReconcileFailed')
   })
 
-  it('takes it for no failure that the object vanishes during a pass', async () => {
+  it('reports no failure if the object vanishes during a pass', async () => {
     world.make({
       reconcile: async (pass) => {
         const { name, namespace } = pass.object.metadata

@@ -11,10 +11,10 @@ import type { Pass } from './controller.ts'
 
 const CALM = '5e2a9c01-0b7d-4f3e-8a44-6c1d2e3f4a5b'
 
-describe('a controller with the objects of several boundaries', () => {
+describe('Runner with objects of several boundaries', () => {
   const world = controllerWorld()
 
-  /** Of two boundaries: twenty groups with a database each, and one group with one. */
+  /** Two boundaries: one with 20 groups and one with a single group, each group with a database. */
   function seedNeighbours() {
     for (let index = 0; index < 20; index += 1) seedIn(BOUNDARY_ID, `busy-${index}`)
     return seedIn(CALM, 'calm')
@@ -27,7 +27,7 @@ describe('a controller with the objects of several boundaries', () => {
     return `${home}/orders`
   }
 
-  it('works for each in turn, however many groups one has', async () => {
+  it('serves boundaries in turn, however many groups one has', async () => {
     const order: string[] = []
     const reconcile = ({ key }: Pass<typeof VectorCluster>) => {
       order.push(key)
@@ -39,7 +39,7 @@ describe('a controller with the objects of several boundaries', () => {
     expect(order.indexOf(calm)).to.be.within(0, 1)
   })
 
-  it('works on for others while each pass of one boundary hangs', async () => {
+  it('reconciles objects of other boundaries while each pass of one boundary hangs', async () => {
     const { promise: whenLet, resolve: letGo } = Promise.withResolvers<void>()
     const worked = new Set<string>()
     const reconcile = async ({ key, place }: Pass<typeof VectorCluster>) => {
@@ -56,7 +56,7 @@ describe('a controller with the objects of several boundaries', () => {
     expect(worked).to.have.length(21)
   })
 
-  it('makes its calls to the API server for the boundary, of which one has only some at once', async () => {
+  it('sets the boundary as caller of its requests to the API server', async () => {
     const callers = new Set<string | undefined>()
     const reconcile = ({ place }: Pass<typeof VectorCluster>) => {
       callers.add(currentOrigin()?.caller === place.boundaryId ? place.boundaryId : 'somebody else')

@@ -19,12 +19,16 @@ const condition = (type: string, status: string, reason: string, message: string
   lastTransitionTime: since,
 })
 
-describe('the conditions of an outcome', () => {
+describe('nextStatus conditions', () => {
   const cases: [string, Outcome | Failed, object[]][] = [
-    ['done is Ready and nothing else', done(), [condition('Ready', 'True', 'Available', '')]],
-    ['done because it is stopped says so', done({ reason: 'Stopped' }), [condition('Ready', 'True', 'Stopped', '')]],
+    ['reports done as Ready only', done(), [condition('Ready', 'True', 'Available', '')]],
     [
-      'waiting is not Ready and Reconciling',
+      'reports done with reason Stopped as Ready with this reason',
+      done({ reason: 'Stopped' }),
+      [condition('Ready', 'True', 'Stopped', '')],
+    ],
+    [
+      'reports waiting as not Ready and Reconciling',
       waiting('WaitingForWorkload', '1 of 3 peers is ready.'),
       [
         condition('Ready', 'False', 'WaitingForWorkload', '1 of 3 peers is ready.'),
@@ -32,12 +36,12 @@ describe('the conditions of an outcome', () => {
       ],
     ],
     [
-      'degraded is not Ready, and neither Reconciling nor Stalled',
+      'reports degraded as not Ready, and neither Reconciling nor Stalled',
       degraded('CrashLooping', 'Peer 2 crashes.'),
       [condition('Ready', 'False', 'CrashLooping', 'Peer 2 crashes.')],
     ],
     [
-      'stalled is not Ready and Stalled',
+      'reports stalled as not Ready and Stalled',
       stalled('PlanNotFound', 'No plan "huge".'),
       [
         condition('Ready', 'False', 'PlanNotFound', 'No plan "huge".'),
@@ -45,7 +49,7 @@ describe('the conditions of an outcome', () => {
       ],
     ],
     [
-      'failed is not Ready and Reconciling, because it is tried again',
+      'reports failed as not Ready and Reconciling, because it is retried',
       { kind: 'failed', message: 'Step "x" failed.' },
       [
         condition('Ready', 'False', 'ReconcileFailed', 'Step "x" failed.'),
@@ -58,60 +62,60 @@ describe('the conditions of an outcome', () => {
   }
 })
 
-describe('the status after an outcome', () => {
-  it('keeps the time at which it was first ready', () => {
+describe('nextStatus', () => {
+  it('sets firstReadyAt once', () => {
     expect(statusOf(done()).firstReadyAt).to.equal(NOW)
     expect(statusOf(done(), { previous: { firstReadyAt: EARLIER } }).firstReadyAt).to.equal(EARLIER)
     expect(statusOf(waiting('Scaling', 'x'), { previous: {} }).firstReadyAt).to.equal(undefined)
   })
 
-  it('is Provisioning before it was ever ready and Updating afterwards', () => {
+  it('returns Provisioning before the first Ready and Updating afterwards', () => {
     expect(statusOf(waiting('Scaling', 'x')).status).to.equal('Provisioning')
     expect(statusOf(waiting('Scaling', 'x'), { previous: { firstReadyAt: EARLIER } }).status).to.equal('Updating')
   })
 
-  it('is Degraded where something serves in spite of the outcome, else Failed', () => {
+  it('returns Degraded for a failure while serving, otherwise Failed', () => {
     expect(statusOf(stalled('QuotaExceeded', 'x'), { serving: true }).status).to.equal('Degraded')
     expect(statusOf(stalled('QuotaExceeded', 'x'), { previous: { serving: true } }).status).to.equal('Degraded')
     expect(statusOf(stalled('QuotaExceeded', 'x')).status).to.equal('Failed')
   })
 
-  it('takes a resource that is ready for serving, unless it is stopped or a step knows better', () => {
+  it('sets serving for done, unless it is stopped or reported otherwise', () => {
     expect(statusOf(done()).serving).to.equal(true)
     expect(statusOf(done({ reason: 'Stopped' })).serving).to.equal(false)
     expect(statusOf(done(), { serving: false }).serving).to.equal(false)
   })
 
-  it('is Deleting during deletion, whatever the outcome', () => {
+  it('returns Deleting with the phase of the outcome during deletion', () => {
     const status = statusOf(waiting('TearingDown', 'Waiting for 3 claims.'), { deleting: true })
     expect(status).to.include({ status: 'Deleting', phase: 'TearingDown', statusMessage: 'Waiting for 3 claims.' })
   })
 
-  it('does not claim a generation that failed', () => {
+  it('keeps observedGeneration after a failure', () => {
     const failed: Failed = { kind: 'failed', message: 'x' }
     expect(statusOf(failed, { previous: { observedGeneration: 2 } }).observedGeneration).to.equal(2)
     expect(statusOf(done(), { previous: { observedGeneration: 2 } }).observedGeneration).to.equal(3)
   })
 
-  it('lets steps report their fields but not write the engine its own', () => {
+  it('takes reported fields but not those of the engine', () => {
     const status = statusOf(done(), { reported: { readyReplicas: 3, phase: 'Mine' }, previous: { readyReplicas: 1 } })
     expect(status).to.include({ readyReplicas: 3, phase: 'Available' })
   })
 })
 
-describe('the patch between two statuses', () => {
-  it('is nothing where the same outcome is told again later', () => {
+describe('statusPatch', () => {
+  it('returns nothing for the same outcome at a later time', () => {
     const first = statusOf(waiting('Scaling', 'x'), { now: EARLIER })
     expect(statusPatch(first, statusOf(waiting('Scaling', 'x'), { previous: first }))).to.equal(undefined)
   })
 
-  it('is nothing where only the order of conditions differs', () => {
+  it('returns nothing for conditions in another order', () => {
     const first = statusOf(waiting('Scaling', 'x'))
     const turned = { ...first, conditions: [...(first.conditions as object[])].reverse() }
     expect(statusPatch(turned, first)).to.equal(undefined)
   })
 
-  it('holds only what differs, removes with null, and goes into maps', () => {
+  it('contains only differences, null for removed fields, and merges maps', () => {
     const previous = { a: 1, gone: 'x', map: { same: 1, old: 2, changed: 3 }, list: [1, 2] }
     const next = { a: 1, gone: undefined, map: { same: 1, changed: 4 }, list: [1, 3], fresh: true }
     expect(statusPatch(previous, next)).to.deep.equal({
@@ -123,17 +127,17 @@ describe('the patch between two statuses', () => {
   })
 })
 
-describe('a transition', () => {
+describe('transition', () => {
   const ready = statusOf(done())
   const cases: [string, Record<string, unknown>, Outcome | Failed, string | undefined][] = [
-    ['is told when an object is first seen', {}, waiting('Scaling', 'x'), 'Normal Scaling'],
-    ['is told when it becomes ready', statusOf(waiting('Scaling', 'x')), done(), 'Normal Available'],
-    ['is a warning when it stalls', ready, stalled('PlanNotFound', 'x'), 'Warning PlanNotFound'],
-    ['is a warning when it degrades', ready, degraded('CrashLooping', 'x'), 'Warning CrashLooping'],
-    ['is a warning when it fails', ready, { kind: 'failed', message: 'x' }, 'Warning ReconcileFailed'],
-    ['is not told when it stays as it is', ready, done(), undefined],
+    ['returns Normal for the first outcome of an object', {}, waiting('Scaling', 'x'), 'Normal Scaling'],
+    ['returns Normal when it becomes ready', statusOf(waiting('Scaling', 'x')), done(), 'Normal Available'],
+    ['returns Warning when it stalls', ready, stalled('PlanNotFound', 'x'), 'Warning PlanNotFound'],
+    ['returns Warning when it degrades', ready, degraded('CrashLooping', 'x'), 'Warning CrashLooping'],
+    ['returns Warning when it fails', ready, { kind: 'failed', message: 'x' }, 'Warning ReconcileFailed'],
+    ['returns nothing for the same outcome', ready, done(), undefined],
     [
-      'is not told when only the message changes',
+      'returns nothing if only the message changes',
       statusOf(waiting('Scaling', '1 of 3')),
       waiting('Scaling', '2 of 3'),
       undefined,

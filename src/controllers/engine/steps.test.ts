@@ -14,7 +14,7 @@ describe('steps', () => {
       ),
     )(pass)
 
-  it('end with the first outcome that is not done', async () => {
+  it('stops at the first outcome that is not done', async () => {
     const seen: string[] = []
     const step = (name: string, outcome: Outcome): Step => {
       return () => {
@@ -27,17 +27,17 @@ describe('steps', () => {
     expect(seen).to.deep.equal(['a', 'b'])
   })
 
-  it('come again at the earliest time that any of them asked for', async () => {
+  it('returns the earliest requeue of all steps', async () => {
     expect(await run(done({ after: 9 }), done({ after: 4 }), done())).to.deep.equal({ kind: 'done', after: 4 })
   })
 
-  it('come again at the time that an earlier one asked for, however the pass ends', async () => {
+  it('keeps an earlier requeue for outcomes other than done', async () => {
     expect(await run(done({ after: 4 }), stalled('PlanNotFound', 'x'))).to.deep.equal(stalled('PlanNotFound', 'x', 4))
     expect(await run(done({ after: 9 }), degraded('PartiallyAvailable', 'x', 5))).to.include({ after: 5 })
     expect(await run(done({ after: 4 }), waiting('Building', 'x', 5))).to.include({ after: 4 })
   })
 
-  it('are done for the last reason that was given', async () => {
+  it('returns the last reason of the done steps', async () => {
     expect(await run(done(), done({ reason: 'Stopped', message: 'm' }), done())).to.deep.equal({
       kind: 'done',
       reason: 'Stopped',
@@ -45,7 +45,7 @@ describe('steps', () => {
     })
   })
 
-  it('leave the name of the one that threw', async () => {
+  it('records the name of a step that threw', async () => {
     const mine = {} as Pass
     await Promise.resolve(
       steps(function applyWorkload(): Outcome {

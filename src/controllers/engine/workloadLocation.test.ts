@@ -10,7 +10,7 @@ const HOME = 'shop-2635447f8f'
 type State = 'AwaitingJoin' | 'Joining' | 'Online' | 'Offline' | 'Revoked'
 type Projection = { namespaces?: string[]; made?: boolean } | undefined
 
-/** What the records say of the one cluster, and of the boundary's projection on it. */
+/** The record of the cluster, and the boundary's projection on it. */
 function recordsOf(state: State, projection: Projection): Workspace {
   const cluster = { spec: { displayName: 'far' }, status: { state } }
   const resolvedNamespaces = projection?.made === true ? [{ namespace: HOME, state: 'Applied' }] : []
@@ -19,24 +19,19 @@ function recordsOf(state: State, projection: Projection): Workspace {
   return { cache } as unknown as Workspace
 }
 
-describe('where a resource on another cluster is worked on', () => {
+describe('locateWorkload', () => {
   const there = {} as Workspace
   const cases: [sentence: string, state: State, projection: Projection, says: string][] = [
-    ['there, where its namespace is made and an agent is connected', 'Online', { made: true }, 'there'],
-    ['nowhere without a projection, whatever the cluster does', 'Revoked', undefined, 'ReferenceMissing'],
-    ['nowhere if the projection leaves its namespace out', 'Online', { namespaces: [] }, 'ReferenceMissing'],
-    ['nowhere until its namespace is made', 'Online', {}, 'Namespace "shop-2635447f8f" is not made'],
-    [
-      'nowhere while no agent has joined, which is why its namespace is not made',
-      'AwaitingJoin',
-      {},
-      'has no agent yet',
-    ],
-    ['nowhere while the agent is revoked, which is why its namespace is not made', 'Revoked', {}, 'was revoked'],
-    ['nowhere while the agent does not answer', 'Offline', { made: true }, 'does not answer'],
+    ['finds the cluster of an online agent with an applied namespace', 'Online', { made: true }, 'there'],
+    ['reports a missing projection before a revoked cluster', 'Revoked', undefined, 'ReferenceMissing'],
+    ['reports a projection without the namespace', 'Online', { namespaces: [] }, 'ReferenceMissing'],
+    ['waits until the namespace is applied', 'Online', {}, 'Namespace "shop-2635447f8f" is not made'],
+    ['reports that no agent has joined before a missing namespace', 'AwaitingJoin', {}, 'has no agent yet'],
+    ['reports a revoked agent before a missing namespace', 'Revoked', {}, 'was revoked'],
+    ['reports an agent that is offline', 'Offline', { made: true }, 'does not answer'],
   ]
   for (const [sentence, state, projection, says] of cases) {
-    it(`is ${sentence}`, () => {
+    it(sentence, () => {
       const of = { clusterId: CLUSTER, place: { boundaryId: 'b' }, namespace: HOME, isLeaving: false }
       const others = { find: () => (state === 'Online' ? there : undefined) }
       const found = locateWorkload({ placement: 'group' }, of, recordsOf(state, projection), others as never)

@@ -19,7 +19,7 @@ const ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 const HOME = boundaryNamespace(ID)
 const [SHOP, DEPOT] = [groupNamespace(ID, 'shop'), groupNamespace(ID, 'depot')]
 
-describe('full boundaries', () => {
+describe('FullBoundaryMarker', () => {
   let client: FakeKubeClient
   let caches: CacheSet
   let rooms: FullBoundaryMarker
@@ -85,7 +85,7 @@ describe('full boundaries', () => {
       ]),
     )
 
-  it('have all namespaces of their groups marked, and not their own', async () => {
+  it('labels the group namespaces of a full boundary, but not the boundary namespace', async () => {
     await started(3)
     await make(SHOP, 'a')
     await make(SHOP, 'b')
@@ -98,14 +98,14 @@ describe('full boundaries', () => {
     expect(rooms.size).to.equal(0)
   })
 
-  it('have their own namespace marked for what is in it alone', async () => {
+  it('labels the boundary namespace for the objects in it alone', async () => {
     await started(2)
     await make(HOME, 'a')
     await make(HOME, 'b')
     expect(await marks()).to.deep.equal({ [HOME]: '2-of-2', [SHOP]: undefined, [DEPOT]: undefined })
   })
 
-  it('are marked once, whatever comes while they are', async () => {
+  it('writes no further patch while a boundary stays full', async () => {
     await started(1)
     await make(SHOP, 'a')
     const writes = () => client.calls.filter(({ verb }) => verb === 'patch').length
@@ -115,7 +115,7 @@ describe('full boundaries', () => {
     expect(writes()).to.equal(before)
   })
 
-  it('are filled by few large objects, and by those that grow', async () => {
+  it('counts large objects, also ones that grow, by their size', async () => {
     await started(10)
     await make(SHOP, 'a', { large: 'x'.repeat(5 * BYTES_PER_COUNTED_OBJECT) })
     expect((await marks())[SHOP]).to.equal(undefined)
@@ -126,7 +126,7 @@ describe('full boundaries', () => {
     expect((await marks())[SHOP]).to.equal('12-of-10')
   })
 
-  it('mark a namespace that comes later, and again one that somebody took the mark off', async () => {
+  it('labels a new namespace and restores a removed label', async () => {
     await started(1)
     await make(SHOP, 'a')
     const late = groupNamespace(ID, 'late')
@@ -138,7 +138,7 @@ describe('full boundaries', () => {
     expect((await marks())[SHOP]).to.equal('1-of-1')
   })
 
-  it('are found by the next leader as they are, and marked anew by one with another limit', async () => {
+  it('writes nothing after a restart with the same limit and updates the labels with another', async () => {
     await started(2)
     await make(SHOP, 'a')
     await make(SHOP, 'b')

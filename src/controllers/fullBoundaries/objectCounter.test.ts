@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { ObjectCounter } from './objectCounter.ts'
 
-describe('the tally of what boundaries hold', () => {
+describe('ObjectCounter', () => {
   let tally: ObjectCounter
   beforeEach(() => {
     tally = new ObjectCounter()
   })
 
-  it('adds up kinds and namespaces, and takes off what is gone', () => {
+  it('adds counts of kinds and namespaces and subtracts removed objects', () => {
     tally.place('one', 'b/groups')
     tally.place('two', 'b/groups')
     tally.count('one', 'jobs', 3)
@@ -20,14 +20,14 @@ describe('the tally of what boundaries hold', () => {
     expect(tally.namespacesOf('b/groups')).to.deep.equal(['one', 'two'])
   })
 
-  it('counts what comes before its namespace as soon as that is known', () => {
+  it('counts objects once their namespace is placed', () => {
     tally.count('one', 'jobs', 3)
     expect(tally.heldIn('b')).to.equal(0)
     tally.place('one', 'b')
     expect(tally.heldIn('b')).to.equal(3)
   })
 
-  it('keeps rooms apart', () => {
+  it('counts each room separately', () => {
     tally.place('boundary-b', 'b')
     tally.place('one', 'b/groups')
     tally.count('boundary-b', 'templates', 2)
@@ -35,7 +35,7 @@ describe('the tally of what boundaries hold', () => {
     expect([tally.heldIn('b'), tally.heldIn('b/groups')]).to.deep.equal([2, 3])
   })
 
-  it('moves a namespace with what is in it, and forgets those that are gone', () => {
+  it('moves the counts of a namespace that is placed elsewhere and forgets removed ones', () => {
     tally.place('one', 'b')
     tally.count('one', 'jobs', 3)
     tally.place('one', 'c')

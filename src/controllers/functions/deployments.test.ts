@@ -22,7 +22,7 @@ const source = {
   ...{ uploadedAt: '2026-01-01T00:00:00Z', uploadedBy: 'somebody' },
 }
 
-describe('a function', () => {
+describe('ServerlessFunction deployments', () => {
   let world: World
   afterEach(() => world.stop())
 
@@ -48,7 +48,7 @@ describe('a function', () => {
   const in1Hour = () => timestamp(world.clock.now() + 3_600_000)
   const giveUp = () => giveUpDeployment(world)
 
-  it('gives a new image its whole time, also where the one before has used up its own', async () => {
+  it('give a new image its full progress deadline after the previous one exceeded it', async () => {
     await start({})
     await tell(UPLOADED, 'orders:slow')
     await giveUp()
@@ -60,10 +60,10 @@ describe('a function', () => {
   })
 
   for (const [sentence, namespaceSecrets] of [
-    ['an image that was reported by somebody who may not read them', ['managedidentities']],
-    ['a function that may not be given them', []],
+    ['an image reported without namespaceSecrets', ['managedidentities']],
+    ['a function without namespaceSecrets', []],
   ] as const)
-    it(`fails a deployment that is kept from the secrets of its namespace: ${sentence}`, async () => {
+    it(`fail when secrets of the namespace are withheld from ${sentence}`, async () => {
       await start({ namespaceSecrets })
       await tell(UPLOADED, 'orders:1')
       expect(await stageOf(UPLOADED)).to.equal('Succeeded')
@@ -76,7 +76,7 @@ describe('a function', () => {
       expect((await status())?.servingImage, 'what ran before goes on').to.equal('orders:1')
     })
 
-  it('takes its build along when it is deleted', async () => {
+  it('delete their build Job with the function', async () => {
     await start({}, ['functionnamespace', 'serverlessfunction'])
     const spec = { ownerCollection: 'functions', ownerName: NAME, strategy: 'Build', provider: 'Upload' }
     world.server.seed(DeploymentRecord.resource, {
@@ -97,7 +97,7 @@ describe('a function', () => {
     expect((await world.server.list(job)).items).to.deep.equal([])
   })
 
-  it('builds what was uploaded once, also when the deployment of it is kept no longer', async () => {
+  it('build uploaded code once, even after its record was deleted', async () => {
     await start({ source })
     expect(await stageOf(UPLOADED)).to.equal('Succeeded')
     await tell(SECOND, 'orders:2')
@@ -108,7 +108,7 @@ describe('a function', () => {
   })
 
   for (const [sentence, change] of [
-    ['is switched off', (): Promise<void> => world.change(VaultEntry, entryName('safe', 'Key'), { enabled: false })],
+    ['is disabled', (): Promise<void> => world.change(VaultEntry, entryName('safe', 'Key'), { enabled: false })],
     [
       'has expired',
       async (): Promise<void> => {
@@ -116,16 +116,16 @@ describe('a function', () => {
         await world.pass(3_601_000)
       },
     ],
-    ['is gone', (): Promise<void> => world.remove(VaultEntry, entryName('safe', 'Key'))],
+    ['is deleted', (): Promise<void> => world.remove(VaultEntry, entryName('safe', 'Key'))],
     [
-      'is not reached, because a step before is stopped',
+      'is disabled while an earlier step stalls',
       async (): Promise<void> => {
         await world.change(ServerlessFunction, NAME, { computePlan: 'none' })
         await world.change(VaultEntry, entryName('safe', 'Key'), { enabled: false })
       },
     ],
   ] as const)
-    it(`lets nobody in with a key whose secret ${sentence}`, async () => {
+    it(`accept no more calls with a key whose secret ${sentence}`, async () => {
       const keySecret = { vaultName: 'safe', secretName: 'Key' }
       await start({
         image: 'orders:1',

@@ -5,7 +5,7 @@ import { VaultEntry } from '../../crds/vaults.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
 import { functionController } from './function.ts'
 
-/** Caches of what is stored, in the order of the list. */
+/** Caches of these objects, in the order of the list. */
 function holding(...stored: KubeObject[]): Workspace {
   const cache = (resource: Resource) => {
     const held = stored.filter(({ kind }) => kind === resource.kind)
@@ -37,19 +37,19 @@ function woken(changed: KubeObject, records: Workspace): string[] {
   }) as string[]
 }
 
-describe('a new version of a secret', () => {
-  it('wakes a function whose namespace refers to it', () => {
+describe('requeues after a new version of a secret', () => {
+  it('include a function whose namespace refers to it', () => {
     const namespace = object(FunctionNamespace.kind, 'ours', 'shop', { env: [reference] })
     expect(woken(entry, holding(shop, namespace))).to.deep.equal(['ours/shop-pay'])
   })
 
-  it('wakes it too if another group has a namespace of that name', () => {
+  it('include it although another group has a namespace with the same name', () => {
     const foreign = object(FunctionNamespace.kind, 'theirs', 'shop', { env: [] })
     const namespace = object(FunctionNamespace.kind, 'ours', 'shop', { env: [reference] })
     expect(woken(entry, holding(shop, foreign, namespace))).to.deep.equal(['ours/shop-pay'])
   })
 
-  it('wakes no function that only a namesake in another group concerns', () => {
+  it('exclude a function if only a namespace of that name in another group refers to it', () => {
     const foreign = object(FunctionNamespace.kind, 'theirs', 'shop', { env: [reference] })
     const namespace = object(FunctionNamespace.kind, 'ours', 'shop', { env: [] })
     expect(woken(entry, holding(shop, foreign, namespace))).to.deep.equal([])

@@ -12,11 +12,11 @@ const HOME = 'shop'
 const NAME = functionObjectName(HOME, 'orders')
 const AREA = ['functionnamespace', 'serverlessfunction']
 
-describe('the identity of a function namespace', () => {
+describe('identity of a FunctionNamespace', () => {
   let world: World
   afterEach(() => world.stop())
 
-  /** A namespace that asks for an identity, and one function that runs. */
+  /** A namespace with an identity, and one running function. */
   async function start(controllers: readonly string[]): Promise<void> {
     world = new World((all) => all.filter(({ name }) => controllers.includes(name)))
     seedGroup(world.server)
@@ -32,14 +32,14 @@ describe('the identity of a function namespace', () => {
   const statusOf = async (kind: typeof FunctionNamespace | typeof ServerlessFunction, name: string) =>
     ((await world.find(kind.resource, name))?.status ?? {}) as Record<string, string | undefined>
   const namedSecret = async () => (await statusOf(FunctionNamespace, HOME)).identitySecret
-  /** The Secrets that copies of the function mount; undefined as long as it has none. */
+  /** The Secrets that copies of the function mount; undefined while it has no Deployment. */
   async function mounted(): Promise<unknown[] | undefined> {
     type Live = KubeObject & { spec: { template: { spec: { volumes: { secret?: { secretName: string } }[] } } } }
     const [found] = (await world.server.list<Live>(deployment)).items
     return found?.spec.template.spec.volumes.map(({ secret }) => secret?.secretName)
   }
 
-  it('is made for it, and its functions are given the credentials', async () => {
+  it('is created and mounted into its functions', async () => {
     await start([...AREA, 'managedidentity'])
     const [identity] = await identities()
     expect(identity?.spec).to.deep.include({ resourceName: HOME, resourceType: 'functionnamespaces', mounted: true })
@@ -50,7 +50,7 @@ describe('the identity of a function namespace', () => {
     expect(await world.isReady(ServerlessFunction, NAME)).to.equal(true)
   })
 
-  it('is waited for, so that no copy begins without its credentials', async () => {
+  it('is awaited before a function starts', async () => {
     await start(AREA)
     expect(await identities()).to.have.length(1)
     expect(await mounted()).to.equal(undefined)
@@ -60,7 +60,7 @@ describe('the identity of a function namespace', () => {
     expect((await statusOf(FunctionNamespace, HOME)).phase).to.equal('WaitingForDependency')
   })
 
-  it('keeps new credentials under the same name, so that they reach copies without a restart', async () => {
+  it('keeps its Secret name when the credentials change', async () => {
     await start([...AREA, 'managedidentity'])
     const [identity] = await identities()
     const before = [await mounted(), await namedSecret()]
@@ -72,7 +72,7 @@ describe('the identity of a function namespace', () => {
     expect([await mounted(), await namedSecret()]).to.deep.equal(before)
   })
 
-  it('stays with its assignments when it is no longer wanted, but its functions have no credentials', async () => {
+  it('remains when it is turned off, but its credentials are removed', async () => {
     await start([...AREA, 'managedidentity'])
     const [identity] = await identities()
     await world.change(FunctionNamespace, HOME, { managedIdentity: false })
@@ -82,7 +82,7 @@ describe('the identity of a function namespace', () => {
     expect([await mounted(), await namedSecret()]).to.deep.equal([[], undefined])
   })
 
-  it('goes with the namespace', async () => {
+  it('is deleted with the namespace', async () => {
     await start([...AREA, 'managedidentity'])
     await world.remove(FunctionNamespace, HOME)
     await world.until('the namespace is gone', () => world.isGone(FunctionNamespace, HOME))

@@ -12,7 +12,7 @@ const HOME = 'shop'
 const NAME = functionObjectName(HOME, 'orders')
 const FORMER = 'aaaaaaaa-0000-4000-8000-000000000001'
 
-describe('a function', () => {
+describe('ServerlessFunction controller', () => {
   let world: World
   afterEach(() => world.stop())
 
@@ -42,7 +42,7 @@ describe('a function', () => {
       status: { number: 1, stage: 'Succeeded', image: 'orders:former' },
     } as KubeObject)
 
-  it('runs nothing of a former one of its name, whose deployments are on their way out', async () => {
+  it('ignores a succeeded deployment of a deleted function with the same name', async () => {
     await start({})
     seedDeployment('a-former-life')
     await world.rest()
@@ -50,7 +50,7 @@ describe('a function', () => {
     expect(await status()).to.include({ buildStatus: 'NoSource' })
   })
 
-  it('runs no copy of an image that nothing names any more', async () => {
+  it('removes the copies when its image is removed', async () => {
     await start({ image: 'orders:1' })
     expect(await images()).to.deep.equal(['orders:1'])
     await world.change(ServerlessFunction, NAME, { image: null })

@@ -58,7 +58,7 @@ describe('functions on another cluster', () => {
     await isReady(ServerlessFunction, NAME)
   }
 
-  it('run there, are told to the activator by name, and are called at a host of the platform', async () => {
+  it('run there, list their copies in the status and have their public host on the platform', async () => {
     await make()
     expect(await namesIn(world.far, deployment)).to.deep.equal([NAMES.workload])
     expect(await namesIn(world.server, deployment)).to.deep.equal([])
@@ -73,7 +73,7 @@ describe('functions on another cluster', () => {
     expect(publicHost).to.not.match(/\.far\.example\.org$/)
   })
 
-  it('run in as many copies there as the activator asks for here', async () => {
+  it('scale to desiredReplicas of the status here', async () => {
     await make({ own: { minReplicas: 0 } })
     expect(await namesIn(world.far, pod)).to.deep.equal([])
     const ref = { namespace: HOME, name: NAME }
@@ -83,7 +83,7 @@ describe('functions on another cluster', () => {
     expect(await namesIn(world.far, pod)).to.have.length(2)
   })
 
-  it('are given the values of vaults here, as a Secret there', async () => {
+  it('get vault values from here as a Secret there', async () => {
     await world.make(SecretVault, 'safe', {})
     await world.makeSecret('incoming', { value: 'hunter2' })
     const valueFrom = { secretName: 'incoming', key: 'value' }
@@ -93,7 +93,7 @@ describe('functions on another cluster', () => {
     expect(await namesIn(world.server, secret)).to.not.include(NAMES.values)
   })
 
-  it('are given no address that leads to a database from its own cluster only', async () => {
+  it("stall when they refer to a database of the platform's own cluster", async () => {
     await world.make(VectorCluster, 'search', {})
     await world.until('it is ready', () => world.isReady(VectorCluster, 'search'))
     const output = { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' }
@@ -107,7 +107,7 @@ describe('functions on another cluster', () => {
     expect(await namesIn(world.far, deployment)).to.deep.equal([])
   })
 
-  it('have the credentials of the identity of their namespace there, the new ones too, and none when it has none', async () => {
+  it('get the credentials of the namespace identity, get new ones, and lose them when it is turned off', async () => {
     await make({ around: { managedIdentity: true } })
     const here = async () => world.secret(String((await statusOf(FunctionNamespace, SHOP)).identitySecret))
     const areThere = async () => {
@@ -127,7 +127,7 @@ describe('functions on another cluster', () => {
     await world.until('they are taken away', async () => (await dataThere(world, NAMES.identity)) === undefined)
   })
 
-  it('lose the credentials of an identity that is gone though they stall, and their namespace too', async () => {
+  it('lose the credentials of a removed identity although function and namespace stall', async () => {
     await make({ around: { managedIdentity: true } })
     expect(await dataThere(world, NAMES.identity)).to.not.equal(undefined)
     const here = String((await statusOf(FunctionNamespace, SHOP)).identitySecret)
@@ -140,7 +140,7 @@ describe('functions on another cluster', () => {
     expect(await world.secret(here)).to.equal(undefined)
   })
 
-  it('wait, as their namespace does, for the boundary to be projected there', async () => {
+  it('wait with their namespace for the projection of the boundary', async () => {
     await world.remove(BoundaryProjection, FAR, OUTER)
     await world.until('it is gone', () => world.isGone(BoundaryProjection, FAR, OUTER))
     await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR })
@@ -162,7 +162,7 @@ describe('functions on another cluster', () => {
     await isReady(ServerlessFunction, NAME)
   })
 
-  it('leave nothing there, and let go of their path here, when they are deleted with their namespace', async () => {
+  it('are deleted there with their namespace, which also releases path and Ingress here', async () => {
     await make({ around: { managedIdentity: true } })
     await world.remove(FunctionNamespace, SHOP)
     await world.until('the namespace is gone', () => world.isGone(FunctionNamespace, SHOP))
@@ -173,7 +173,7 @@ describe('functions on another cluster', () => {
     expect(await namesIn(world.server, ingress, SYSTEM_NAMESPACE)).to.deep.equal([])
   })
 
-  it('do not begin there while their namespace goes, which alone says where they are', async () => {
+  it('do not start while their namespace is being deleted', async () => {
     await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR })
     await isReady(FunctionNamespace, SHOP)
     const ref = { namespace: HOME, name: SHOP }
@@ -202,7 +202,7 @@ describe('functions on another cluster', () => {
     ...(await namesIn(world.far, secret)).filter((name) => name !== 'freehold-registry-pull'),
   ]
 
-  it('leave nothing there when somebody tears their namespace off, which alone says where they are', async () => {
+  it('are removed there when their namespace loses its finalizers and is deleted', async () => {
     await make({ around: { managedIdentity: true } })
     await tearOff(FunctionNamespace, SHOP)
     expect(await leftThere()).to.deep.equal([])
@@ -212,7 +212,7 @@ describe('functions on another cluster', () => {
     expect(await namesIn(world.far, deployment)).to.deep.equal([NAMES.workload])
   })
 
-  it('leave nothing there when somebody tears them off, also credentials without a copy', async () => {
+  it('are removed there with their credentials when they lose their finalizers and are deleted', async () => {
     await make({ around: { managedIdentity: true } })
     const workload = { namespace: HOME, name: NAMES.workload }
     await tearOff(ServerlessFunction, NAME)
@@ -220,7 +220,7 @@ describe('functions on another cluster', () => {
     expect(await world.far.peek(deployment, workload)).to.equal(undefined)
   })
 
-  it('leave nothing there when they were torn off while nobody looked', async () => {
+  it('are removed there if they were deleted without finalizers while no controller ran', async () => {
     await make({ around: { managedIdentity: true } })
     await world.stop()
     const ref = { namespace: HOME, name: NAME }
@@ -230,7 +230,7 @@ describe('functions on another cluster', () => {
     await world.until('nothing is left', async () => (await leftThere()).length === 0)
   })
 
-  it('make way for a namesake when they were torn off while nobody looked', async () => {
+  it('are replaced by a function of the same name created while no controller ran', async () => {
     await make()
     const [before] = (await world.far.list(deployment)).items
     await world.stop()
@@ -245,7 +245,7 @@ describe('functions on another cluster', () => {
     expect(after?.metadata.uid).to.not.equal(before?.metadata.uid)
   })
 
-  it('of another platform, which uses the same cluster, are left alone', async () => {
+  it('of another platform on the same cluster are kept', async () => {
     await make()
     const [own] = (await world.far.list(deployment)).items
     const { apiVersion, kind, metadata, spec } = own as KubeObject
@@ -263,7 +263,7 @@ describe('functions on another cluster', () => {
     expect(await world.far.peek(deployment, theirs)).to.not.equal(undefined)
   })
 
-  it('say that their cluster does not answer, while their namespace keeps its hosts', async () => {
+  it('report ClusterUnreachable and stay, while their namespace stays ready', async () => {
     await make()
     const agent = { connection: 'one', lostConnection: 'one', lastSeenAt: '2025-12-31T00:00:00Z' }
     const status = { agent }
@@ -279,7 +279,7 @@ describe('functions on another cluster', () => {
     expect(await world.isReady(FunctionNamespace, SHOP)).to.equal(true)
   })
 
-  it('are gone here at once where the agent was revoked, with their paths', async () => {
+  it('are deleted here at once after the cluster was revoked, with their paths', async () => {
     await make()
     const revoked = { revokedAt: new Date(world.clock.now() + 1000).toISOString() }
     await world.server.mergePatch(PlatformCluster.resource, { name: FAR }, { spec: revoked })

@@ -18,7 +18,7 @@ const plan = (cpu: string, isDefault: boolean) => ({
   ...{ cpuRequest: cpu, cpuLimit: cpu, memoryRequest: '128Mi', memoryLimit: '128Mi', isDefault },
 })
 
-describe('quotas of functions that come by kubectl', () => {
+describe('quotas of functions created with kubectl', () => {
   let world: World
 
   const begin = async (quota: object) => {
@@ -66,7 +66,7 @@ describe('quotas of functions that come by kubectl', () => {
   }
   const grant = (name: string) => grantOf(ServerlessFunction.plural, nameOf(name))
 
-  it('let in those whose most copies fit, and the others when there is room', async () => {
+  it('admit functions whose maxReplicas fit and the others when there is room', async () => {
     await begin({ pods: 5, resources: 1 })
     await make('one')
     await says('one', 'Available')
@@ -88,7 +88,7 @@ describe('quotas of functions that come by kubectl', () => {
     expect(grant('two')).to.equal(undefined)
   })
 
-  it('leave a function that is refused more what it was granted, with which it wakes and sleeps', async () => {
+  it('keep the granted copies of a function whose increase was rejected', async () => {
     await begin({ pods: 5, cpu: '1' })
     await make('one', { maxReplicas: 4 })
     await says('one', 'Available')
@@ -107,7 +107,7 @@ describe('quotas of functions that come by kubectl', () => {
     expect(await statusOf('one')).to.include({ replicas: 1, status: 'Degraded' })
   })
 
-  it('give no more copies of a new plan than was granted, while one that is refused keeps the old number', async () => {
+  it('limit the copies of a new plan to its grant after an increase was rejected', async () => {
     await begin({ pods: 5, cpu: '2' })
     await make('one', { maxReplicas: 5 })
     await says('one', 'Available')
@@ -121,7 +121,7 @@ describe('quotas of functions that come by kubectl', () => {
     expect(await copies('one')).to.equal(2)
   })
 
-  it('judge each function where its namespace gets a bigger plan, and leave the others as they are', async () => {
+  it('check each function when its namespace gets a larger plan and keep other functions running', async () => {
     await begin({ cpu: '4' })
     await make('one', { maxReplicas: 3, minReplicas: 1 })
     await make('two', { maxReplicas: 3, minReplicas: 1 })
@@ -141,7 +141,7 @@ describe('quotas of functions that come by kubectl', () => {
     expect([grant('one')?.cpu, grant('two')?.cpu]).to.deep.equal(['300m', '300m'])
   })
 
-  it('count nothing of a namespace that is stopped, once its copies are gone, and judge its start', async () => {
+  it('count nothing for a stopped namespace without copies and check its start', async () => {
     await begin({ pods: 3 })
     await make('one', { maxReplicas: 3, minReplicas: 2 })
     await says('one', 'Available')
@@ -161,7 +161,7 @@ describe('quotas of functions that come by kubectl', () => {
     expect(await copies('one')).to.equal(2)
   })
 
-  it('judge functions that were made in a namespace that is stopped when it starts', async () => {
+  it('check functions that were created in a stopped namespace when it starts', async () => {
     await begin({ pods: 4 })
     await world.change(FunctionNamespace, SHOP, { running: false })
     for (const name of ['one', 'two']) {
@@ -176,14 +176,14 @@ describe('quotas of functions that come by kubectl', () => {
     })
   })
 
-  it('let go on what ran before there was one, whatever it asks for, and refuse it more', async () => {
+  it('admit functions from before the limit and reject any increase', async () => {
     await begin({})
     await make('one', { maxReplicas: 10 })
     await make('asleep', { maxReplicas: 10 })
     await says('one', 'Available')
     await says('asleep', 'Available')
     limit({ pods: 3 })
-    // As an earlier version left it: namespaces counted as a copy, and functions as nothing.
+    // As an earlier version stored it: a namespace counted as one pod, functions not at all.
     world.server.seed(QuotaLedger.resource, {
       apiVersion: QuotaLedger.apiVersion,
       kind: QuotaLedger.kind,
@@ -212,13 +212,13 @@ describe('quotas of functions that come by kubectl', () => {
     await says('new', 'Available')
   })
 
-  it('hold what a function has until its last copy has ended its calls', async () => {
+  it('keep a grant until the last copy has finished its calls', async () => {
     await begin({ pods: 2 })
     await make('one', { maxReplicas: 2, minReplicas: 1 })
     await says('one', 'Available')
     await world.pass(60_000)
     const [copy] = [...world.server.stored(pod)]
-    // It serves a call that takes as long as it may.
+    // A pod that still serves a call.
     world.server.edit(pod, copy?.metadata as never, ({ metadata }) => {
       metadata.finalizers = ['test/call']
     })
@@ -234,7 +234,7 @@ describe('quotas of functions that come by kubectl', () => {
     await says('two', 'Available')
   })
 
-  it('count nothing of what was switched off when a limit came and is refused its start', async () => {
+  it('count nothing for a function disabled before the limit and reject its start', async () => {
     await begin({})
     await make('huge', { maxReplicas: 20 })
     await says('huge', 'Available')
@@ -248,7 +248,7 @@ describe('quotas of functions that come by kubectl', () => {
     await says('new', 'Available')
   })
 
-  it('leave what ran before there was one its copies where it was changed at that moment, and count these', async () => {
+  it('keep and count the copies of a function that was changed together with the limit', async () => {
     await begin({})
     await make('one', { maxReplicas: 4, minReplicas: 2 })
     await says('one', 'Available')
@@ -267,7 +267,7 @@ describe('quotas of functions that come by kubectl', () => {
     await says('more', 'Available')
   })
 
-  it('count nothing of what had no code yet when a limit came', async () => {
+  it('count nothing for a function without code', async () => {
     await begin({})
     await make('empty', { maxReplicas: 20, image: undefined })
     await says('empty', 'Stopped')
@@ -281,7 +281,7 @@ describe('quotas of functions that come by kubectl', () => {
     await says('more', 'QuotaExceeded')
   })
 
-  it('judge anew what comes long after it was granted something', async () => {
+  it('check a function again long after its grant', async () => {
     await begin({ pods: 3 })
     await make('one', { maxReplicas: 1 })
     await says('one', 'Available')
@@ -294,7 +294,7 @@ describe('quotas of functions that come by kubectl', () => {
     await says('late', 'QuotaExceeded')
   })
 
-  it('count nothing of a function whose namespace is not there', async () => {
+  it('count nothing for a function without a namespace', async () => {
     await begin({ pods: 3 })
     const spec = { namespaceName: 'late', functionName: 'two', handler: 'index', image: 'two:1', maxReplicas: 3 }
     await world.make(ServerlessFunction, functionObjectName('late', 'two'), spec)

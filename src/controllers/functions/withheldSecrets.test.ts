@@ -41,41 +41,43 @@ const removed: Step = async (world) => {
   await world.until('it is gone', () => world.isGone(ServerlessFunction, NAME))
 }
 
-/** What a policy saw of the other object is never known here: it may have heard of it late, or not yet. */
+/** The controller cannot know what an admission policy saw of the other object: its cache may have been behind. */
 const ORDERS: [sentence: string, isGiven: boolean, ...steps: Step[]][] = [
-  ['came first', false, make(code), later, around(SECRET)],
-  ['came in the same second, before it', false, make(code), around(SECRET)],
-  ['came in the same second, after it', false, around(SECRET), make(code)],
-  ['came after it, before policies had heard of it', false, around(SECRET), later, make(code)],
-  ['was there when it was turned on', false, around(PLAIN), make(code), settled, later, turnOn],
-  ['came as it was turned on', false, around(PLAIN), turnOn, make(code)],
+  ['was created without namespaceSecrets before the namespace', false, make(code), later, around(SECRET)],
+  ['was created without namespaceSecrets just before the namespace', false, make(code), around(SECRET)],
+  ['was created without namespaceSecrets just after the namespace', false, around(SECRET), make(code)],
+  ['was created without namespaceSecrets later than the namespace', false, around(SECRET), later, make(code)],
+  ['had no namespaceSecrets when the identity was turned on', false, around(PLAIN), make(code), settled, later, turnOn],
+  ['was created without namespaceSecrets while the identity was turned on', false, around(PLAIN), turnOn, make(code)],
   [
-    'was changed as it was turned on, by somebody not asked',
+    'lost its namespaceSecrets while the identity was turned on',
     false,
     ...[around(PLAIN), make(ASKED), settled],
     turnOn,
     change({ handler: 'other', namespaceSecrets: [] }),
   ],
-  ['says that of another secret only', false, around(SECRET), make({ ...code, namespaceSecrets: ['secretvaults'] })],
-  ['serves an image that somebody reported who was not asked', false, around(SECRET), make(WITHOUT_IMAGE), reported()],
-  ['serves one of somebody who may not read it', false, around(SECRET), make(WITHOUT_IMAGE), reported([])],
-  ['serves one of somebody who may', true, around(SECRET), make(WITHOUT_IMAGE), reported(['managedidentities'])],
-  ['came first, of somebody who may read it', true, make(ASKED), later, around(SECRET)],
-  ['came in the same second, of somebody who may read it', true, around(SECRET), make(ASKED)],
-  ['was there when it was turned on, of somebody who may read it', true, around(PLAIN), make(ASKED), settled, turnOn],
   [
-    'was made again by somebody who may read it',
-    true,
-    make(code),
-    later,
+    'names only another collection in namespaceSecrets',
+    false,
     around(SECRET),
-    settled,
-    removed,
-    make(ASKED),
+    make({ ...code, namespaceSecrets: ['secretvaults'] }),
   ],
+  ['serves an image reported without namespaceSecrets', false, around(SECRET), make(WITHOUT_IMAGE), reported()],
+  ['serves an image reported with empty namespaceSecrets', false, around(SECRET), make(WITHOUT_IMAGE), reported([])],
+  [
+    'serves an image reported with namespaceSecrets',
+    true,
+    around(SECRET),
+    make(WITHOUT_IMAGE),
+    reported(['managedidentities']),
+  ],
+  ['was created with namespaceSecrets before the namespace', true, make(ASKED), later, around(SECRET)],
+  ['was created with namespaceSecrets just after the namespace', true, around(SECRET), make(ASKED)],
+  ['had namespaceSecrets when the identity was turned on', true, around(PLAIN), make(ASKED), settled, turnOn],
+  ['was recreated with namespaceSecrets', true, make(code), later, around(SECRET), settled, removed, make(ASKED)],
 ]
 
-describe('the identity of a namespace of functions, to a function that', () => {
+describe('identity of a FunctionNamespace, for a function that', () => {
   let world: World
   beforeEach(async () => {
     const kinds = ['functionnamespace', 'serverlessfunction', 'managedidentity', 'deploymentrecord']
@@ -86,7 +88,7 @@ describe('the identity of a namespace of functions, to a function that', () => {
   afterEach(() => world.stop())
 
   for (const [sentence, isGiven, ...steps] of ORDERS)
-    it(`${sentence}: ${isGiven ? 'is given' : 'is not given'}`, async () => {
+    it(`${sentence}: ${isGiven ? 'is mounted' : 'is withheld'}`, async () => {
       for (const step of steps) await step(world)
       await world.rest()
       const copies = JSON.stringify((await world.server.list(deployment)).items)
@@ -105,39 +107,52 @@ const set =
   (world) =>
     world.change(FunctionNamespace, 'shop', spec)
 
-/** Of variables that lead a runtime to other code, nobody knows what they do with what a function is given. */
+/** With variables that make a runtime load other code, it is unknown what happens to the secrets of a function. */
 const BESIDE: [sentence: string, isGiven: boolean, ...steps: Step[]][] = [
-  ['has none', true, around(PLAIN), make(SECRETIVE)],
-  ['somebody wrote who was not asked', false, around({ ...PLAIN, env: LED }), make(SECRETIVE)],
-  ['somebody wrote later who was not asked', false, around(PLAIN), make(SECRETIVE), settled, set({ env: LED })],
-  ['somebody wrote in the same moment who was not asked', false, around(PLAIN), make(SECRETIVE), set({ env: LED })],
+  ['has no variables', true, around(PLAIN), make(SECRETIVE)],
+  ['sets NODE_OPTIONS without functionSecrets', false, around({ ...PLAIN, env: LED }), make(SECRETIVE)],
   [
-    'somebody wrote who may read another vault',
+    'sets NODE_OPTIONS later without functionSecrets',
+    false,
+    around(PLAIN),
+    make(SECRETIVE),
+    settled,
+    set({ env: LED }),
+  ],
+  [
+    'sets NODE_OPTIONS at the same time without functionSecrets',
+    false,
+    around(PLAIN),
+    make(SECRETIVE),
+    set({ env: LED }),
+  ],
+  [
+    'sets NODE_OPTIONS with functionSecrets for another vault',
     false,
     around({ ...PLAIN, env: LED, functionSecrets: ['secretvaults/others'] }),
     make(SECRETIVE),
   ],
   [
-    'somebody wrote who may read it',
+    'sets NODE_OPTIONS with functionSecrets for the vault',
     true,
     around({ ...PLAIN, env: LED, functionSecrets: ['secretvaults/keys'] }),
     make(SECRETIVE),
   ],
   [
-    'somebody wrote who may read all vaults',
+    'sets NODE_OPTIONS with functionSecrets for all vaults',
     true,
     around({ ...PLAIN, env: LED, functionSecrets: ['secretvaults'] }),
     make(SECRETIVE),
   ],
   [
-    'somebody took away who was not asked',
+    'removes NODE_OPTIONS without functionSecrets',
     true,
     ...[around({ ...PLAIN, env: LED }), make(SECRETIVE), settled],
     set({ env: [] }),
   ],
 ]
 
-describe('the secrets of a function, beside the variables of a namespace that', () => {
+describe('secrets of a function, with a FunctionNamespace that', () => {
   let world: World
   beforeEach(async () => {
     world = new World((all) => all.filter(({ name }) => ['functionnamespace', 'serverlessfunction'].includes(name)))
@@ -147,11 +162,11 @@ describe('the secrets of a function, beside the variables of a namespace that', 
   afterEach(() => world.stop())
 
   for (const [sentence, isGiven, ...steps] of BESIDE)
-    it(`${sentence}: ${isGiven ? 'are given' : 'are not given'}`, async () => {
+    it(`${sentence}: ${isGiven ? 'are read' : 'are withheld'}`, async () => {
       for (const step of steps) await step(world)
       await world.rest()
       const { phase } = ((await world.find(ServerlessFunction.resource, NAME))?.status ?? {}) as { phase?: string }
-      // There is no such vault: whoever looks for it would take the secret from there.
+      // The vault does not exist, so a function that may read it reports ReferenceMissing.
       expect(phase).to.equal(isGiven ? 'ReferenceMissing' : 'ConfigurationInvalid')
     })
 })

@@ -9,7 +9,7 @@ import { feedDueIn } from './feed.ts'
 
 const AT = { namespace: SYSTEM_NAMESPACE }
 
-describe('components and their installs', () => {
+describe('PlatformComponent and ComponentInstall controllers', () => {
   let world: LifecycleWorld
   beforeEach(() => {
     world = new LifecycleWorld()
@@ -25,7 +25,7 @@ describe('components and their installs', () => {
   const resume = (resumeAt: string, name = 'first') =>
     world.bench.client.mergePatch(ComponentInstall.resource, { ...AT, name }, { spec: { requests: { resumeAt } } })
 
-  it('have the versions of their chart recorded once, as the chart describes them', async () => {
+  it('record each version of the chart once', async () => {
     world.component('shop')
     await world.start()
     const { items } = await world.bench.client.list<KubeObject & { spec: object }>(ComponentRelease.resource)
@@ -36,7 +36,7 @@ describe('components and their installs', () => {
     expect((await component()).feed).to.include({ found: 0, readAt: '2026-01-01T01:00:00Z' })
   })
 
-  it('say that the registry did not answer, and keep what is known', async () => {
+  it('report an unreachable registry and keep the known releases', async () => {
     world.component('shop')
     await world.start()
     world.feed.failure = 'Unreachable'
@@ -51,7 +51,7 @@ describe('components and their installs', () => {
     expect((await world.bench.client.list(ComponentRelease.resource)).items).to.have.length(2)
   })
 
-  it('are told to Flux, and ready when Helm is done and their workloads were ready for a while', async () => {
+  it('create the Flux objects and report Ready once Helm and the workloads have been ready for a while', async () => {
     world.component('shop', { version: '1.0.0', workloads: [{ kind: 'Deployment', name: 'shop' }] })
     await world.start()
     const source = await world.bench.client.get<KubeObject & { spec: { ref: object } }>(ociRepository, {
@@ -67,7 +67,7 @@ describe('components and their installs', () => {
     expect(await component()).to.include({ state: 'Ready', installedVersion: '1.0.0', phase: 'Available' })
   })
 
-  it('wait for Flux where it is not installed', async () => {
+  it('wait for the installation of Flux', async () => {
     world.component('shop', { version: '1.0.0' })
     await world.start({ hasFlux: false })
     expect((await component()).phase).to.equal('EngineMissing')
@@ -76,7 +76,7 @@ describe('components and their installs', () => {
     expect((await component()).phase).to.equal('RollingOut')
   })
 
-  it('that are this program are installed in its version, also where it runs beside the cluster', async () => {
+  it('report the running version of the platform itself, outside the cluster too', async () => {
     world.component('freehold', { workloads: [{ kind: 'Deployment', name: 'freehold-facade' }] })
     await world.start({ hasFlux: false })
     const status = await world.statusOf(PlatformComponent, 'freehold')
@@ -84,7 +84,7 @@ describe('components and their installs', () => {
     expect(status.statusMessage).to.match(/^Version 4\.2\.0 runs outside the cluster/)
   })
 
-  it('are left as they are once nobody wants a version of them any more', async () => {
+  it('keep the HelmRelease when the version is removed from the spec', async () => {
     world.component('shop', { version: '1.0.0' })
     await world.start()
     await world.flux()
@@ -97,7 +97,7 @@ describe('components and their installs', () => {
     expect((await world.bench.client.list(helmRelease)).items).to.have.length(1)
   })
 
-  it('are installed in steps, in the newest version', async () => {
+  it('install the newest version step by step', async () => {
     world.component('shop')
     await world.start()
     world.install('first', { component: 'shop' })
@@ -114,7 +114,7 @@ describe('components and their installs', () => {
     ])
   })
 
-  it('pause where Helm fails, and go on when somebody says so', async () => {
+  it('pause an install when Helm fails and continue on resume', async () => {
     world.component('shop')
     await world.start()
     world.install('first', { component: 'shop' })
@@ -128,7 +128,7 @@ describe('components and their installs', () => {
     expect(await install()).to.include({ state: 'Succeeded', resumedAt: '2026-01-01T00:05:00Z' })
   })
 
-  it('fail when their time is over', async () => {
+  it('fail an install that exceeds its deadline', async () => {
     world.component('shop')
     await world.start()
     world.install('first', { component: 'shop' })
@@ -137,7 +137,7 @@ describe('components and their installs', () => {
     expect(await install()).to.include({ state: 'Failed', step: 'Chart' })
   })
 
-  it('have their whole time again when somebody resumes them, also where the health was waited for', async () => {
+  it('grant the full deadline again on resume, after a failed health step too', async () => {
     world.component('shop', { workloads: [{ kind: 'Deployment', name: 'shop' }] })
     await world.start()
     world.install('first', { component: 'shop' })
@@ -158,7 +158,7 @@ describe('components and their installs', () => {
     expect(await install()).to.include({ state: 'Succeeded' })
   })
 
-  it('are kept as long as they are among the newest that have ended', async () => {
+  it('keep the 50 newest finished installs', async () => {
     world.component('shop')
     await world.start()
     for (let number = 0; number < 52; number += 1) {
@@ -172,7 +172,7 @@ describe('components and their installs', () => {
     )
   })
 
-  it('are read from their registry every hour, also while a version of them has failed', async () => {
+  it('read the registry every hour, for a failed component too', async () => {
     world.component('shop', { version: '1.0.0' })
     await world.start()
     await world.flux('no such image')
@@ -184,7 +184,7 @@ describe('components and their installs', () => {
     }
   })
 
-  it('try again what another one could not install: how that ended says nothing of them', async () => {
+  it('retry a version that a failed install could not deploy', async () => {
     world.component('shop')
     await world.start()
     world.install('first', { component: 'shop' })
@@ -200,7 +200,7 @@ describe('components and their installs', () => {
     expect((await install('second')).state).to.equal('Succeeded')
   })
 
-  it('take turns, the oldest first', async () => {
+  it('run one install at a time, the oldest first', async () => {
     world.component('shop')
     world.component('other')
     await world.start()
@@ -216,7 +216,7 @@ describe('components and their installs', () => {
     expect((await install('second')).state).to.equal('Running')
   })
 
-  it('install again what is there: Flux is asked to do the same once more', async () => {
+  it('repair an installed version', async () => {
     world.component('shop', { version: '1.0.0' })
     await world.start()
     await world.flux()
@@ -230,7 +230,7 @@ describe('components and their installs', () => {
   })
 
   const required = [{ key: 'auth.password', title: 'Password', isSecret: true }]
-  it('pause without a value that nobody gave, and hand it to Flux without reading it into any object', async () => {
+  it('pause for a missing required value and pass it to Flux by reference to its Secret only', async () => {
     world.component('shop', { required })
     await world.start()
     world.install('first', { component: 'shop' })
@@ -255,19 +255,15 @@ describe('components and their installs', () => {
   })
 
   const refused: [sentence: string, spec: object, phase: string][] = [
-    ['what is not there', { component: 'gone' }, 'ReferenceMissing'],
-    ['what is installed already', { component: 'there' }, 'ConfigurationInvalid'],
-    ['a repair of what is not installed', { component: 'shop', kind: 'Repair' }, 'ConfigurationInvalid'],
-    [
-      'a repair of what runs in a version that its chart does not have',
-      { component: 'there', kind: 'Repair' },
-      'ReferenceMissing',
-    ],
-    ['what needs another component', { component: 'needy' }, 'ReferenceMissing'],
-    ['what its registry has no version of', { component: 'shop', version: '9.9.9' }, 'ReferenceMissing'],
+    ['an unknown component', { component: 'gone' }, 'ReferenceMissing'],
+    ['an installed component', { component: 'there' }, 'ConfigurationInvalid'],
+    ['a repair of a component that is not installed', { component: 'shop', kind: 'Repair' }, 'ConfigurationInvalid'],
+    ['a repair of a version that the chart does not have', { component: 'there', kind: 'Repair' }, 'ReferenceMissing'],
+    ['a component with a missing dependency', { component: 'needy' }, 'ReferenceMissing'],
+    ['a version that the registry does not have', { component: 'shop', version: '9.9.9' }, 'ReferenceMissing'],
   ]
   for (const [sentence, spec, phase] of refused)
-    it(`do not install ${sentence}`, async () => {
+    it(`reject ${sentence}`, async () => {
       world.component('shop')
       world.component('there', { workloads: [{ kind: 'Deployment', name: 'there' }] })
       world.component('needy', { dependsOn: [{ name: 'shop' }] })
@@ -280,15 +276,23 @@ describe('components and their installs', () => {
     })
 })
 
-describe('the release feed is read', () => {
+describe('feedDueIn', () => {
   const NOW = Date.parse('2026-01-01T12:00:00Z')
   const at = (attemptedAt: string, requestedAt?: string) => ({ attemptedAt, ...(requestedAt && { requestedAt }) })
   const cases: [sentence: string, args: Parameters<typeof feedDueIn>, left: number | undefined][] = [
-    ['at once where it never was', [undefined, undefined, 3_600_000, NOW], 0],
-    ['an hour after the last try', [undefined, at('2026-01-01T11:30:00Z'), 3_600_000, NOW], 1_800_000],
-    ['at once if somebody asks', ['2026-01-01T12:00:00Z', at('2026-01-01T11:59:00Z'), 3_600_000, NOW], 0],
-    ['once for each that asks', ['a', at('2026-01-01T12:00:00Z', 'a'), 3_600_000, NOW], 3_600_000],
-    ['never by itself where the platform is told so', [undefined, undefined, undefined, NOW], undefined],
+    ['returns 0 for a feed that was never read', [undefined, undefined, 3_600_000, NOW], 0],
+    [
+      'returns the rest of the hour since the last attempt',
+      [undefined, at('2026-01-01T11:30:00Z'), 3_600_000, NOW],
+      1_800_000,
+    ],
+    ['returns 0 for a new request', ['2026-01-01T12:00:00Z', at('2026-01-01T11:59:00Z'), 3_600_000, NOW], 0],
+    [
+      'returns the interval after a request was served',
+      ['a', at('2026-01-01T12:00:00Z', 'a'), 3_600_000, NOW],
+      3_600_000,
+    ],
+    ['returns nothing without an interval', [undefined, undefined, undefined, NOW], undefined],
   ]
   for (const [sentence, args, left] of cases) it(sentence, () => expect(feedDueIn(...args)).to.equal(left))
 })

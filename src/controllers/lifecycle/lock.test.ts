@@ -11,7 +11,7 @@ const ROLLOUT = [RolloutExecution, { plan: 'next', startedBy: 'me' }] as const
 const OTHER = [RolloutExecution, { plan: 'other', startedBy: 'me' }] as const
 const INSTALL = [ComponentInstall, { component: 'cnpg', kind: 'Install', requests: {}, startedBy: 'me' }] as const
 
-describe('the turn of installs and rollouts', () => {
+describe('lifecycle lock', () => {
   let world: World
   beforeEach(async () => {
     world = new World((all) => all.filter(({ name }) => CONTROLLERS.includes(name)))
@@ -30,7 +30,7 @@ describe('the turn of installs and rollouts', () => {
   })
   afterEach(() => world.stop())
 
-  /** What has the turn now. */
+  /** The names of the objects that hold the lock now. */
   function atWork(): string[] {
     type State = { status?: { state?: string; step?: string } }
     const rollouts = [...world.server.stored(RolloutExecution.resource)]
@@ -42,7 +42,7 @@ describe('the turn of installs and rollouts', () => {
     return busy.map(({ metadata }) => metadata.name)
   }
 
-  /** How many had it at once at most, from now on. */
+  /** Returns the highest number of concurrent holders from now on. */
   function mostAtWork(): () => number {
     let most = 0
     const patch = world.server.mergePatch.bind(world.server)
@@ -60,7 +60,7 @@ describe('the turn of installs and rollouts', () => {
     ['a rollout and an install', ROLLOUT, INSTALL],
     ['an install and a rollout', INSTALL, ROLLOUT],
   ] as const)
-    it(`is one's, whatever comes at once: ${sentence}`, async () => {
+    it(`has one holder at a time for ${sentence} created at once`, async () => {
       const most = mostAtWork()
       await Promise.all([
         world.make(first[0], 'z', first[1], SYSTEM_NAMESPACE),

@@ -5,7 +5,7 @@ import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { StoreError } from '../../adapters/objectstorage/port.ts'
 import { AccountBucket } from '../../crds/objectstorage.ts'
 
-describe('the controllers of object storage, of buckets that a store can neither list nor empty,', () => {
+describe('deletion of buckets that the store fails to list or empty', () => {
   let world: StorageBench
   let bench: ControllerBench
   let store: FakeObjectStore
@@ -22,7 +22,7 @@ describe('the controllers of object storage, of buckets that a store can neither
   })
   afterEach(() => bench.stop())
 
-  it('say of a bucket of which the store deletes nothing who can mend that, and do not ask all the time', async () => {
+  it('reports a bucket that cannot be emptied and retries after more than 20 seconds', async () => {
     account()
     bucket('one', { forceDelete: true })
     await bench.start()
@@ -44,7 +44,7 @@ describe('the controllers of object storage, of buckets that a store can neither
     expect(asked).to.equal(before + 1)
   })
 
-  it('ask ever less often for what the store fails at, and say what that is', async () => {
+  it('reports the error of the store and backs off', async () => {
     account()
     bucket('one', { forceDelete: true })
     await bench.start()
@@ -70,7 +70,7 @@ describe('the controllers of object storage, of buckets that a store can neither
     expect(await inMinutes(20)).to.be.within(3, 4)
   })
 
-  it('say of a bucket that a store keeps although it lists nothing that force removes it', async () => {
+  it('recommends forceDelete for a bucket with unlisted content', async () => {
     account()
     bucket('one')
     await bench.start()
@@ -83,7 +83,7 @@ describe('the controllers of object storage, of buckets that a store can neither
     expect(await find(AccountBucket, 'media.one')).to.equal(undefined)
   })
 
-  it('ask a store that fails at a bucket once a minute', async () => {
+  it('queries a failing bucket once a minute', async () => {
     account()
     bucket()
     store.use = async () => {

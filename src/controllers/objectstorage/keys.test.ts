@@ -13,7 +13,7 @@ import { secret } from '../../kube/builtin.ts'
 
 const IDENTITY = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
 
-describe('the controllers of access keys', () => {
+describe('ObjectAccessKey controller', () => {
   let world: StorageBench
   let bench: ControllerBench
   let store: FakeObjectStore
@@ -34,7 +34,7 @@ describe('the controllers of access keys', () => {
   })
   afterEach(() => bench.stop())
 
-  it('refuse a key that is set inactive, and take it back', async () => {
+  it('rejects requests with an inactive key and accepts them after reactivation', async () => {
     account()
     bucket()
     key()
@@ -46,7 +46,7 @@ describe('the controllers of access keys', () => {
     expect(write(await pairOf(), 'media.one')).to.equal(200)
   })
 
-  it('refuse a key from its time on, and remove a session', async () => {
+  it('rejects an expired key and deletes an expired session', async () => {
     account()
     bucket()
     const expiresAt = new Date(bench.clock.now() + 10_000).toISOString()
@@ -63,7 +63,7 @@ describe('the controllers of access keys', () => {
     expect(await pairOf('session')).to.equal(undefined)
   })
 
-  it('refuse keys that are set inactive or expire also while their account is held in its deletion', async () => {
+  it('rejects inactive and expired keys while the deletion of their account is blocked', async () => {
     account()
     bucket()
     const expiresAt = new Date(bench.clock.now() + 10_000).toISOString()
@@ -83,7 +83,7 @@ describe('the controllers of access keys', () => {
     expect(await says(ObjectAccessKey, 'short')).to.deep.equal(['Updating', 'TearingDown'])
   })
 
-  it('close a bucket to the public also while its account is held in its deletion', async () => {
+  it('closes a bucket to the public while the deletion of its account is blocked', async () => {
     account('media', { enablePublicAccess: true })
     bucket('one', { publicRead: true })
     await bench.start()
@@ -93,7 +93,7 @@ describe('the controllers of access keys', () => {
     expect(store.attempt(undefined, 'read', 'media.one', 'a')).to.equal(403)
   })
 
-  it('replace a key whose Secret was lost: whoever has the old one has nothing', async () => {
+  it('replaces a key whose Secret was deleted and rejects the old key', async () => {
     account()
     bucket()
     key()
@@ -106,7 +106,7 @@ describe('the controllers of access keys', () => {
     expect([write(before, 'media.one'), write(after, 'media.one')]).to.deep.equal([403, 200])
   })
 
-  it('replace a key whose Secret was lost before Secrets of its namespace could be watched', async () => {
+  it('replaces a key whose Secret was deleted while Secrets could not be watched', async () => {
     account()
     key()
     bench.client.fail('watch', secret, 'Forbidden')
@@ -122,7 +122,7 @@ describe('the controllers of access keys', () => {
       .and.not.equal(before?.accessKeyId)
   })
 
-  it('end a session with whoever asked for it, and no other key of theirs', async () => {
+  it('deletes the sessions of disabled and deleted principals, but no other keys', async () => {
     account()
     bucket()
     const namespace = SYSTEM_NAMESPACE
@@ -157,7 +157,7 @@ describe('the controllers of access keys', () => {
     expect(answers()).to.deep.equal([403, 403, 403, 200, 200])
   })
 
-  it('end no session of somebody of whom they have not heard yet', async () => {
+  it('keeps a session of a principal that the cache does not show yet', async () => {
     account()
     const lateNews = bench.holdBack(PlatformUser.resource)
     await bench.start()
@@ -173,7 +173,7 @@ describe('the controllers of access keys', () => {
     expect(await pairOf('new')).not.to.equal(undefined)
   })
 
-  it('make a fifth key of one owner wait for another to go', async () => {
+  it('reports QuotaExceeded for the fifth key of one owner until another is deleted', async () => {
     account()
     for (const name of ['a', 'b', 'c', 'd', 'e']) key(name)
     await bench.start()
@@ -182,7 +182,7 @@ describe('the controllers of access keys', () => {
     expect(await says(ObjectAccessKey, 'e')).to.deep.equal(['Running', 'Available'])
   })
 
-  it('make the session after the hundredth of one account wait for another to end, whoever made it', async () => {
+  it('reports QuotaExceeded for the 101st session of an account until another is deleted', async () => {
     account()
     const expiresAt = new Date(bench.clock.now() + 3_600_000).toISOString()
     const names = Array.from({ length: 101 }, (_, number) => `s${String(number).padStart(3, '0')}`)
@@ -194,15 +194,15 @@ describe('the controllers of access keys', () => {
   })
 
   const held: [sentence: string, hold: () => Promise<unknown>, says: string][] = [
-    ['is held in its deletion', () => remove(ObjectStorageAccount, 'media'), 'DeletionBlocked'],
+    ['blocks its deletion', () => remove(ObjectStorageAccount, 'media'), 'DeletionBlocked'],
     [
-      'asks for what the store lacks',
+      'needs an unsupported feature',
       () => patch(ObjectStorageAccount, 'media', { quotaObjects: 5 }),
       'ConfigurationInvalid',
     ],
   ]
   for (const [sentence, hold, phase] of held)
-    it(`take a key away with its identity, and a session in time, also while their account ${sentence}`, async () => {
+    it(`deletes a key with its identity, and an expired session, while their account ${sentence}`, async () => {
       account()
       bucket()
       seed(ManagedIdentity, IDENTITY, { resourceName: 'shop', resourceType: 'apps', resourceUid: 'u' })
@@ -221,7 +221,7 @@ describe('the controllers of access keys', () => {
       expect(await find(ObjectAccessKey, 'session')).to.equal(undefined)
     })
 
-  it('take a key away with its identity', async () => {
+  it('deletes a key with its identity', async () => {
     account()
     bucket()
     const spec = { resourceName: 'shop', resourceType: 'apps', resourceUid: 'u' }

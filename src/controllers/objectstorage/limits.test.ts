@@ -23,7 +23,7 @@ const DEFINITION = {
 const OLDER = '2025-12-31T00:00:00Z'
 const PLACE = { namespace: 'seaweedfs', name: 'store', port: 8333 }
 
-describe('accounts and buckets are held to', () => {
+describe('limits of accounts and buckets', () => {
   let world: StorageBench
   const begin = (seaweedOf?: typeof PLACE) => {
     world = new StorageBench({ store: new FakeObjectStore(), seaweed: seaweedOf })
@@ -34,7 +34,7 @@ describe('accounts and buckets are held to', () => {
   beforeEach(() => begin())
   afterEach(() => world.bench.stop())
 
-  it('what the store can do, and are told which field it lacks something for', async () => {
+  it('reject fields that need an unsupported feature of the store', async () => {
     world.account('quotas', { quotaBytes: 2_000_000_000 })
     world.account('objects', { quotaObjects: 5 })
     world.account()
@@ -61,7 +61,7 @@ describe('accounts and buckets are held to', () => {
     ['versioning', { versioning: 'Enabled' }],
     ['objectLock', { objectLock: true, versioning: 'Enabled' }],
   ] as [StoreFeature, object][]) {
-    it(`what the store can do, but a bucket that is closed to the public is closed beside a wish for ${feature}`, async () => {
+    it(`close a bucket to the public although it needs the unsupported feature ${feature}`, async () => {
       const store = new FakeObjectStore([feature])
       world = new StorageBench({ store })
       world.account('media', { enablePublicAccess: true })
@@ -82,7 +82,7 @@ describe('accounts and buckets are held to', () => {
     })
   }
 
-  describe('the quota of resources:', () => {
+  describe('quota of resources', () => {
     const limit = async (level: 'boundary' | 'group', resources: number) => {
       const quota = { spec: { quota: { resources } } }
       const { client } = world.bench
@@ -99,12 +99,12 @@ describe('accounts and buckets are held to', () => {
       older(ObjectAccessKey, { accountName: 'media' })
     }
     const cases: [string, 'boundary' | 'group', number, () => void, string][] = [
-      ['an account fits up to the limit', 'boundary', 1, nothing, 'Available'],
-      ['an account has no room in a boundary without any', 'boundary', 0, nothing, 'QuotaExceeded'],
-      ['an account has no room in a group without any', 'group', 0, nothing, 'QuotaExceeded'],
-      ['an older account comes first', 'group', 1, () => void older(ObjectStorageAccount), 'QuotaExceeded'],
-      ['an older vault comes first', 'boundary', 1, () => void older(SecretVault), 'QuotaExceeded'],
-      ['buckets and keys do not count', 'group', 1, inside, 'Available'],
+      ['admits an account up to the limit', 'boundary', 1, nothing, 'Available'],
+      ['rejects an account in a boundary with quota 0', 'boundary', 0, nothing, 'QuotaExceeded'],
+      ['rejects an account in a group with quota 0', 'group', 0, nothing, 'QuotaExceeded'],
+      ['counts an older account first', 'group', 1, () => void older(ObjectStorageAccount), 'QuotaExceeded'],
+      ['counts an older vault first', 'boundary', 1, () => void older(SecretVault), 'QuotaExceeded'],
+      ['counts no buckets and keys', 'group', 1, inside, 'Available'],
     ]
     for (const [sentence, level, resources, others, phase] of cases) {
       it(sentence, async () => {
@@ -117,7 +117,7 @@ describe('accounts and buckets are held to', () => {
       })
     }
 
-    it('an account that waited gets its room, and one that was ready keeps it', async () => {
+    it('admits a waiting account after an increase and keeps a running one after a decrease', async () => {
       await world.bench.start()
       await limit('group', 0)
       world.account()
@@ -131,7 +131,7 @@ describe('accounts and buckets are held to', () => {
     })
   })
 
-  describe('the Seaweed behind the store:', () => {
+  describe('Seaweed behind the store', () => {
     const ref = { namespace: PLACE.namespace, name: PLACE.name }
     const install = () => world.bench.client.seed(customResourceDefinition, DEFINITION)
     const make = (status: object) =>
@@ -149,7 +149,7 @@ describe('accounts and buckets are held to', () => {
       world.bucket()
     })
 
-    it('they wait for the operator, for the Seaweed and for its gateway, each as it comes', async () => {
+    it('makes accounts wait for the operator, the Seaweed and its gateway', async () => {
       await world.bench.start()
       expect(await account()).to.deep.equal(['Failed', 'EngineMissing'])
       expect(await message(ObjectStorageAccount, 'media')).to.contain('Install the SeaweedFS operator')
@@ -168,7 +168,7 @@ describe('accounts and buckets are held to', () => {
       expect(await world.says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
     })
 
-    it('they go on where everything is there already, and may go when it is gone', async () => {
+    it('makes accounts Available if it is ready, and does not block their deletion if it is gone', async () => {
       install()
       make({ s3: { replicas: 2, readyReplicas: 2 } })
       await world.bench.start()

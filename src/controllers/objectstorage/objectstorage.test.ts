@@ -7,7 +7,7 @@ import { claimName } from '../../core/nameClaims.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 
-describe('the controllers of object storage', () => {
+describe('object storage controllers', () => {
   let world: StorageBench
   let bench: ControllerBench
   let store: FakeObjectStore
@@ -28,7 +28,7 @@ describe('the controllers of object storage', () => {
   })
   afterEach(() => bench.stop())
 
-  it('make a bucket and a key that opens it, whatever comes first', async () => {
+  it('create account, bucket and a working key in any order', async () => {
     key()
     bucket()
     account()
@@ -39,7 +39,7 @@ describe('the controllers of object storage', () => {
     expect(await find(ObjectStorageAccount, 'media')).to.have.nested.property('status.bucketCount', 1)
   })
 
-  it('ask the store nothing about keys when there is only more in a bucket', async () => {
+  it('query no keys at the store when only the usage of a bucket changed', async () => {
     for (const make of [account, bucket, key]) make()
     await bench.start()
     let asked = 0
@@ -62,7 +62,7 @@ describe('the controllers of object storage', () => {
     expect(asked).to.be.greaterThan(0)
   })
 
-  it('leave everything at rest when it is as it should be', async () => {
+  it('write nothing at rest for the usage interval', async () => {
     for (const make of [account, bucket, key]) make()
     await bench.start()
     bench.writes()
@@ -71,7 +71,7 @@ describe('the controllers of object storage', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  it('wait without a store, and say what is missing', async () => {
+  it('report EngineMissing without a store and allow deletion', async () => {
     await bench.stop()
     begin(undefined)
     account()
@@ -81,7 +81,7 @@ describe('the controllers of object storage', () => {
     expect(await find(ObjectStorageAccount, 'media')).to.equal(undefined)
   })
 
-  it('say that versioning is suspended which was on and is to be off', async () => {
+  it('report versioning as Suspended after a change from Enabled to Off', async () => {
     account()
     bucket('one', { versioning: 'Enabled' })
     await world.bench.start()
@@ -92,7 +92,7 @@ describe('the controllers of object storage', () => {
     await shows('Suspended')
   })
 
-  it('open a later bucket to keys of all, and not to keys of some', async () => {
+  it('grant a new bucket to unrestricted keys only', async () => {
     account()
     bucket()
     key()
@@ -104,7 +104,7 @@ describe('the controllers of object storage', () => {
     expect(write(await pairOf('narrow'), 'media.two')).to.equal(403)
   })
 
-  it('tell accounts and buckets apart whose names read alike, and open nothing to the other account', async () => {
+  it('separate accounts and buckets whose joined names are alike', async () => {
     account('media')
     account('media-x')
     bucket('one', {}, 'media-x')
@@ -119,7 +119,7 @@ describe('the controllers of object storage', () => {
     expect(store.buckets.has('media-x.one'), 'it takes nothing of the other along').to.equal(true)
   })
 
-  it('give a name at the store to one object only', async () => {
+  it('reject a second object for the same bucket of the store', async () => {
     account()
     bucket()
     await bench.start()
@@ -131,10 +131,10 @@ describe('the controllers of object storage', () => {
   })
 
   for (const [sentence, forget] of [
-    ['a status', false],
-    ['a claim, where the status was lost', true],
+    ['its status', false],
+    ['its name claim', true],
   ] as const) {
-    it(`leave a bucket the name that it got before names were told apart: by ${sentence}`, async () => {
+    it(`keep the former store name of a bucket from ${sentence}`, async () => {
       account()
       const [name, incarnation] = ['media-one', 'a-life']
       const annotations = { [INCARNATION_ANNOTATION]: incarnation }
@@ -159,7 +159,7 @@ describe('the controllers of object storage', () => {
     })
   }
 
-  it('have the account remember what its buckets were called, for the audit', async () => {
+  it('record former bucket names in the account for the audit log', async () => {
     account()
     bucket()
     await bench.start()
@@ -179,7 +179,7 @@ describe('the controllers of object storage', () => {
     expect((await noted())?.map(({ until }) => until === undefined)).to.deep.equal([false, true])
   })
 
-  it('let a key wait for the buckets that it names, and go on when one of them goes', async () => {
+  it('report ReferenceMissing for a key until all its buckets exist, but stay Available if one is deleted', async () => {
     account()
     bucket()
     key('narrow', { buckets: ['one', 'two'] })
@@ -200,7 +200,7 @@ describe('the controllers of object storage', () => {
     ['Refused', 'Provisioning', 'WaitingForDependency'],
     ['Unreachable', 'Provisioning', 'WaitingForDependency'],
   ] as const) {
-    it(`say what the store answered, in its sentence: ${code}`, async () => {
+    it(`report the message of a store error ${code}`, async () => {
       account()
       store.failWith(code)
       bucket()
@@ -214,7 +214,7 @@ describe('the controllers of object storage', () => {
     })
   }
 
-  it('give an account name to one group only, and let it go with the account', async () => {
+  it('give an account name to one group and release it with the account', async () => {
     account()
     await bench.start()
     const other = bench.seedGroup('other').groupSpace
@@ -226,7 +226,7 @@ describe('the controllers of object storage', () => {
     expect((await second())?.status?.phase).to.equal('Available')
   })
 
-  it('keep a bucket that holds something until it is empty, or forced', async () => {
+  it('keep a bucket with objects until it is empty or forceDelete is set', async () => {
     account()
     bucket()
     key()
@@ -241,7 +241,7 @@ describe('the controllers of object storage', () => {
     expect(store.buckets.size).to.equal(0)
   })
 
-  it('name the buckets that hold an account', async () => {
+  it('list the buckets of an account in status.heldBy', async () => {
     account()
     bucket()
     await bench.start()
@@ -253,7 +253,7 @@ describe('the controllers of object storage', () => {
     expect(await find(ObjectStorageAccount, 'media')).to.have.deep.nested.property(holders, [])
   })
 
-  it('keep an account whole until its buckets are gone, and take its keys along then', async () => {
+  it('block the deletion of an account by its buckets, then delete its keys too', async () => {
     account()
     bucket()
     key()
@@ -271,7 +271,7 @@ describe('the controllers of object storage', () => {
     expect([store.users.size, store.buckets.size]).to.deep.equal([0, 0])
   })
 
-  it('hold what the account allows: public access, the number of buckets', async () => {
+  it('enforce enablePublicAccess and maxBuckets of the account', async () => {
     account('media', { maxBuckets: 1 })
     bucket('one')
     bucket('two')
@@ -289,7 +289,7 @@ describe('the controllers of object storage', () => {
     expect(await says(AccountBucket, 'media.two')).to.deep.equal(['Running', 'Available'])
   })
 
-  it('ask a store that is away again, and say so meanwhile', async () => {
+  it('report and retry an unreachable store', async () => {
     account()
     bucket()
     store.failWith('Unreachable')
@@ -301,7 +301,7 @@ describe('the controllers of object storage', () => {
     expect(await says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
   })
 
-  it('write down what a bucket holds when that changed', async () => {
+  it('record object count and size of a changed bucket', async () => {
     account()
     bucket()
     key()

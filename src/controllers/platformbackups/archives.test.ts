@@ -15,7 +15,7 @@ const DEFINITIONS = new URL('../../../deploy/played/cloudnative-pg.yaml', import
 const PLACE = { namespace: 'shop', name: 'orders' }
 const [BEFORE, THEN, SINCE] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z']
 
-describe('an archive that is suspended for the platform', () => {
+describe('suspended archives in PlatformBackupSettings', () => {
   let bench: ControllerBench
   const targets = { test: async () => ({ code: 'Ok', message: '' }) as const }
   const start = async (suspendedArchives: readonly object[]) => {
@@ -40,16 +40,16 @@ describe('an archive that is suspended for the platform', () => {
   afterEach(() => bench.stop())
 
   for (const [title, made, expected, annotations, suspendedAt] of [
-    ['is that of the database of then', BEFORE, true, {}, THEN],
-    ['is not that of one that was made under its name since', SINCE, false, {}, THEN],
+    ['suspend a database that is older than suspendedAt', BEFORE, true, {}, THEN],
+    ['do not suspend a database that was created after suspendedAt', SINCE, false, {}, THEN],
     [
-      'is that of the database of then which was restored since',
+      'suspend a database that was suspended then and restored since',
       SINCE,
       true,
       { [SUSPENDED_ANNOTATION]: THEN, [SKIP_ARCHIVING_ANNOTATION]: 'enabled' },
       THEN,
     ],
-    ['is that of any of the name, where nobody says when', SINCE, true, {}, undefined],
+    ['suspend any database of the name without suspendedAt', SINCE, true, {}, undefined],
   ] as const)
     it(title, async () => {
       await start([{ ...PLACE, ...(suspendedAt !== undefined && { suspendedAt }) }])
@@ -62,13 +62,13 @@ describe('an archive that is suspended for the platform', () => {
     return (settings?.metadata.finalizers ?? []).length > 0
   }
 
-  it('holds the settings until its database has gone on with a base backup', async () => {
+  it('keep the finalizer of the settings until the database has resumed with a base backup', async () => {
     await start([])
     await database(BEFORE, { [RESUMED_ANNOTATION]: THEN })
     expect(await held()).to.equal(true)
   })
 
-  it('holds the settings as long as its database is there', async () => {
+  it('keep the finalizer of the settings while the database exists', async () => {
     await start([{ ...PLACE, suspendedAt: THEN }])
     expect(await held()).to.equal(false)
     await database(BEFORE)

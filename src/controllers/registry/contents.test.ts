@@ -7,14 +7,14 @@ const held = (digest: string, more: Partial<UntimedManifest> = {}): UntimedManif
   ...more,
 })
 
-describe('a repository is read again for a tag', () => {
+describe('awaitsTag', () => {
   const cases: [what: string, held: UntimedManifest[], pushedAt: string | undefined, expected: boolean][] = [
-    ['of a manifest that was pushed a moment ago', [held('a')], '2026-01-01T00:00:09Z', true],
-    ['but not where it has one', [held('a', { tags: ['v1'] })], '2026-01-01T00:00:09Z', false],
-    ['but not for ever: it may have been pushed by its digest', [held('a')], '2026-01-01T00:00:00Z', false],
-    ['but not of one that nobody told the time of', [held('a')], undefined, false],
+    ['returns true for an untagged manifest pushed a second ago', [held('a')], '2026-01-01T00:00:09Z', true],
+    ['returns false for a tagged manifest', [held('a', { tags: ['v1'] })], '2026-01-01T00:00:09Z', false],
+    ['returns false for an untagged manifest pushed 10 seconds ago', [held('a')], '2026-01-01T00:00:00Z', false],
+    ['returns false without a push time', [held('a')], undefined, false],
     [
-      'but not of a part of an index, which needs none',
+      'returns false for a child of a tagged index',
       [held('a'), held('index', { tags: ['v1'], references: ['a'] })],
       '2026-01-01T00:00:09Z',
       false,

@@ -11,8 +11,8 @@ import { runController, scheduleRun } from './run.ts'
 const REPOSITORY = `${BOUNDARY_ID}/shop/jobs/report`
 type Run = RetentionRun & KubeObject
 
-// Of a boundary that is gone nothing is kept.
-describe('a retention run', () => {
+// The boundary does not exist, so nothing in its repositories is retained.
+describe('RetentionRun controller', () => {
   let bench: ControllerBench
   let world: ReturnType<typeof makeRegistry>
   beforeEach(() => {
@@ -27,7 +27,7 @@ describe('a retention run', () => {
     ])
   const push = (tag: string) => world.registry.push(REPOSITORY, tag, { text: tag })
   const removed = async () => (await world.audit.newest(100, () => true)).map(({ digest }) => digest)
-  /** Each step is a moment after the one before. */
+  /** Advances the clock between the steps of the run. */
   async function run(spec: object = {}) {
     bench.seed(RetentionRun, 'cleaning', spec, { namespace: SYSTEM_NAMESPACE })
     await bench.start()
@@ -40,21 +40,21 @@ describe('a retention run', () => {
     return { state, removedManifests, failedManifests, error }
   }
 
-  it('removes what is not kept, and tells of each', async () => {
+  it('removes manifests that are not retained and audits each', async () => {
     const digests = [push('v1'), push('v2')]
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 2, failedManifests: 0 })
     expect(await removed()).to.have.members(digests)
     expect(await world.registry.digests(REPOSITORY)).to.deep.equal([])
   })
 
-  it('removes nothing where it only counts', async () => {
+  it('removes and audits nothing in a dry run', async () => {
     push('v1')
     expect(await run({ dryRun: true })).to.include({ state: 'Succeeded', removedManifests: 1 })
     expect(await world.registry.tags(REPOSITORY)).to.deep.equal(['v1'])
     expect(await removed()).to.deep.equal([])
   })
 
-  it('goes on past a manifest that the registry will not remove, and says that it was one', async () => {
+  it('continues after a manifest that the registry refuses to remove and reports PartiallyFailed', async () => {
     const stuck = push('stuck')
     push('v1')
     const remove = world.registry.remove.bind(world.registry)
@@ -66,13 +66,13 @@ describe('a retention run', () => {
     expect(await world.registry.tags(REPOSITORY)).to.deep.equal(['stuck'])
   })
 
-  it('ends where it cannot remove any, however many there are', async () => {
+  it('ends with PartiallyFailed if no manifest can be removed', async () => {
     push('v1')
     world.registry.remove = () => Promise.reject(new RegistryError('Refused', 'It will not.'))
     expect(await run()).to.include({ state: 'PartiallyFailed', removedManifests: 0, failedManifests: 1 })
   })
 
-  it('leaves what has come into use between the plan and the deed', async () => {
+  it('keeps a manifest that came into use after the plan', async () => {
     const used = push('v1')
     push('v2')
     let looks = 0
@@ -86,7 +86,7 @@ describe('a retention run', () => {
     expect(await world.registry.tags(REPOSITORY)).to.deep.equal(['v1'])
   })
 
-  it('counts as removed what is gone already, as after a death', async () => {
+  it('counts a manifest as removed that a crashed step had removed', async () => {
     push('v1')
     const { remove } = world.registry
     world.registry.remove = async (...given) => {
@@ -97,7 +97,7 @@ describe('a retention run', () => {
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1, failedManifests: 0 })
   })
 
-  it('removes nothing where it cannot tell who is pushing, and still counts', async () => {
+  it('fails without push events, but still counts in a dry run', async () => {
     push('v1')
     await bench.stop()
     bench = benchWith({ seesPushes: false })
@@ -110,12 +110,12 @@ describe('a retention run', () => {
     expect(await run({ dryRun: true })).to.include({ state: 'Succeeded', removedManifests: 1 })
   })
 
-  it('fails with a sentence where the registry does not answer', async () => {
+  it('fails with the message of an unreachable registry', async () => {
     world.registry.repositories = () => Promise.reject(new RegistryError('Unreachable', 'The registry is away.'))
     expect(await run()).to.include({ state: 'Failed', error: 'The registry is away.' })
   })
 
-  it('is scheduled again when somebody deletes the next one', async () => {
+  it('recreates the next scheduled run when it is deleted', async () => {
     await run()
     const scheduled = async () =>
       (await bench.client.list(RetentionRun.resource)).items
@@ -132,7 +132,7 @@ describe('a retention run', () => {
     ['2026-05-01T03:00:00Z', '2026-05-02T03:00:00.000Z'],
     ['2026-05-31T23:00:00Z', '2026-06-01T03:00:00.000Z'],
   ] as const) {
-    it(`at ${now} is scheduled for ${next}`, async () => {
+    it(`schedules the next run after ${now} for ${next}`, async () => {
       await scheduleRun(bench.client, Date.parse(now))
       const [made] = (await bench.client.list<Run>(RetentionRun.resource)).items
       expect(made?.spec).to.include({ trigger: 'Scheduled', notBefore: next })

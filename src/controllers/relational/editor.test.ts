@@ -6,7 +6,7 @@ import { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../../kube/builtin.ts'
 import { postgresqlCluster } from '../../kube/postgresql.ts'
 
-describe('the logins of the editor of a relational database', () => {
+describe('editor logins of a relational database', () => {
   let world: RelationalWorld
   let asked: { target: SqlTarget; logins: LoginNames }[]
   let fault: SqlFault | undefined
@@ -34,7 +34,7 @@ describe('the logins of the editor of a relational database', () => {
     await world.play('orders')
   }
 
-  it('have passwords of their own, which stay as they are', async () => {
+  it('have different passwords that survive a recreated Cluster', async () => {
     await running()
     const logins = await Promise.all(['relcowner', 'relcwriter', 'relcreader'].map((stem) => login(`${stem}-orders`)))
     expect(logins.map(([username]) => username)).to.deep.equal(['app', 'app_writer', 'app_reader'])
@@ -44,7 +44,7 @@ describe('the logins of the editor of a relational database', () => {
     expect(await login('relcreader-orders')).to.deep.equal(logins[2])
   })
 
-  it('are let in by the owner, once, when the engine is healthy', async () => {
+  it('are granted by the owner once when the engine is healthy', async () => {
     world.database('orders', { databaseName: 'sales', ownerName: 'seller' })
     await world.bench.rest()
     expect(asked).to.deep.equal([])
@@ -60,7 +60,7 @@ describe('the logins of the editor of a relational database', () => {
           database: 'sales',
           user: 'seller',
           password,
-          // The engine has not made its authority: nothing is said to it.
+          // The certificate authority does not exist yet; the fake ignores it.
           certificateAuthority: '',
         },
         logins: { reader: 'app_reader', writer: 'app_writer' },
@@ -68,7 +68,7 @@ describe('the logins of the editor of a relational database', () => {
     ])
   })
 
-  it('are verified by the authority that the engine made', async () => {
+  it('use the certificate authority of the engine', async () => {
     world.bench.client.seed(secret, {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -79,7 +79,7 @@ describe('the logins of the editor of a relational database', () => {
     expect(asked[0]?.target.certificateAuthority).to.equal('PEM')
   })
 
-  it('are asked for again until the engine has made them, while the database runs', async () => {
+  it('are retried every 5 seconds until the engine has created them, while the database is Running', async () => {
     fault = new SqlFault('Failed', 'The engine rejected it (42704).', { engineCode: '42704' })
     await running()
     expect((await world.status('orders')).status).to.equal('Running')
@@ -95,7 +95,7 @@ describe('the logins of the editor of a relational database', () => {
     expect([await later(5_000), await later(60_000)]).to.deep.equal([1, 0])
   })
 
-  it('are let in anew where the Cluster was made anew', async () => {
+  it('are granted again after the Cluster was recreated', async () => {
     await running()
     await world.bench.client.remove(postgresqlCluster, { namespace: world.home, name: 'relc-orders' })
     await world.bench.rest()
@@ -103,12 +103,12 @@ describe('the logins of the editor of a relational database', () => {
     expect(asked).to.have.length(2)
   })
 
-  it('are not asked for of a database that is stopped', async () => {
+  it('are not granted in a stopped database', async () => {
     await running({ running: false })
     expect(asked).to.deep.equal([])
   })
 
-  it('go with the database', async () => {
+  it('are deleted with the database', async () => {
     await running({ backupEnabled: false })
     await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
     await world.bench.rest()

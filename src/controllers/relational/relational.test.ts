@@ -8,7 +8,7 @@ import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { pod, secret, service } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 
-describe('the controller of relational databases', () => {
+describe('RelationalCluster controller', () => {
   let world: RelationalWorld
   const begin = async (...engine: Parameters<RelationalWorld['start']>) => {
     world = await new RelationalWorld({ target: TARGET }).start(...engine)
@@ -16,7 +16,7 @@ describe('the controller of relational databases', () => {
   }
   afterEach(() => world.bench.stop())
 
-  it('says what to install if the engine is missing, asks for nothing, and goes on when it comes', async () => {
+  it('reports EngineMissing without further requests and continues after the installation', async () => {
     await begin('none')
     world.database('orders')
     await world.bench.rest()
@@ -35,7 +35,7 @@ describe('the controller of relational databases', () => {
     expect((await world.status('orders')).status).to.equal('Running')
   })
 
-  it('says that the plugin is missing only if backups are wanted', async () => {
+  it('reports a missing backup plugin only for a database with backups', async () => {
     await begin('no plugin')
     world.database('plain', { backupEnabled: false })
     world.database('orders')
@@ -44,7 +44,7 @@ describe('the controller of relational databases', () => {
     expect((await world.status('plain')).phase).to.equal('WaitingForWorkload')
   })
 
-  it('fills in the instances of the plan, and writes nothing where nothing differs', async () => {
+  it('fills in the replicas of the plan and writes nothing for an equal status of the engine', async () => {
     await begin()
     world.database('orders', { computePlan: 'relational-medium' })
     await world.bench.rest()
@@ -63,14 +63,14 @@ describe('the controller of relational databases', () => {
     expect(writes).to.deep.equal([])
   })
 
-  it('fills them in whatever rule about something else came after the database', async () => {
+  it('fills in the replicas although another rule rejects the spec', async () => {
     await begin()
     world.database('orders', { computePlan: 'relational-medium', databaseName: 'postgres' })
     await world.bench.rest()
     expect((await world.status('orders')).phase).to.equal('WaitingForWorkload')
   })
 
-  it('refuses a spec that the instances of the plan do not agree with, in the words of the rule', async () => {
+  it('rejects a spec that contradicts the replicas of the plan with the message of the rule', async () => {
     await begin()
     world.database('orders', { computePlan: 'relational-dev', synchronousReplicas: 1 })
     await world.bench.rest()
@@ -86,7 +86,7 @@ describe('the controller of relational databases', () => {
     expect((await world.status('orders')).phase).to.equal('WaitingForWorkload')
   })
 
-  it('keeps the password that it made, whatever happens to the Cluster', async () => {
+  it('keeps its generated password when the Cluster is deleted', async () => {
     await begin()
     world.database('orders')
     await world.bench.rest()
@@ -100,7 +100,7 @@ describe('the controller of relational databases', () => {
     expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.not.equal(undefined)
   })
 
-  it('makes another password where its Secret was deleted, which is how a leaked one is replaced', async () => {
+  it('generates a new password when the Secret is deleted, as after a leak', async () => {
     await begin()
     world.database('orders')
     await world.bench.rest()
@@ -119,23 +119,23 @@ describe('the controller of relational databases', () => {
     { type: 'ContinuousArchiving', status, message, lastTransitionTime: '2026-01-01T00:00:00Z' },
   ]
   const shown: [string, object, object, string, string][] = [
-    ['is running when the engine is healthy', {}, {}, 'Running', 'Available'],
+    ['reports Running for a healthy engine', {}, {}, 'Running', 'Available'],
     [
-      'says that the archive fails',
+      'reports ArchivingFailing for a failing archive',
       {},
       { conditions: archiving('False', 'no bucket') },
       'Degraded',
       'ArchivingFailing',
     ],
     [
-      'says that the last backup failed',
+      'reports BackupFailing after a failed backup',
       {},
       { conditions: [{ type: 'LastBackupSucceeded', status: 'False', message: 'no room' }] },
       'Degraded',
       'BackupFailing',
     ],
     [
-      'says that the engine gave up',
+      'reports EngineRefused when the engine gave up',
       {},
       { phase: 'Not enough disk space', readyInstances: 0 },
       'Failed',
@@ -154,7 +154,7 @@ describe('the controller of relational databases', () => {
     })
   }
 
-  it('tells the lost instance of a database that was complete from one that is being added', async () => {
+  it('reports PartiallyAvailable for a lost instance and Scaling for an added one', async () => {
     await begin()
     world.database('orders', { replicas: 2 })
     await world.bench.rest()
@@ -168,17 +168,17 @@ describe('the controller of relational databases', () => {
   const stalled: [string, object, string][] = [
     ['an unknown plan', { computePlan: 'nothing' }, 'PlanNotFound'],
     ['a plan of another family', { computePlan: 'vector-dev' }, 'PlanNotFound'],
-    ['an image of its own', { imageName: 'example.org/pg:1' }, 'ConfigurationInvalid'],
-    ['a database to connect to that is not there', { connectTo: 'nobody' }, 'ReferenceMissing'],
-    ['a snapshot that is not there', { restoreFrom: { clusterName: 'a', snapshotId: SNAPSHOT } }, 'ReferenceMissing'],
+    ['an image that is not allowed', { imageName: 'example.org/pg:1' }, 'ConfigurationInvalid'],
+    ['a missing database in connectTo', { connectTo: 'nobody' }, 'ReferenceMissing'],
+    ['a missing snapshot', { restoreFrom: { clusterName: 'a', snapshotId: SNAPSHOT } }, 'ReferenceMissing'],
     [
-      'a snapshot of another group that nobody approved',
+      'an unapproved snapshot of another group',
       { restoreFrom: { clusterName: 'a', snapshotId: SNAPSHOT, resourceGroup: 'other' } },
       'ReferenceMissing',
     ],
   ]
   for (const [name, spec, phase] of stalled) {
-    it(`stops at ${name}`, async () => {
+    it(`creates no Cluster for ${name}`, async () => {
       await begin()
       world.database('orders', spec)
       await world.bench.rest()
@@ -187,7 +187,7 @@ describe('the controller of relational databases', () => {
     })
   }
 
-  it('is restarted when the engine has restarted each instance, and not while it has not begun', async () => {
+  it('reports Restarting until the engine has restarted each instance', async () => {
     await begin()
     world.database('orders')
     await world.bench.rest()
@@ -219,7 +219,7 @@ describe('the controller of relational databases', () => {
     expect(await seen()).to.deep.equal(['Running', 'Available', restartedAt])
   })
 
-  it('stops at a plan that is no longer offered, and leaves it to whoever has it', async () => {
+  it('rejects a deprecated plan except for a database that already uses it', async () => {
     await begin()
     world.database('orders', { computePlan: 'relational-small' })
     await world.bench.rest()
@@ -238,7 +238,7 @@ describe('the controller of relational databases', () => {
     expect((await world.status('orders')).phase).to.equal('PlanNotFound')
   })
 
-  it('stops where backups are wanted and there is no target', async () => {
+  it('rejects backupEnabled without a backup target', async () => {
     world = await new RelationalWorld().start()
     world.database('orders', { backupEnabled: true })
     world.database('plain')
@@ -248,7 +248,7 @@ describe('the controller of relational databases', () => {
     expect(await world.bench.find(barmanObjectStore, 'relcbackup-plain', world.home)).to.equal(undefined)
   })
 
-  it('never adopts a Cluster of somebody else', async () => {
+  it('never adopts a foreign Cluster', async () => {
     await begin()
     world.bench.client.seed(postgresqlCluster, {
       apiVersion: 'postgresql.cnpg.io/v1',
@@ -261,7 +261,7 @@ describe('the controller of relational databases', () => {
     expect((await world.status('orders')).phase).to.equal('NameOccupied')
   })
 
-  it('leads connections back that led to a database which goes', async () => {
+  it('removes connectTo when that database is deleted', async () => {
     await begin()
     world.database('heir')
     world.database('orders', { connectTo: 'heir', running: false })
@@ -282,7 +282,7 @@ describe('the controller of relational databases', () => {
     expect(address?.spec.selector).to.include({ 'cnpg.io/cluster': 'relc-orders' })
   })
 
-  describe('with a last snapshot', () => {
+  describe('with finalSnapshotOnDelete', () => {
     const snapshots = async () => (await world.bench.client.list(RelationalSnapshot.resource)).items
     const remove = async () => {
       await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
@@ -295,7 +295,7 @@ describe('the controller of relational databases', () => {
       await world.play('orders')
     })
 
-    it('starts for it where it was stopped', async () => {
+    it('starts a stopped database for its final snapshot', async () => {
       await world.change('orders', { running: false })
       await world.play('orders', { readyInstances: 0 })
       await remove()
@@ -308,7 +308,7 @@ describe('the controller of relational databases', () => {
       expect(backups).to.have.length(1)
     })
 
-    it('takes another one only after a while where somebody deletes it', async () => {
+    it('retakes a deleted final snapshot only after a delay', async () => {
       await remove()
       for (let round = 0; round < 5; round += 1) {
         for (const { metadata } of await snapshots())
@@ -325,7 +325,7 @@ describe('the controller of relational databases', () => {
     })
   })
 
-  it('goes with its snapshots, or leaves them and a last one', async () => {
+  it('takes a final snapshot with onDelete Retain, then deletes only the database', async () => {
     await begin()
     world.database('orders', { onDelete: 'Retain' })
     await world.bench.rest()

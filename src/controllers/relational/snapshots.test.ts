@@ -9,7 +9,7 @@ import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { secret, service } from '../../kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 
-describe('snapshots and restores of relational databases', () => {
+describe('RelationalSnapshot controller', () => {
   let world: RelationalWorld
   const begin = async (...engine: Parameters<RelationalWorld['start']>) => {
     world = await new RelationalWorld({ target: TARGET }).start(...engine)
@@ -17,7 +17,7 @@ describe('snapshots and restores of relational databases', () => {
   }
   afterEach(() => world.bench.stop())
 
-  it('takes a snapshot once, and never again when its Backup is gone', async () => {
+  it('takes a snapshot once, even if its Backup is deleted', async () => {
     await begin()
     world.database('orders')
     await world.bench.rest()
@@ -34,7 +34,7 @@ describe('snapshots and restores of relational databases', () => {
     expect(await world.bench.find(postgresqlBackup, `rsnap-${SNAPSHOT}`, world.home)).to.equal(undefined)
   })
 
-  it('says of a snapshot why the engine could not take it', async () => {
+  it('reports why the engine failed to take a snapshot', async () => {
     await begin()
     world.database('orders')
     await world.bench.rest()
@@ -45,7 +45,7 @@ describe('snapshots and restores of relational databases', () => {
     expect([failed.phase, failed.statusMessage]).to.deep.equal(['EngineRefused', 'the bucket is gone'])
   })
 
-  describe('one that is under way when its database goes and a namesake comes', () => {
+  describe('of a database that is recreated while the snapshot is taken', () => {
     const LATER = '2026-01-01T01:00:00Z'
     let archive: unknown
     const replace = async () => {
@@ -64,14 +64,14 @@ describe('snapshots and restores of relational databases', () => {
       expect((await world.status('orders')).serverName).to.not.equal(archive)
     }
 
-    it('is of the archive of the former one, if it was complete by then', async () => {
+    it('keeps the archive of the former database if it was completed before', async () => {
       await replace()
       await world.completeBackup({ stoppedAt: '2026-01-01T00:01:00Z' })
       const { serverName, completedAt } = await world.status(SNAPSHOT, RelationalSnapshot)
       expect([serverName, completedAt]).to.deep.equal([archive, '2026-01-01T00:01:00Z'])
     })
 
-    it('is none of the namesake, if the engine took it of that', async () => {
+    it('reports ReferenceMissing if it was completed after', async () => {
       await replace()
       await world.completeBackup({ stoppedAt: '2026-01-01T02:00:00Z' })
       const { serverName, completedAt, phase } = await world.status(SNAPSHOT, RelationalSnapshot)
@@ -79,7 +79,7 @@ describe('snapshots and restores of relational databases', () => {
     })
   })
 
-  it('makes a snapshot of each Backup of the schedule, which goes with it', async () => {
+  it('mirrors each scheduled Backup and deletes the snapshot with it', async () => {
     await begin()
     world.database('orders')
     await world.bench.rest()
@@ -106,7 +106,7 @@ describe('snapshots and restores of relational databases', () => {
     expect(await list()).to.deep.equal([])
   })
 
-  it('ends a snapshot when its days are over, by one timer', async () => {
+  it('deletes a snapshot after its retentionDays', async () => {
     await begin()
     world.database('orders')
     await world.bench.rest()
@@ -135,7 +135,7 @@ describe('snapshots and restores of relational databases', () => {
     await world.completeBackup()
   }
 
-  it('holds the deletion of the last base of a living database until there is another', async () => {
+  it('blocks the deletion of the last base backup of a database until there is another', async () => {
     await withOneBase()
     await remove()
     const held = await world.status(SNAPSHOT, RelationalSnapshot)
@@ -147,7 +147,7 @@ describe('snapshots and restores of relational databases', () => {
     expect(await snapshot()).to.equal(undefined)
   })
 
-  it('lets the last base go where that was asked for, or with its database', async () => {
+  it('deletes the last base backup with forceDelete or with its database', async () => {
     await withOneBase()
     await remove()
     const ref = { namespace: world.home, name: SNAPSHOT }
@@ -163,7 +163,7 @@ describe('snapshots and restores of relational databases', () => {
     expect(await snapshot(SECOND)).to.equal(undefined)
   })
 
-  it('begins the window of a database that is made again with its own backups', async () => {
+  it('starts the recovery window of a recreated database with its own backups', async () => {
     await begin()
     world.database('orders', { finalSnapshotOnDelete: true })
     await world.bench.rest()
@@ -188,7 +188,7 @@ describe('snapshots and restores of relational databases', () => {
     expect(await window()).to.deep.equal(['2026-01-01T00:11:00Z', '2026-01-01T00:11:00Z'])
   })
 
-  it('takes one snapshot of a name; the other is taken once the first has gone', async () => {
+  it('reports NameOccupied for a second snapshot of the name until the first is deleted', async () => {
     await withOneBase()
     await world.bench.clock.advance(1_000)
     await world.snapshot('orders', {}, SECOND)
@@ -199,7 +199,7 @@ describe('snapshots and restores of relational databases', () => {
     expect((await world.status(SECOND, RelationalSnapshot)).phase).to.equal('BackingUp')
   })
 
-  it('asks the engine for no moment that the archive does not reach', async () => {
+  it('rejects a targetTime before the recovery window', async () => {
     await withOneBase()
     const restoreFrom = { clusterName: 'orders', snapshotId: SNAPSHOT, targetTime: '2025-12-31T00:00:00Z' }
     world.database('heir', { restoreFrom })
@@ -212,7 +212,7 @@ describe('snapshots and restores of relational databases', () => {
     expect(await world.bench.find(postgresqlCluster, 'relc-heir', world.home)).to.equal(undefined)
   })
 
-  it('restores, and hands name and password over once the data is there', async () => {
+  it('restores a database that takes over name and traffic of another once, after its data', async () => {
     await withOneBase()
     world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
     await world.bench.rest()
@@ -232,7 +232,7 @@ describe('snapshots and restores of relational databases', () => {
     expect((await spec()).running, 'who takes it back is left alone').to.equal(true)
   })
 
-  it('inherits a password once: one that is deleted because it leaked does not come back', async () => {
+  it('copies a password in a takeover once and generates a new one if its Secret is deleted', async () => {
     await withOneBase()
     world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
     await world.bench.rest()
@@ -249,7 +249,7 @@ describe('snapshots and restores of relational databases', () => {
       .and.not.equal(await passwordOf('orders'))
   })
 
-  it('leaves a namesake alone that was made after who is to take the name over', async () => {
+  it('does not take over a database that was created after the restored one', async () => {
     await withOneBase()
     world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
     await world.bench.rest()
@@ -263,9 +263,9 @@ describe('snapshots and restores of relational databases', () => {
     expect((await world.status('heir')).tookOverAt, 'it looks no further').to.be.a('string')
   })
 
-  it('runs where it is to take over its own name, which a database of before had', async () => {
+  it('allows a database to take over its own name from a deleted one', async () => {
     await withOneBase()
-    // Of a database before this one: so it stays.
+    // The archive of an earlier database, so the snapshot survives the deletion of this one.
     world.bench.client.edit(RelationalSnapshot.resource, { namespace: world.home, name: SNAPSHOT }, (object) => {
       object.status = { ...(object.status as object), serverName: 'relc-orders-before' }
     })
@@ -281,7 +281,7 @@ describe('snapshots and restores of relational databases', () => {
     expect((await world.status('orders')).tookOverAt).to.be.a('string')
   })
 
-  it('says of a snapshot whose end is not a time what to set', async () => {
+  it('reports an invalid status.completedAt and how to correct it', async () => {
     await begin()
     world.database('orders')
     await world.snapshot('orders', { retentionDays: 1 })

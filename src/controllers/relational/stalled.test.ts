@@ -10,7 +10,7 @@ import { LOGINS } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { postgresqlBackup } from '../../kube/postgresql.ts'
 
-describe('a relational database that cannot be as it is asked for', () => {
+describe('stalled RelationalCluster', () => {
   let world: RelationalWorld
   beforeEach(async () => {
     world = await new RelationalWorld({ target: TARGET }).start()
@@ -22,7 +22,7 @@ describe('a relational database that cannot be as it is asked for', () => {
   })
   afterEach(() => world.bench.stop())
 
-  it('goes on with its backups under other credentials of the target', async () => {
+  it('updates the copied credentials of the backup target', async () => {
     world.bench.client.edit<SecretObject>(
       secret,
       { namespace: SYSTEM_NAMESPACE, name: 'freehold-backup-target' },
@@ -36,7 +36,7 @@ describe('a relational database that cannot be as it is asked for', () => {
   })
 
   for (const [login, name] of LOGINS.map((each) => [each, relationalNames('orders')[each]] as const))
-    it(`gets another password for a login whose Secret was deleted because it leaked: ${login}`, async () => {
+    it(`generates a new password if the Secret of ${login} is deleted`, async () => {
       const login = async () => {
         const { data } = (await world.bench.find<SecretObject>(secret, name, world.home)) ?? {}
         return [secretText(data, 'username'), secretText(data, 'password')]
@@ -50,7 +50,7 @@ describe('a relational database that cannot be as it is asked for', () => {
       expect((await world.status('orders')).phase).to.equal('PlanNotFound')
     })
 
-  it('shows the backups that its schedule makes', async () => {
+  it('mirrors scheduled backups', async () => {
     world.bench.client.seed(postgresqlBackup, {
       apiVersion: 'postgresql.cnpg.io/v1',
       kind: 'Backup',
@@ -62,7 +62,7 @@ describe('a relational database that cannot be as it is asked for', () => {
     expect(items.map(({ spec }) => (spec as { kind: string }).kind)).to.deep.equal(['Scheduled'])
   })
 
-  it('says what its engine says of the archive, and which instance takes writes', async () => {
+  it('reports archive problems and the current primary', async () => {
     const conditions = [{ type: 'ContinuousArchiving', status: 'False', message: 'the bucket is gone' }]
     await world.play('orders', { conditions, currentPrimary: 'relc-orders-2' })
     expect(await world.status('orders')).to.include({

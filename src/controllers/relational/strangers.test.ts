@@ -6,7 +6,7 @@ import { objectKey } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 
-describe('databases that name a snapshot of another group', () => {
+describe('deletion of a snapshot that a database in another group restores', () => {
   let world: RelationalWorld
   beforeEach(async () => {
     world = await new RelationalWorld({ target: TARGET }).start()
@@ -32,11 +32,11 @@ describe('databases that name a snapshot of another group', () => {
   }
 
   for (const spec of [{}, { resourceGroup: 'shop' }])
-    it(`hold it back from no deletion unless that was checked: ${JSON.stringify(spec)}`, async () => {
+    it(`is not blocked by an unapproved database with ${JSON.stringify(spec)}`, async () => {
       expect(await restore(spec, () => ({}))).to.equal(undefined)
     })
 
-  it('hold it back until they have their data where that was checked', async () => {
+  it('is blocked by an approved database until it has its data', async () => {
     const approved = (home: string) => ({ [RESTORE_ANNOTATION]: objectKey(home, SNAPSHOT) })
     expect(await restore({ resourceGroup: 'shop' }, approved)).to.include({ phase: 'DeletionBlocked' })
   })

@@ -6,7 +6,7 @@ import { postgresqlCluster } from '../../kube/postgresql.ts'
 
 type Engine = KubeObject & { spec: { imageName: string; postgresql: { parameters: Record<string, string> } } }
 
-describe('a relational database that gets another version', () => {
+describe('version upgrade of a RelationalCluster', () => {
   let world: RelationalWorld
   beforeEach(async () => {
     world = await new RelationalWorld({ target: TARGET }).start()
@@ -16,7 +16,7 @@ describe('a relational database that gets another version', () => {
   })
   afterEach(() => world.bench.stop())
 
-  /** What its Cluster is after each write. */
+  /** The version and parameters of its Cluster. */
   async function cluster(): Promise<string> {
     const found = await world.bench.find<Engine>(postgresqlCluster, 'relc-orders', world.home)
     const { imageName = '', postgresql } = found?.spec ?? {}
@@ -39,12 +39,12 @@ describe('a relational database that gets another version', () => {
     return states
   }
 
-  // CloudNativePG refuses a Cluster in which both change at once.
+  // CloudNativePG rejects a Cluster in which both change at once.
   for (const [sentence, parameters, wanted] of [
-    ['and another setting', { work_mem: '8MB', jit: 'off' }, { work_mem: '8MB', jit: 'off' }],
-    ['and a setting less', { work_mem: '4MB', jit: null }, { work_mem: '4MB' }],
+    ['a changed parameter', { work_mem: '8MB', jit: 'off' }, { work_mem: '8MB', jit: 'off' }],
+    ['a removed parameter', { work_mem: '4MB', jit: null }, { work_mem: '4MB' }],
   ] as const)
-    it(`is given it first ${sentence} afterwards`, async () => {
+    it(`writes the version before ${sentence}`, async () => {
       const states = await statesOf(() => world.change('orders', { engineVersion: '17', parameters }))
       const [before, first, last] = states
       expect(states).to.have.length(3)

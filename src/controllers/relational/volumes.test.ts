@@ -15,35 +15,35 @@ import { judgeVolumes, type VolumeSizes } from './volumes.ts'
 
 const sizes = (storageSize: string, walStorageSize?: string): VolumeSizes => ({ storageSize, walStorageSize })
 
-describe('the volumes of a relational database', () => {
+describe('judgeVolumes', () => {
   const cases: [string, wanted: VolumeSizes, held: VolumeSizes, rigid: string | undefined, expected: RegExp][] = [
-    ['fit as they are', sizes('20Gi'), sizes('20Gi'), 'slow', /^fit$/],
-    ['fit in other words', sizes('20480Mi'), sizes('20Gi'), 'slow', /^fit$/],
-    ['fit where they may grow', sizes('40Gi', '8Gi'), sizes('20Gi', '4Gi'), undefined, /^fit$/],
-    ['fit where one for the log is new, whatever the class', sizes('20Gi', '4Gi'), sizes('20Gi'), 'slow', /^fit$/],
+    ['accepts equal sizes in a class without expansion', sizes('20Gi'), sizes('20Gi'), 'slow', /^fit$/],
+    ['accepts equal sizes in other units', sizes('20480Mi'), sizes('20Gi'), 'slow', /^fit$/],
+    ['accepts growth in an expandable class', sizes('40Gi', '8Gi'), sizes('20Gi', '4Gi'), undefined, /^fit$/],
+    ['accepts a new WAL volume in a class without expansion', sizes('20Gi', '4Gi'), sizes('20Gi'), 'slow', /^fit$/],
     [
-      'stay in a rigid class',
+      'keeps the size in a class without expansion',
       sizes('40Gi'),
       sizes('20Gi'),
       'slow',
       /^stay .*"slow".*, so storageSize stays at 20Gi\.$/,
     ],
     [
-      'stay in a rigid class where only the log would grow',
+      'keeps both sizes in a class without expansion if only the WAL volume would grow',
       sizes('20Gi', '8Gi'),
       sizes('20Gi', '4Gi'),
       'slow',
       /^stay .*walStorageSize stays at 4Gi\.$/,
     ],
     [
-      'never shrink',
+      'rejects shrinking',
       sizes('10Gi'),
       sizes('20Gi'),
       undefined,
       /^shrink .*20Gi and cannot shrink to 10Gi\. Set storageSize/,
     ],
     [
-      'never shrink for the log',
+      'rejects shrinking of the WAL volume',
       sizes('20Gi', '2Gi'),
       sizes('20Gi', '4Gi'),
       undefined,
@@ -57,7 +57,7 @@ describe('the volumes of a relational database', () => {
     })
   }
 
-  describe('as the engine is told of them', () => {
+  describe('volume sizes in the Cluster', () => {
     type Engine = KubeObject & {
       spec: {
         storage: { size: string; storageClass?: string }
@@ -123,28 +123,28 @@ describe('the volumes of a relational database', () => {
       return found?.status?.phase
     }
 
-    it('grow with the spec, and with a larger plan', async () => {
+    it('grow with the spec and with a larger plan', async () => {
       await change({ storageSize: '30Gi', walStorageSize: '8Gi' })
       expect(await engine()).to.deep.equal(['30Gi', undefined, '8Gi', '2Gi'])
       await change({ storageSize: null, computePlan: 'relational-medium' })
       expect(await engine()).to.deep.equal(['100Gi', undefined, '8Gi', '8Gi'])
     })
 
-    it('stay where their class is rigid, and the rest of the plan counts', async () => {
+    it('stay in a class without expansion while the rest of the plan applies', async () => {
       allowGrowth(false)
       await change({ computePlan: 'relational-medium', walStorageSize: '8Gi' })
       expect(await engine()).to.deep.equal(['20Gi', undefined, '4Gi', '8Gi'])
       allowGrowth(true)
       await bench.rest()
-      expect(await engine(), 'as soon as their class lets them').to.deep.equal(['100Gi', undefined, '8Gi', '8Gi'])
+      expect(await engine(), 'once the class allows expansion').to.deep.equal(['100Gi', undefined, '8Gi', '8Gi'])
     })
 
-    it('keep their class where another plan names another one', async () => {
+    it('keep their storage class with a plan of another class', async () => {
       await change({ computePlan: 'elsewhere' })
       expect(await engine()).to.deep.equal(['100Gi', undefined, '4Gi', '8Gi'])
     })
 
-    it('never shrink by a smaller plan, and nothing of it counts', async () => {
+    it('never shrink with a smaller plan, which is ignored entirely', async () => {
       await change({ computePlan: 'relational-dev' })
       expect(await engine()).to.deep.equal(['20Gi', undefined, '4Gi', '2Gi'])
       expect(await phase()).to.equal('StorageCannotShrink')

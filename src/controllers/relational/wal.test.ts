@@ -6,7 +6,7 @@ import { postgresqlCluster } from '../../kube/postgresql.ts'
 
 const TIME = '2026-01-01T00:05:00Z'
 
-describe('the log of a database, before another one is restored from it to a time', () => {
+describe('WAL of the source before a restore to a time', () => {
   let world: RelationalWorld
   let asked: { host: string; user: string; texts: string[]; isMade: boolean }[]
   let fault: SqlFault | undefined
@@ -38,7 +38,7 @@ describe('the log of a database, before another one is restored from it to a tim
     expect(await isMade(), JSON.stringify(await world.status('restored'))).to.equal(true)
   }
 
-  it('gets a commit and ends its file, each in a transaction, once', async () => {
+  it('is completed once by a message and a segment switch in separate transactions', async () => {
     await restore()
     await world.change('restored', { tags: { a: 'b' } })
     expect(asked.map(({ texts, ...rest }) => ({ ...rest, texts: texts.length }))).to.deep.equal(
@@ -49,20 +49,20 @@ describe('the log of a database, before another one is restored from it to a tim
     })
   })
 
-  it('stays as it is where its owner cannot speak to it, and nothing waits for it', async () => {
+  it('stays unchanged if the owner cannot connect, and the restore continues', async () => {
     fault = new SqlFault('Unreachable', 'Nobody answers.')
     await restore()
     expect(asked).to.have.length(1)
   })
 
   const untouched: [sentence: string, prepare: () => Promise<void>, targetTime?: string][] = [
-    ['the restore ends where the snapshot does', async () => {}, ''],
-    ['it does not run', () => world.change('orders', { running: false })],
-    ['none of it is ready', () => world.play('orders', { readyInstances: 0 })],
-    ['its connections lead to another one', () => world.change('orders', { connectTo: 'orders' })],
+    ['the restore has no targetTime', async () => {}, ''],
+    ['the source is stopped', () => world.change('orders', { running: false })],
+    ['the source has no ready instance', () => world.play('orders', { readyInstances: 0 })],
+    ['connectTo redirects the source', () => world.change('orders', { connectTo: 'orders' })],
   ]
   for (const [sentence, prepare, targetTime] of untouched) {
-    it(`stays as it is where ${sentence}`, async () => {
+    it(`stays unchanged if ${sentence}`, async () => {
       await prepare()
       await restore(targetTime)
       expect(asked).to.deep.equal([])

@@ -9,7 +9,7 @@ import { ROLLOUT_CONTROLLERS } from './index.ts'
 const namespace = SYSTEM_NAMESPACE
 const look = { facts: async () => ({}), drift: async () => ({ scanned: 0, items: [], problems: [] }) }
 
-describe('a rollout whose plan was made a moment before it', () => {
+describe('RolloutExecution with a new plan', () => {
   let bench: ControllerBench
   beforeEach(() => {
     const options = { look: look as never, version: '1.0.0', velero: 'velero' }
@@ -26,7 +26,7 @@ describe('a rollout whose plan was made a moment before it', () => {
   const execute = () =>
     bench.seed(RolloutExecution, 'one', RolloutExecution.spec.parse({ plan: 'plan' }), { namespace })
 
-  it('begins once the plan is known here too', async () => {
+  it('starts once the cache shows the plan', async () => {
     const release = bench.holdBack(RolloutPlan.resource)
     await bench.start()
     bench.seed(RolloutPlan, 'plan', RolloutPlan.spec.parse({ targetVersions: { shop: '1.1.0' } }), { namespace })
@@ -38,7 +38,7 @@ describe('a rollout whose plan was made a moment before it', () => {
     expect([before, await state()]).to.deep.equal([undefined, 'Executing'])
   })
 
-  it('fails where there is no such plan', async () => {
+  it('fails without a plan', async () => {
     await bench.start()
     execute()
     await bench.rest()

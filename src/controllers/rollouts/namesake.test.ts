@@ -12,11 +12,11 @@ import { veleroBackup, veleroSchedule } from '../../kube/velero.ts'
 const CONTROLLERS = ['rolloutplan', 'rolloutexecution', 'platformdriftscan']
 const AT = { namespace: SYSTEM_NAMESPACE }
 
-describe('a rollout of a name that another one had', () => {
+describe('RolloutExecution with the name of a deleted one', () => {
   let world: World
   afterEach(() => world.stop())
 
-  /** Velero and Flux do what they are told. */
+  /** Velero and Flux complete whatever was requested. */
   function play(): void {
     for (const { metadata, status } of [...world.server.stored(veleroBackup)])
       if (status === undefined)
@@ -51,7 +51,7 @@ describe('a rollout of a name that another one had', () => {
     })
   }
 
-  it('takes a snapshot of its own, and looks for changes by hand after it', async () => {
+  it('takes its own backup and its own drift scan', async () => {
     world = new World((all) => all.filter(({ name }) => CONTROLLERS.includes(name)))
     seedVelero(world.server)
     world.server.seed(veleroSchedule, {

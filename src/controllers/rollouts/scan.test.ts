@@ -7,8 +7,8 @@ import { ROLLOUT_CONTROLLERS } from './index.ts'
 const namespace = SYSTEM_NAMESPACE
 const look = { facts: async () => ({}), drift: async () => ({ scanned: 0, items: [], problems: [] }) }
 
-describe('the scan of the next time of the clock', () => {
-  it('is made again when somebody deletes it', async () => {
+describe('scheduled PlatformDriftScan', () => {
+  it('is recreated when it is deleted', async () => {
     const options = { look: look as never, version: '1.0.0', velero: 'velero' }
     const bench = new ControllerBench(ROLLOUT_CONTROLLERS.map((make) => make(options)))
     const scheduled = async () =>

@@ -4,7 +4,7 @@ import { sqlNames } from '../../contracts/sql.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import { service } from '../../kube/builtin.ts'
 
-describe('the public endpoint of a SQL instance', () => {
+describe('publicEndpoint of a SqlInstance', () => {
   for (const [ingress, endpoint] of [
     [{ ip: '203.0.113.7' }, '203.0.113.7:3306'],
     [{ ip: '2001:db8::7' }, '[2001:db8::7]:3306'],

@@ -7,11 +7,11 @@ import { pod, secret, statefulSet } from '../../kube/builtin.ts'
 
 type Pod = { spec: { template: { spec: { containers: [{ env: { name: string; valueFrom?: object }[] }] } } } }
 
-describe('the product key of a SQL instance', () => {
+describe('product key of a SqlInstance', () => {
   let world: StatefulWorld
-  /** What the engine calls itself; null if it does not say. */
+  /** The edition that the engine reports; null if it reports none. */
   let edition: string | null
-  /** What else it calls itself with some keys. */
+  /** Editions that the engine reports with some keys instead. */
   let editions: Record<string, string>
   beforeEach(async () => {
     edition = 'Standard Edition (64-bit)'
@@ -37,13 +37,13 @@ describe('the product key of a SQL instance', () => {
   }
   const says = () => world.says(SqlInstance, 'books')
   const license = async () => (await world.status(SqlInstance, 'books')).licenseStatus
-  /** The entry of the Secret that the pod is started with. */
+  /** The entry of the Secret from which the pod reads its key. */
   const startedWith = async () => {
     const set = (await world.find(statefulSet, 'sqli-books')) as unknown as Pod | undefined
     const variable = set?.spec.template.spec.containers[0].env.find(({ name }) => name === 'MSSQL_PID')
     return JSON.stringify(variable?.valueFrom ?? null).match(/product-key\.v\d+/)?.[0]
   }
-  /** As a kubelet and the controller of StatefulSets tell of a pod that ends again and again. */
+  /** Sets the status of a pod in a crash loop. */
   const crash = async () => {
     world.bench.client.edit(statefulSet, { namespace: world.home, name: 'sqli-books' }, (set) => {
       Object.assign(set.status as object, { readyReplicas: 0 })
@@ -57,13 +57,13 @@ describe('the product key of a SQL instance', () => {
     await world.bench.rest()
   }
 
-  it('is not asked for where the edition is free', async () => {
+  it('is NotRequired for a free edition', async () => {
     await make({ edition: 'Developer' })
     expect(await license()).to.equal('NotRequired')
     expect(await says()).to.match(/^Running Available/)
   })
 
-  it('is waited for where the edition is paid, and nothing runs', async () => {
+  it('is Missing for a paid edition, and no StatefulSet is created', async () => {
     await make()
     expect(await license()).to.equal('Missing')
     expect(await says()).to.equal(
@@ -72,12 +72,12 @@ describe('the product key of a SQL instance', () => {
     expect(await world.find(statefulSet, 'sqli-books')).to.equal(undefined)
   })
 
-  it('is missing too where a version is named that is stored nowhere', async () => {
+  it('is Missing if the Secret has no entry for licenseVersion', async () => {
     await make({ licenseVersion: 1 })
     expect(await license()).to.equal('Missing')
   })
 
-  it('counts once the engine says that it runs that edition', async () => {
+  it('is Active once the engine reports the edition', async () => {
     await make()
     await setKey(1)
     expect(await license()).to.equal('Active')
@@ -85,14 +85,14 @@ describe('the product key of a SQL instance', () => {
     expect(await says()).to.match(/^Running Available/)
   })
 
-  it('is believed of an engine that does not say what it runs', async () => {
+  it('is Active if the engine reports no edition', async () => {
     edition = null
     await make()
     await setKey(1)
     expect(await license()).to.equal('Active')
   })
 
-  it('is rejected where the engine runs another edition, until another key is set', async () => {
+  it('is Rejected if the engine reports another edition, until another key is set', async () => {
     edition = 'Developer Edition (64-bit)'
     await make()
     await setKey(1)
@@ -104,7 +104,7 @@ describe('the product key of a SQL instance', () => {
     expect(await says()).to.match(/^Running Available/)
   })
 
-  it('gives way to the one before, which works on', async () => {
+  it('is replaced by the previous key if it is Rejected', async () => {
     await make()
     await setKey(1)
     editions = { 'product-key.v2': 'Developer Edition (64-bit)' }
@@ -116,12 +116,12 @@ describe('the product key of a SQL instance', () => {
     expect([await startedWith(), await license()]).to.deep.equal(['product-key.v3', 'Active'])
   })
 
-  it('does not take turns with the one before where neither is taken any more', async () => {
+  it('does not alternate with the previous key if both are rejected', async () => {
     await make()
     await setKey(1)
     edition = 'Developer Edition (64-bit)'
     await setKey(2)
-    // The engine is asked again what it is.
+    // A restart makes the engine report its edition again.
     await world.change(SqlInstance, 'books', { restartedAt: '2026-01-02T00:00:00Z' })
     expect(await startedWith()).to.equal('product-key.v1')
     expect(await license()).to.equal('Rejected')
@@ -131,11 +131,11 @@ describe('the product key of a SQL instance', () => {
     expect(world.bench.writes()).to.deep.equal([])
   })
 
-  it('gives way if the engine does not start with it', async () => {
+  it('is replaced by the previous key if the engine does not start with it', async () => {
     await make()
     await setKey(1)
     await setKey(2)
-    // Had it been taken it would be proven; here the engine crashed before it could say so.
+    // As if the engine had crashed before it could report its edition.
     world.bench.client.edit(SqlInstance.resource, { namespace: world.home, name: 'books' }, (object) => {
       Object.assign(object.status as object, { licenseVersion: 1, preparedFor: 'the key before' })
     })
@@ -146,7 +146,7 @@ describe('the product key of a SQL instance', () => {
     expect(await says()).to.match(/^Running Available/)
   })
 
-  it('goes with the instance and at once, or a namesake would run with it', async () => {
+  it('is deleted at once with the instance, so that a new one of the same name does not use it', async () => {
     await make()
     const owner = (await world.find(SqlInstance.resource, 'books'))?.metadata.uid ?? ''
     for (const name of ['sqli-books-license', 'sqli-books-history']) {
@@ -167,7 +167,7 @@ describe('the product key of a SQL instance', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['sqli-books-other'])
   })
 
-  it('is suspected where the engine never ran with any', async () => {
+  it('is named as the likely cause of a crash if the engine never ran with any key', async () => {
     edition = null
     await make()
     await setKey(1)

@@ -7,7 +7,7 @@ import { type SecretObject, secretData } from '../../core/secretData.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import { persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 
-describe('the passwords of a SQL instance', () => {
+describe('passwords of a SqlInstance', () => {
   const logins = sqlNames('books').logins
   const prepared: { admin: string; owner: string }[] = []
   const prepare: SqlEngine['prepare'] = async (target, { logins: { owner } }) => {
@@ -31,7 +31,7 @@ describe('the passwords of a SQL instance', () => {
     await world.converge()
   }
 
-  it('are not made anew beside a volume that accepts no others, and one that is put back counts', async () => {
+  it('are not regenerated beside a volume, and the restored admin password is used', async () => {
     const before = await world.find<SecretObject>(secret, logins)
     await lose()
     expect(await world.says(SqlInstance, 'books')).to.match(/^\w+ ReferenceMissing: .*"sqli-books-logins"/)
@@ -48,7 +48,7 @@ describe('the passwords of a SQL instance', () => {
     expect(prepared.at(-1)?.owner, 'the others are made').to.not.equal(prepared[0]?.owner)
   })
 
-  it('are made anew where the volume is gone too', async () => {
+  it('are regenerated if the volume is deleted too', async () => {
     await world.change(SqlInstance, 'books', { running: false })
     const claim = `storage-sqli-books-0`
     await world.bench.client.remove(persistentVolumeClaim, { namespace: world.home, name: claim })

@@ -3,7 +3,7 @@ import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
 import { SqlFault, type SqlFaultReason } from '../../adapters/sql/port.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 
-describe('the preparation of a SQL instance', () => {
+describe('preparation of a SqlInstance', () => {
   const words: [reason: SqlFaultReason, says: RegExp][] = [
     ['Unreachable', /^(Updating|Provisioning) WaitingForWorkload: The engine does not answer yet\.$/],
     ['Unauthorized', /WaitingForWorkload: The engine does not accept its administrator\.$/],
@@ -14,7 +14,7 @@ describe('the preparation of a SQL instance', () => {
     ],
   ]
   for (const [reason, says] of words)
-    it(`says why it is not done: ${reason}`, async () => {
+    it(`reports and retries the fault ${reason}`, async () => {
       let fault: SqlFault | undefined = new SqlFault(reason, 'The engine rejected it.', { engineCode: '448' })
       const prepare = async () => {
         if (fault !== undefined) throw fault
@@ -32,7 +32,7 @@ describe('the preparation of a SQL instance', () => {
       }
     })
 
-  it('goes on in a time zone that an earlier version took', async () => {
+  it('continues with an invalid time zone that an earlier version accepted', async () => {
     const world = await new StatefulWorld().start()
     try {
       await world.create(SqlInstance, 'books', { engine: 'MariaDb' })
@@ -43,7 +43,7 @@ describe('the preparation of a SQL instance', () => {
     }
   })
 
-  it('is not begun in a time zone that there is not, which would be UTC', async () => {
+  it('rejects an invalid time zone of a new instance', async () => {
     const world = await new StatefulWorld().start()
     try {
       await world.create(SqlInstance, 'books', { engine: 'MariaDb', timeZone: 'Mars/Olympus' })

@@ -3,7 +3,7 @@ import { StatefulWorld } from '../../../test/worlds/statefulWorld.ts'
 import { SqlInstance } from '../../crds/sql.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
 
-describe('the database and the logins of a SQL instance', () => {
+describe('database and logins of a SqlInstance', () => {
   let world: StatefulWorld
   let prepared: number
 
@@ -20,13 +20,13 @@ describe('the database and the logins of a SQL instance', () => {
   const claim = async () => (await world.bench.client.list(persistentVolumeClaim, { namespace: world.home })).items[0]
   const run = async (running: boolean) => world.change(SqlInstance, 'books', { running })
 
-  it('are made once, and not again by a change that starts nothing anew', async () => {
+  it('are prepared once, and not again after a change without a restart', async () => {
     expect(prepared).to.equal(1)
     await world.change(SqlInstance, 'books', { tags: { team: 'books' } })
     expect(prepared).to.equal(1)
   })
 
-  it('are made again on a volume that was replaced', async () => {
+  it('are prepared again on a replaced volume', async () => {
     const before = await claim()
     if (before === undefined) throw new Error('there is no volume')
     await run(false)
@@ -37,8 +37,8 @@ describe('the database and the logins of a SQL instance', () => {
     expect(prepared).to.equal(2)
   })
 
-  // An engine makes a volume that was emptied its own again when it starts, and nobody sees that from outside.
-  it('are made again where the engine starts on a volume that may have been emptied', async () => {
+  // A restarted engine initializes a volume that was emptied, which cannot be seen from outside.
+  it('are prepared again after each start of the engine', async () => {
     await run(false)
     await run(true)
     expect(prepared, 'another pod').to.equal(2)

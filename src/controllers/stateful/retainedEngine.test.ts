@@ -14,25 +14,25 @@ const keptBy = (engine: string | undefined) =>
   }) as Claim
 
 const cases: [sentence: string, kept: string | undefined, wanted: string, obstacle: RegExp | undefined][] = [
-  ['the same version may start on it', 'MariaDB 10.11', 'MariaDB 10.11', undefined],
-  ['a newer version may start on it', 'MariaDB 10.11', 'MariaDB 11.4', undefined],
-  ['numbers count, not letters', 'Qdrant 1.9.4', 'Qdrant 1.10.1', undefined],
-  ['a volume that names no engine tells nothing', undefined, 'MariaDB 10.11', undefined],
+  ['accepts the same version', 'MariaDB 10.11', 'MariaDB 10.11', undefined],
+  ['accepts a newer version', 'MariaDB 10.11', 'MariaDB 11.4', undefined],
+  ['compares versions by number', 'Qdrant 1.9.4', 'Qdrant 1.10.1', undefined],
+  ['accepts a volume without an engine annotation', undefined, 'MariaDB 10.11', undefined],
   [
-    'an older version may not',
+    'rejects an older version',
     'MariaDB 11.4',
     'MariaDB 10.11',
     /^Volume claim "storage-sqli-books-0" holds the files of MariaDB 11\.4, which MariaDB 10\.11 cannot read\. Set engineVersion to at least 11\.4, or delete the claim/,
   ],
   [
-    'another engine may not',
+    'rejects another engine',
     'MsSql 2022',
     'MariaDB 11.8',
     /Delete this resource and create it with MsSql, or delete the claim/,
   ],
 ]
 
-describe('a kept volume and the engine that is to start on it', () => {
+describe('engineObstacle', () => {
   for (const [sentence, kept, wanted, obstacle] of cases) {
     it(sentence, () => {
       const [name = '', version = ''] = wanted.split(' ')

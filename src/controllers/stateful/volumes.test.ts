@@ -20,7 +20,7 @@ type Workload = KubeObject & {
 
 const NAME = 'books'
 
-/** Every kind that runs as a StatefulSet, with what else its spec must say, and a plan to vary. */
+/** Each kind that runs as a StatefulSet, the rest of its spec, and a plan to vary. */
 const KINDS: [kind: AnyKind, spec: object, plan: (typeof DEFAULT_PLANS)[string] | undefined][] = [
   [VectorCluster, {}, DEFAULT_PLANS['vector-dev']],
   [SqlInstance, { engine: 'MariaDb' }, DEFAULT_PLANS['sql-dev']],
@@ -30,7 +30,7 @@ for (const [kind, base, plan] of KINDS) {
   const workload = `${kind.shortNames[0]}-${NAME}`
   const claimName = `storage-${workload}-0`
 
-  describe(`the volume of a ${kind.kind}`, () => {
+  describe(`volume of a ${kind.kind}`, () => {
     let world: StatefulWorld
     beforeEach(async () => {
       world = await new StatefulWorld().start()
@@ -49,7 +49,7 @@ for (const [kind, base, plan] of KINDS) {
     afterEach(() => world.stop())
 
     const template = async () => (await world.find<Workload>(statefulSet, workload))?.spec.volumeClaimTemplates[0].spec
-    /** The size of the claim, of the template, and the processors that the pod asks for. */
+    /** The size of the claim and of the template, and the CPU request of the pod. */
     const sizes = async () => {
       const claim = await world.find<Claim>(persistentVolumeClaim, claimName)
       const set = await world.find<Workload>(statefulSet, workload)
@@ -60,7 +60,7 @@ for (const [kind, base, plan] of KINDS) {
       ].join(' ')
     }
     const says = () => world.says(kind, NAME)
-    /** What the driver of the volume reports when it has grown. */
+    /** Sets the status of a volume that has grown. */
     const resize = () =>
       world.edit(persistentVolumeClaim, claimName, (claim) => {
         claim.status = { capacity: (claim as Claim).spec.resources.requests }
@@ -72,12 +72,12 @@ for (const [kind, base, plan] of KINDS) {
       rigid?: boolean
       sizes: string
       says: RegExp
-      /** Whether the StatefulSet is another one than before. */
+      /** Whether the StatefulSet is recreated. */
       isRemade: boolean
       afterwards?: RegExp
     }[] = [
       {
-        sentence: 'grows by storageSize: claim and template, around the pod that runs on',
+        sentence: 'grows with storageSize in claim and template while the pod keeps running',
         change: { storageSize: '20Gi' },
         sizes: '20Gi 20Gi 500m',
         says: /^Updating WaitingForVolume: Growing to 20Gi: storage-\w+-books-0\.$/,
@@ -85,7 +85,7 @@ for (const [kind, base, plan] of KINDS) {
         afterwards: /^Running Available/,
       },
       {
-        sentence: 'grows by a larger plan, and the pod gets the rest of the plan',
+        sentence: 'grows with a larger plan, and the pod gets the rest of the plan',
         change: { computePlan: 'large' },
         sizes: '40Gi 40Gi 2',
         says: /^Updating WaitingForVolume: Growing to 40Gi/,
@@ -93,21 +93,21 @@ for (const [kind, base, plan] of KINDS) {
         afterwards: /^Running Available/,
       },
       {
-        sentence: 'stays as it is with a plan of the same storage',
+        sentence: 'stays the same with a plan of the same storage',
         change: { computePlan: 'strong' },
         sizes: '10Gi 10Gi 2',
         says: /^Running Available/,
         isRemade: false,
       },
       {
-        sentence: 'stays as it is where only the words for the size differ',
+        sentence: 'stays the same with the same size in other units',
         change: { storageSize: '10240Mi' },
         sizes: '10Gi 10240Mi 500m',
         says: /^Running Available/,
         isRemade: false,
       },
       {
-        sentence: 'is as large as the spec says, whatever the plan says',
+        sentence: 'has the size of the spec instead of the plan',
         change: { computePlan: 'tiny', storageSize: '30Gi' },
         sizes: '30Gi 30Gi 500m',
         says: /^Updating WaitingForVolume/,
@@ -115,7 +115,7 @@ for (const [kind, base, plan] of KINDS) {
         afterwards: /^Running Available/,
       },
       {
-        sentence: 'does not grow where its class cannot, and the rest of the plan still counts',
+        sentence: 'does not grow in a class without expansion, but the rest of the plan applies',
         change: { computePlan: 'large' },
         rigid: true,
         sizes: '10Gi 10Gi 2',
@@ -123,7 +123,7 @@ for (const [kind, base, plan] of KINDS) {
         isRemade: false,
       },
       {
-        sentence: 'does not shrink by a smaller plan, and nothing else changes',
+        sentence: 'does not shrink with a smaller plan, which is ignored entirely',
         change: { computePlan: 'tiny' },
         sizes: '10Gi 10Gi 500m',
         says: /^Degraded StorageCannotShrink: The volumes have 10Gi and cannot shrink to 5Gi\. Set storageSize to at least 10Gi\.$/,
@@ -148,7 +148,7 @@ for (const [kind, base, plan] of KINDS) {
       })
     }
 
-    it('keeps its class where another plan names another one, and has the rest of that plan', async () => {
+    it('keeps its class with a plan of another class and gets the rest of that plan', async () => {
       await world.change(kind, NAME, { computePlan: 'elsewhere' })
       await resize()
       expect(await says()).to.match(/^Running Available/)
@@ -162,19 +162,19 @@ for (const [kind, base, plan] of KINDS) {
       expect(after?.spec.volumeClaimTemplates[0].spec.storageClassName).to.equal('fast')
     })
 
-    it('goes on growing when its class can after all', async () => {
+    it('grows after a change of the object once the class allows expansion', async () => {
       world.setExpansion(false)
       await world.change(kind, NAME, { storageSize: '20Gi' })
       expect(await sizes()).to.equal('10Gi 10Gi 500m')
       world.setExpansion(true)
-      // A class wakes nobody: the next look at the object is what counts.
+      // The next pass of the object sees the class.
       await world.edit(kind.resource, NAME, ({ metadata }) => {
         metadata.annotations = { ...metadata.annotations, looked: 'again' }
       })
       expect(await sizes()).to.equal('20Gi 20Gi 500m')
     })
 
-    it('is not waited for where it is not bound yet', async () => {
+    it('is not awaited while it is not bound', async () => {
       await world.edit(persistentVolumeClaim, claimName, (claim) => {
         claim.status = { phase: 'Pending' }
       })
@@ -183,9 +183,9 @@ for (const [kind, base, plan] of KINDS) {
       expect(await says()).to.match(/^Running Available/)
     })
 
-    describe('that the API server stores with another size than it was written with', () => {
+    describe('whose template size the API server changes', () => {
       const removals = () => world.bench.client.count('delete', statefulSet)
-      /** What a pass does that nothing but somebody else's change of the object has caused. */
+      /** Causes a pass without a change of the spec. */
       const look = (times: number) =>
         world.edit(kind.resource, NAME, ({ metadata }) => {
           metadata.annotations = { ...metadata.annotations, looked: `${times}` }
@@ -201,7 +201,7 @@ for (const [kind, base, plan] of KINDS) {
         ['25Gi', 'Set storageSize to 25Gi.'],
         ['15Gi', 'Whatever changes it, such as an admission webhook, must leave it alone.'],
       ] as const) {
-        it(`is made anew once, and then says so and is left alone: ${stored} for 20Gi`, async () => {
+        it(`is recreated once, then reported and left alone: ${stored} for 20Gi`, async () => {
           world.storeTemplatesOf('20Gi', stored)
           await world.change(kind, NAME, { storageSize: '20Gi' })
           await resize()
@@ -216,7 +216,7 @@ for (const [kind, base, plan] of KINDS) {
         })
       }
 
-      it('is made anew once more for each size that is asked for then', async () => {
+      it('is recreated once for each new size', async () => {
         world.storeTemplatesOf('20Gi', '25Gi')
         await world.change(kind, NAME, { storageSize: '20Gi' })
         await world.change(kind, NAME, { storageSize: '25Gi' })
@@ -233,7 +233,7 @@ for (const [kind, base, plan] of KINDS) {
         await isQuiet()
       })
 
-      it('is not made anew at all where it was made so in the first place', async () => {
+      it('is not recreated if it was created with the other size', async () => {
         world.storeTemplatesOf('20Gi', '15Gi')
         await world.create(kind, 'others', { ...base, computePlan: 'little', storageSize: '20Gi' })
         expect(await world.says(kind, 'others')).to.match(/^Degraded ConfigurationInvalid: storageSize is 20Gi/)
@@ -242,7 +242,7 @@ for (const [kind, base, plan] of KINDS) {
       })
     })
 
-    it('grows as soon as its class lets it', async () => {
+    it('grows when its class allows expansion', async () => {
       world.setExpansion(false)
       await world.change(kind, NAME, { storageSize: '20Gi' })
       await world.converge()
@@ -254,12 +254,12 @@ for (const [kind, base, plan] of KINDS) {
       expect((await sizes()).split(' ')[0]).to.equal('20Gi')
     })
 
-    it('grows once all volumes of its StatefulSet are there', async () => {
+    it('grows once all volumes of its StatefulSet exist', async () => {
       const change = async (spec: object) => {
         await world.bench.client.mergePatch(kind.resource, { namespace: world.home, name: NAME }, { spec })
         await world.bench.rest()
       }
-      // The controller of StatefulSets does not see the first change before the second one.
+      // The second change comes before the StatefulSet controller sees the first.
       await change({ computePlan: 'strong' })
       await change({ storageSize: '20Gi' })
       expect(await sizes(), 'the template waits').to.equal('20Gi 10Gi 2')
@@ -269,7 +269,7 @@ for (const [kind, base, plan] of KINDS) {
       expect(await says()).to.match(/^Running Available/)
     })
 
-    it('that was kept for a namesake and is larger than the plan is not cut down', async () => {
+    it('is not adopted by a new resource that requests less, until that requests as much', async () => {
       await world.change(kind, NAME, { storageSize: '20Gi', onDelete: 'Retain' })
       await resize()
       await world.bench.client.remove(kind.resource, { namespace: world.home, name: NAME })
@@ -287,7 +287,7 @@ for (const [kind, base, plan] of KINDS) {
 }
 
 for (const [kind, base] of KINDS) {
-  describe(`a ${kind.kind} that is deleted while its first pass is under way`, () => {
+  describe(`a ${kind.kind} that is deleted during its first pass`, () => {
     let world: StatefulWorld
     const ref = () => ({ namespace: world.home, name: NAME })
     beforeEach(async () => {
@@ -295,7 +295,7 @@ for (const [kind, base] of KINDS) {
     })
     afterEach(() => world.stop())
 
-    /** At the write of the Service, which comes before the StatefulSet. */
+    /** Acts at the write of the Service, which comes before the StatefulSet. */
     const meanwhile = (act: () => unknown) => {
       world.bench.client.fail('apply', service, act)
       return world.create(kind, NAME, base)
@@ -309,7 +309,7 @@ for (const [kind, base] of KINDS) {
         )
       ).flatMap(({ items }) => items.map(keyOf))
 
-    /** As the API server does that has looked at it before the finalizer was put on. */
+    /** As an API server that handled the deletion before it saw the finalizer. */
     const overlookFinalizer = () => {
       world.bench.client.edit(kind.resource, ref(), ({ metadata }) => {
         metadata.finalizers = []
@@ -317,13 +317,13 @@ for (const [kind, base] of KINDS) {
       return world.bench.client.remove(kind.resource, ref())
     }
 
-    it('with its finalizer, which the API server overlooked, gets no volume', async () => {
+    it('creates no volume if it is deleted without its finalizer', async () => {
       await meanwhile(overlookFinalizer)
       expect(await world.find(kind.resource, NAME)).to.equal(undefined)
       expect(await left()).to.deep.equal([])
     })
 
-    it('is torn down before a volume is made', async () => {
+    it('is torn down before a volume is created', async () => {
       await meanwhile(() => world.bench.client.remove(kind.resource, ref()))
       for (let wait = 0; wait < 5; wait += 1) await world.bench.clock.advance(1_000).then(() => world.converge())
       expect(await world.find(kind.resource, NAME)).to.equal(undefined)
@@ -332,7 +332,7 @@ for (const [kind, base] of KINDS) {
   })
 }
 
-describe('the kept volume of a SqlInstance', () => {
+describe('retained volume of a SqlInstance', () => {
   let world: StatefulWorld
   beforeEach(async () => {
     world = await new StatefulWorld().start()
@@ -343,13 +343,13 @@ describe('the kept volume of a SqlInstance', () => {
   afterEach(() => world.stop())
 
   for (const [sentence, spec, says] of [
-    ['is not given to another engine', { engine: 'MsSql' }, /^Failed ConfigurationInvalid: .* create it with MariaDb/],
+    ['is rejected for another engine', { engine: 'MsSql' }, /^Failed ConfigurationInvalid: .* create it with MariaDb/],
     [
-      'is not given to an older version',
+      'is rejected for an older version',
       { engine: 'MariaDb', engineVersion: '10.11' },
       /^Failed ConfigurationInvalid: .* Set engineVersion to at least 11\.4/,
     ],
-    ['is given to a newer version, the newest where none is named', { engine: 'MariaDb' }, /^Running Available/],
+    ['is adopted by the default version, which is newer', { engine: 'MariaDb' }, /^Running Available/],
   ] as const) {
     it(sentence, async () => {
       await world.create(SqlInstance, NAME, spec)

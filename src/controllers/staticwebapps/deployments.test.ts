@@ -8,8 +8,8 @@ import { StaticWebApp } from '../../crds/staticwebapps.ts'
 const NAME = 'docs'
 const SECOND = 1_000
 
-/** The clock of such a world begins at a whole second, and stands still between two passes. */
-describe('a deployment that is requested in the spec of a static web app', () => {
+/** The clock starts at a full second and does not advance between two passes. */
+describe('requestedAt of a StaticWebApp deployment', () => {
   let world: World
 
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe('a deployment that is requested in the spec of a static web app', () =>
   const count = async () =>
     (await world.server.list<DeploymentRecord & KubeObject>(DeploymentRecord.resource)).items.length
 
-  it('is made once for each later time', async () => {
+  it('creates one deployment for each later time', async () => {
     await request(at(1))
     expect(await count()).to.equal(2)
     await world.change(StaticWebApp, NAME, { headers: { 'X-A': 'b' } })
@@ -40,12 +40,12 @@ describe('a deployment that is requested in the spec of a static web app', () =>
     expect(await count()).to.equal(3)
   })
 
-  it('is made also in the second in which the newest one was', async () => {
+  it('creates a deployment in the second of the previous one', async () => {
     await request(at(0))
     expect(await count()).to.equal(2)
   })
 
-  it('is made also where something else was deployed since', async () => {
+  it('creates a deployment although another one was created after that time', async () => {
     await request(at(1))
     await world.pass(5 * SECOND)
     await world.change(StaticWebApp, NAME, { branch: 'next' })
@@ -55,7 +55,7 @@ describe('a deployment that is requested in the spec of a static web app', () =>
     expect(await count()).to.equal(4)
   })
 
-  it('is not made of a time that goes back, nor of one that is older than the first deployment', async () => {
+  it('creates none for a time before the previous request or the first deployment', async () => {
     await request(at(-5))
     expect(await count()).to.equal(1)
     await request(at(5))
@@ -63,7 +63,7 @@ describe('a deployment that is requested in the spec of a static web app', () =>
     expect(await count()).to.equal(2)
   })
 
-  it('is not made again when it is kept no longer, however late its time is', async () => {
+  it('creates none again after the deployment is deleted, even for a future time', async () => {
     await request('2099-01-01T00:00:00Z')
     expect(await count()).to.equal(2)
     for (const { metadata } of (await world.server.list(DeploymentRecord.resource)).items)

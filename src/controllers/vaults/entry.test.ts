@@ -16,7 +16,7 @@ import { VAULT_CONTROLLERS } from './index.ts'
 const ENTRY = entryName('safe', 'Password')
 const HOUR = 3_600_000
 
-describe('the controller of secrets', () => {
+describe('VaultEntry controller', () => {
   let bench: ControllerBench
   let space: string
 
@@ -56,7 +56,7 @@ describe('the controller of secrets', () => {
   })
   afterEach(() => bench.stop())
 
-  it('tells a secret of soft delete that its vault gets later', async () => {
+  it('copies a later soft delete setting of its vault', async () => {
     seedVault({ softDeleteEnabled: false })
     seedSource()
     seedEntry(fed)
@@ -68,7 +68,7 @@ describe('the controller of secrets', () => {
     expect((await entry())?.spec.history?.softDelete).to.equal(true)
   })
 
-  it('removes in the end what REST made and could not fill, with the value that no list names', async () => {
+  it('deletes an entry of REST that got no value within an hour, with its value Secret', async () => {
     seedVault()
     const made = seedEntry({ history: newHistory(rules) })
     bench.client.seed(secret, buildJweSecret(made, 1, 'value', valueNames(ENTRY, 1).version(1), 'jwe'))
@@ -81,10 +81,10 @@ describe('the controller of secrets', () => {
   })
 
   for (const [sentence, spec] of [
-    ['waits for its Secret', { history: newHistory(rules), ...fed }],
-    ['somebody wrote with kubectl', {}],
+    ['waits for its source Secret', { history: newHistory(rules), ...fed }],
+    ['was created with kubectl', {}],
   ] as const)
-    it(`leaves a secret without a value that ${sentence}`, async () => {
+    it(`keeps an entry without a value that ${sentence}`, async () => {
       seedVault()
       seedEntry(spec)
       await bench.start()
@@ -92,7 +92,7 @@ describe('the controller of secrets', () => {
       expect(await entry()).not.to.equal(undefined)
     })
 
-  it('lets nothing that is under purge protection go, also where nobody knew of it when its vault was deleted', async () => {
+  it('keeps a value under purge protection for its retention after the deletion of its vault', async () => {
     seedVault({ enablePurgeProtection: true, softDeleteRetentionDays: 7 })
     seedSource()
     seedEntry(fed)
@@ -109,7 +109,7 @@ describe('the controller of secrets', () => {
     expect([await entry(), await vault(), await secrets()]).to.deep.equal([undefined, undefined, ['incoming']])
   })
 
-  it('lets what is under purge protection go with the namespace of its group', async () => {
+  it('deletes a value under purge protection with the namespace of its group', async () => {
     seedVault({ enablePurgeProtection: true })
     seedSource()
     seedEntry(fed)
@@ -122,7 +122,7 @@ describe('the controller of secrets', () => {
     expect(await bench.find(SecretVault.resource, 'safe', space)).to.equal(undefined)
   })
 
-  it('takes no value in a vault that is being deleted', async () => {
+  it('takes no new value while its vault is being deleted', async () => {
     seedVault({ enablePurgeProtection: true })
     seedSource()
     seedEntry(fed)
@@ -139,10 +139,10 @@ describe('the controller of secrets', () => {
   })
 
   for (const [what, expires, end] of [
-    ['is switched off', {}, () => change({ enabled: false })],
+    ['is disabled', {}, () => change({ enabled: false })],
     ['expires', { expiresOn: '2026-01-01T01:00:00Z' }, () => pass(HOUR)],
   ] as const)
-    it(`takes a value that ${what} from workloads also while another vault has the name`, async () => {
+    it(`removes the mounted Secret of a value that ${what}, although another vault has taken the name`, async () => {
       seedVault()
       seedSource()
       seedEntry({ ...fed, ...expires, mountAs: { secretName: 'mounted', key: 'password' } })

@@ -18,7 +18,7 @@ const DAY = 86_400_000
 const ENTRY = entryName('safe', 'Password')
 type StoredSecret = KubeObject & { data?: Record<string, string> }
 
-describe('the controllers of secret vaults', () => {
+describe('SecretVault and VaultEntry controllers', () => {
   let bench: ControllerBench
   let keys: FakePlatformKeys
   let space: string
@@ -58,10 +58,10 @@ describe('the controllers of secret vaults', () => {
     await bench.rest()
   }
   const pass = async (milliseconds: number) => {
-    // Of days only the last minute is played moment by moment.
+    // Of several days, only the last minute is simulated.
     bench.clock.freeze(Math.max(0, milliseconds - 60_000))
-    // Values are opened on other threads, for which the clock does not wait: what is due is done before it moves on, and a
-    // pass that it has left behind sets its next time from where the clock stands now.
+    // Values are opened on other threads, for which the clock does not wait: finish what is due before it moves on. A pass
+    // that was left behind sets its next time from the current clock.
     for (const step of [0, Math.min(milliseconds, 60_000), 1]) {
       await bench.clock.advance(step)
       await bench.rest()
@@ -89,7 +89,7 @@ describe('the controllers of secret vaults', () => {
   })
   afterEach(() => bench.stop())
 
-  it('note where they mount a value before they do, so that whoever comes after finds it', async () => {
+  it('record mountedSecret in the status before they write the mounted Secret', async () => {
     await startWithSecret()
     const apply = bench.client.apply.bind(bench.client)
     const noted: unknown[] = []
@@ -106,7 +106,7 @@ describe('the controllers of secret vaults', () => {
     expect((await entry())?.status).to.include({ phase: 'Available', mountedSecret: 'mounted-elsewhere' })
   })
 
-  it('claim the name of a vault, and let it go with the vault', async () => {
+  it('claim the name of a vault and release it with the vault', async () => {
     seedVault()
     await bench.start()
     const name = claimName('Vault', 'safe')
@@ -123,7 +123,7 @@ describe('the controllers of secret vaults', () => {
     expect(await bench.find(NameClaim.resource, name)).to.equal(undefined)
   })
 
-  it('make no secret ready in a vault whose name is taken, until it is free', async () => {
+  it('report NameOccupied for a vault with a taken name and its entries until it is released', async () => {
     const { groupSpace: other } = bench.seedGroup('other')
     bench.seed(SecretVault, 'safe', SecretVault.spec.parse({ softDeleteRetentionDays: 7 }), { namespace: other })
     await bench.start()
@@ -143,7 +143,7 @@ describe('the controllers of secret vaults', () => {
     expect((await entry())?.status).to.include({ phase: 'Available', version: 1 })
   })
 
-  it('let no secret stay ready in a vault that loses its name', async () => {
+  it('report NameOccupied for the entries of a vault that loses its name', async () => {
     seedVault()
     seedSource('hunter2')
     seedEntry()
@@ -163,7 +163,7 @@ describe('the controllers of secret vaults', () => {
     expect((await entry())?.status).to.include({ phase: 'NameOccupied' })
   })
 
-  it('turn a Secret into a version, leave it and what refers to it as they are, and do nothing more at rest', async () => {
+  it('store the value of a source Secret as a version, keep the Secret, and write nothing at rest', async () => {
     seedVault()
     seedSource('hunter2')
     seedEntry()
@@ -182,7 +182,7 @@ describe('the controllers of secret vaults', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  it('lose and double nothing where they are interrupted before the version is listed', async () => {
+  it('store one version after an interruption before it was listed', async () => {
     seedVault()
     seedSource('hunter2')
     seedEntry()
@@ -201,7 +201,7 @@ describe('the controllers of secret vaults', () => {
   }
   const latest = async () => currentVersion((await entry())?.spec as never)
 
-  it('follow their Secret: another value is another version, the same one is none', async () => {
+  it('store a new version for a changed value of the source Secret only', async () => {
     await startWithSecret()
     await changeSource({ metadata: { labels: { touched: 'yes' } } })
     expect(await latest()).to.equal(1)
@@ -210,7 +210,7 @@ describe('the controllers of secret vaults', () => {
     expect(await valueAt(2)).to.equal('hunter3')
   })
 
-  it('keep a value that was set meanwhile until their Secret has another one', async () => {
+  it('store another value only if source or value changed', async () => {
     await startWithSecret()
     await change({ valueFrom: { secretName: 'other', key: 'value' } })
     seedSource('set by somebody', { name: 'other' })
@@ -222,7 +222,7 @@ describe('the controllers of secret vaults', () => {
     expect(await latest()).to.equal(3)
   })
 
-  it('keep their value when their Secret goes, and are still ready', async () => {
+  it('keep the value and stay Available when the source Secret is deleted', async () => {
     await startWithSecret()
     await bench.client.remove(secret, { ...source, namespace: space })
     await bench.rest()
@@ -230,7 +230,7 @@ describe('the controllers of secret vaults', () => {
     expect(await valueAt(1)).to.equal('hunter2')
   })
 
-  it('take a Secret as soon as it is there, without asking for it again and again', async () => {
+  it('store the value as soon as the source Secret is created', async () => {
     seedVault()
     seedEntry()
     await bench.start()
@@ -240,7 +240,7 @@ describe('the controllers of secret vaults', () => {
     expect(await valueAt(1)).to.equal('late')
   })
 
-  it('take nothing that is somebody else’s, and leave it where it is', async () => {
+  it('report ReferenceMissing for a Secret of another owner and leave it', async () => {
     seedVault()
     seedSource('key', { labels: { 'freehold.dev/owner-kind': 'VectorCluster' } })
     seedEntry()
@@ -256,7 +256,7 @@ describe('the controllers of secret vaults', () => {
     await bench.start()
   }
 
-  it('purge a deleted secret when its days are over, and forget its numbers as many days later', async () => {
+  it('purge a deleted entry after its retention and delete it after as many days again', async () => {
     await startWithSecret()
     await change({ state: 'Deleted' })
     const deletedAt = (await entry())?.spec.history?.deletedAt ?? ''
@@ -273,7 +273,7 @@ describe('the controllers of secret vaults', () => {
     expect(await entry()).to.equal(undefined)
   })
 
-  it('keep a secret that is recovered in time', async () => {
+  it('keep an entry that is recovered within its retention', async () => {
     await startWithSecret()
     await change({ state: 'Deleted' })
     await pass(6 * DAY)
@@ -283,7 +283,7 @@ describe('the controllers of secret vaults', () => {
     expect((await entry())?.spec.history).not.to.have.property('deletedAt')
   })
 
-  it('go on with the numbers in another life after a purge', async () => {
+  it('continue the version numbers in a new life after a purge', async () => {
     await startWithSecret()
     await change({ state: 'Deleted' })
     await change({ state: 'Purged' })
@@ -294,7 +294,7 @@ describe('the controllers of secret vaults', () => {
     expect(await valueAt(2, 2)).to.equal('again')
   })
 
-  it('tell secrets of a protection that comes later', async () => {
+  it('copy a later purge protection to the entries', async () => {
     await startWithSecret()
     await bench.client.mergePatch(
       SecretVault.resource,
@@ -305,7 +305,7 @@ describe('the controllers of secret vaults', () => {
     expect((await entry())?.spec.history?.purgeProtection).to.equal(true)
   })
 
-  it('put data keys under a new platform key, after which the old one is not needed', async () => {
+  it('rewrap data keys with a new platform key, so that the old one can be retired', async () => {
     await startWithSecret()
     expect(await keyIdStored()).to.equal('first')
     keys.add('second')
@@ -319,7 +319,7 @@ describe('the controllers of secret vaults', () => {
     expect(await valueAt(1)).to.equal('hunter2')
   })
 
-  it('say which platform key is missing', async () => {
+  it('report a missing platform key', async () => {
     await startWithSecret()
     keys.retire('first')
     keys.add('second')
@@ -330,7 +330,7 @@ describe('the controllers of secret vaults', () => {
     )
   })
 
-  it('keep a Secret for workloads until the value expires, by the clock alone', async () => {
+  it('remove the mounted Secret when the value expires, by the clock alone', async () => {
     await startWithSecret()
     const expiresOn = new Date(bench.clock.now() + 3_600_000).toISOString()
     await change({ mountAs: { secretName: 'mounted', key: 'password' }, expiresOn })
@@ -342,11 +342,8 @@ describe('the controllers of secret vaults', () => {
   })
 
   const faults: [sentence: string, fault: () => unknown][] = [
-    ['the Secret that its value came from is not to be taken', () => seedSource('x'.repeat(100_000))],
-    [
-      'it is to be fed by a Secret that is not there',
-      () => change({ valueFrom: { secretName: 'later', key: 'value' } }),
-    ],
+    ['its source Secret is too large', () => seedSource('x'.repeat(100_000))],
+    ['its source Secret is missing', () => change({ valueFrom: { secretName: 'later', key: 'value' } })],
     [
       'its platform key is missing',
       () => {
@@ -357,10 +354,10 @@ describe('the controllers of secret vaults', () => {
   ]
   for (const [sentence, fault] of faults)
     for (const [what, ends] of [
-      ['is switched off', () => change({ enabled: false })],
+      ['is disabled', () => change({ enabled: false })],
       ['has expired', () => pass(3_601_000)],
     ] as const)
-      it(`take a value that ${what} from workloads also while ${sentence}`, async () => {
+      it(`remove the mounted Secret of a value that ${what} although ${sentence}`, async () => {
         await startWithSecret()
         const expiresOn = new Date(bench.clock.now() + 3_600_000).toISOString()
         await change({ mountAs: { secretName: 'mounted', key: 'password' }, expiresOn })
@@ -372,7 +369,7 @@ describe('the controllers of secret vaults', () => {
         expect(await secrets()).not.to.include('mounted')
       })
 
-  it('put data keys under a new platform key also while their source is not to be taken', async () => {
+  it('rewrap data keys although the source Secret is too large', async () => {
     await startWithSecret()
     seedSource('x'.repeat(100_000))
     await bench.rest()
@@ -384,7 +381,7 @@ describe('the controllers of secret vaults', () => {
     expect((await entry())?.status?.phase).to.equal('ReferenceMissing')
   })
 
-  it('remove everything of a vault that goes, and leave what was not its own', async () => {
+  it('delete entries and Secrets with their vault, but not the source Secret', async () => {
     await startWithSecret()
     await bench.client.remove(SecretVault.resource, { namespace: space, name: 'safe' })
     await bench.rest()

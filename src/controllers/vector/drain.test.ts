@@ -7,7 +7,7 @@ const HOUR = 60 * 60 * 1000
 const volumes = (world: VectorWorld) => world.names(persistentVolumeClaim)
 const storage = (...ordinals: number[]) => ordinals.map((ordinal) => `storage-vc-products-${ordinal}`)
 
-describe('scaling a vector database down', () => {
+describe('scaling down a VectorCluster', () => {
   let world: VectorWorld
   async function begin(over: ConstructorParameters<typeof VectorWorld>[0] = {}): Promise<void> {
     world = new VectorWorld(over)
@@ -18,7 +18,7 @@ describe('scaling a vector database down', () => {
   }
   afterEach(() => world.stop())
 
-  it('moves every shard away, removes one peer after the other, and only then its volume', async () => {
+  it('moves all shards, then removes peers one by one with their volumes', async () => {
     await begin()
     world.engine.fill('docs', 10, [['vc-products-2'], ['vc-products-1'], ['vc-products-0', 'vc-products-2']])
     await world.change({ replicas: 1 })
@@ -26,7 +26,7 @@ describe('scaling a vector database down', () => {
     for (let round = 0; round < 20; round += 1) {
       await world.pass()
       seen.push((await world.says()).replace(/^Updating Draining: /, ''))
-      // Whatever happens, each shard has a copy on a peer that runs.
+      // In each round, each shard has a copy on a running peer.
       const pods = await world.names(pod)
       for (const holders of world.engine.holders('docs'))
         expect(holders.some((name) => pods.includes(name))).to.equal(true)
@@ -48,7 +48,7 @@ describe('scaling a vector database down', () => {
     expect((await world.cluster()).status?.drainingSince).to.equal(undefined)
   })
 
-  it('waits for a move, asks again after seconds, and does not move twice', async () => {
+  it('waits for a running move every 10 seconds and orders it once', async () => {
     await begin()
     world.engine.settles = false
     world.engine.fill('docs', 10, [['vc-products-2']])
@@ -67,7 +67,7 @@ describe('scaling a vector database down', () => {
     expect(await volumes(world)).to.deep.equal(storage(0, 1))
   })
 
-  it('removes nothing while a peer does not answer, and gives up after 24 hours until somebody acts', async () => {
+  it('removes nothing while a peer is unreachable and gives up after 24 hours until the spec changes', async () => {
     await begin()
     world.engine.fill('docs', 10, [['vc-products-2']])
     const peer = world.engine.peers.get('vc-products-2')
@@ -89,7 +89,7 @@ describe('scaling a vector database down', () => {
     expect(await volumes(world)).to.deep.equal(storage(0, 1))
   })
 
-  it('still obeys the rest of the spec meanwhile', async () => {
+  it('applies the rest of the spec meanwhile', async () => {
     await begin()
     world.engine.settles = false
     world.engine.fill('docs', 10, [['vc-products-2']])
@@ -99,7 +99,7 @@ describe('scaling a vector database down', () => {
     expect(annotations?.['freehold.dev/restarted-at']).to.equal('2026-11-03T00:00:00Z')
   })
 
-  it('is called off by scaling up again: the emptied peer comes back with a new volume', async () => {
+  it('is cancelled by scaling up, which gives the emptied peer a new volume', async () => {
     await begin()
     await world.change({ replicas: 2 })
     await world.pass()
@@ -112,7 +112,7 @@ describe('scaling a vector database down', () => {
     expect(await world.says()).to.match(/^Running/)
   })
 
-  it('starts all peers again where fewer are wanted after a stop, because each may hold the only copy', async () => {
+  it('starts all peers after a stop, because each may hold the only copy of a shard', async () => {
     await begin()
     world.engine.fill('docs', 10, [['vc-products-2']])
     await world.change({ running: false })
@@ -125,7 +125,7 @@ describe('scaling a vector database down', () => {
     expect(await volumes(world)).to.deep.equal(storage(0))
   })
 
-  it('keeps a peer that the first one does not know: that one may have lost its volume', async () => {
+  it('keeps a peer that is not a member, because the first peer may have lost its volume', async () => {
     await begin()
     world.engine.fill('docs', 10, [['vc-products-2']])
     const peer = world.engine.peers.get('vc-products-2')
@@ -136,7 +136,7 @@ describe('scaling a vector database down', () => {
     expect(await volumes(world)).to.deep.equal(storage(0, 1, 2))
   })
 
-  it('heals a workload that somebody scaled by hand, and drops no volume for it', async () => {
+  it('restores a StatefulSet that was scaled by hand and keeps the volumes', async () => {
     await begin()
     world.client.edit(statefulSet, { namespace: HOME, name: 'vc-products' }, (object) => {
       Object.assign(object.spec as object, { replicas: 1 })
@@ -147,7 +147,7 @@ describe('scaling a vector database down', () => {
     expect(await volumes(world)).to.deep.equal(storage(0, 1, 2))
   })
 
-  it('needs no engine where pods are played', async () => {
+  it('needs no engine with simulated pods', async () => {
     await begin({ engine: playedEngine() })
     await world.change({ replicas: 1 })
     await world.converge('products', 30)
@@ -155,7 +155,7 @@ describe('scaling a vector database down', () => {
     expect(await world.says()).to.match(/^Running/)
   })
 
-  it('loses nothing, whichever write the process dies at', async () => {
+  it('loses no shard after a crash before or after any write', async () => {
     for (let write = 0, crashed = true; crashed; write += 1) {
       for (const mode of ['before', 'after'] as const) {
         await begin()

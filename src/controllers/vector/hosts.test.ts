@@ -10,7 +10,7 @@ import { isKubeError } from '../../kube/errors.ts'
 
 const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 
-describe('the public host of a vector database', () => {
+describe('public host of a VectorCluster', () => {
   let world: VectorWorld
   beforeEach(async () => {
     world = new VectorWorld()
@@ -25,7 +25,7 @@ describe('the public host of a vector database', () => {
       .map(({ value, holder }) => `${value} ${holder.name}`)
       .sort()
 
-  it('is made up below the cluster’s domain if none is asked for, and claimed', async () => {
+  it('is generated under the domain of the cluster if the spec has none, and claimed', async () => {
     await world.create({ enableIngress: true })
     await world.converge()
     const made = defaultHost('vectorclusters', HOME, 'products', DOMAIN)
@@ -34,7 +34,7 @@ describe('the public host of a vector database', () => {
     expect(await world.says()).to.match(/^Running/)
   })
 
-  it('goes to the first, and to the second when the first lets it go', async () => {
+  it('is given to the first resource, and to the second once the first releases it', async () => {
     await world.create({ enableIngress: true, ingressHost: host }, 'first')
     await world.converge('first')
     await world.create({ enableIngress: true, ingressHost: host }, 'second')
@@ -50,7 +50,7 @@ describe('the public host of a vector database', () => {
     expect(await world.says('second')).to.match(/^Running/)
   })
 
-  it('is let go with the deletion of one whose cluster was revoked, and what runs there is left', async () => {
+  it('is released with a resource on a revoked cluster, whose workload stays there', async () => {
     await world.create({ enableIngress: true, ingressHost: host })
     await world.converge()
     world.client.seed(PlatformCluster.resource, {
@@ -66,7 +66,7 @@ describe('the public host of a vector database', () => {
     expect(await world.object(statefulSet, 'vc-products')).not.to.equal(undefined)
   })
 
-  it('is let go only after the Ingress answers under the next one', async () => {
+  it('is released only after the Ingress has the next host', async () => {
     await world.create({ enableIngress: true, ingressHost: host })
     await world.converge()
     const order: string[] = []
@@ -85,7 +85,7 @@ describe('the public host of a vector database', () => {
     expect(await claims()).to.deep.equal([`other-11111111.${DOMAIN} products`])
   })
 
-  it('is let go with the resource', async () => {
+  it('is released with the resource', async () => {
     await world.create({ enableIngress: true })
     await world.converge()
     await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
@@ -96,7 +96,7 @@ describe('the public host of a vector database', () => {
     expect(await claims()).to.deep.equal([])
   })
 
-  describe('beside the claim of another holder', () => {
+  describe('with the claim of another holder', () => {
     /** @param age of the claim, in milliseconds */
     const claim = (kind: string, age: number) =>
       world.client.seed(NameClaim.resource, {
@@ -106,20 +106,20 @@ describe('the public host of a vector database', () => {
       })
     beforeEach(() => world.create({ enableIngress: true, ingressHost: host }))
 
-    it('is taken if that is gone for good', async () => {
+    it('is taken over from a deleted holder after a minute', async () => {
       claim('VectorCluster', 61_000)
       await world.converge()
       expect(await claims()).to.deep.equal([`${host} products`])
     })
 
-    it('is left to it, and asked for again, while REST may be making it', async () => {
+    it('is left to a holder that REST may be creating, and requested again', async () => {
       claim('VectorCluster', 1_000)
       const refused = await world.converge().catch((error: unknown) => error)
       expect(isKubeError(refused, 'AlreadyExists')).to.equal(true)
       expect(await claims()).to.deep.equal([`${host} other`])
     })
 
-    it('is left to it if it is of a kind that we cannot judge', async () => {
+    it('is left to a holder of an unknown kind', async () => {
       claim('App', 61_000)
       await world.converge()
       expect(await world.says()).to.match(/^Failed NameOccupied/)
@@ -127,7 +127,7 @@ describe('the public host of a vector database', () => {
   })
 
   for (const foreign of ['shop.example.net', DOMAIN, `evil${DOMAIN}`, `login.${DOMAIN}`, `shop-1fd742ef.${DOMAIN}`]) {
-    it(`may not be ${foreign}, which does not end as the boundary’s own do`, async () => {
+    it(`rejects ${foreign}, which is not below the boundary’s domain`, async () => {
       await world.create({ enableIngress: true, ingressHost: foreign })
       await world.converge()
       expect(await world.says()).to.match(/^Failed ConfigurationInvalid: ingressHost/)

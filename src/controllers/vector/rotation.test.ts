@@ -5,7 +5,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { KEY_ANNOTATION } from '../../desired/vector/index.ts'
 import { secret } from '../../kube/builtin.ts'
 
-/** What people are shown as the working key must work: on every peer where the engine accepts two, else on one at least. */
+/** The current key must work on every peer if the engine accepts two keys, otherwise on at least one. */
 function everywhere(world: VectorWorld, key: string | undefined): boolean {
   const running = [...world.accepted.values()]
   return key !== undefined && running.every((accepted) => accepted.includes(key))
@@ -15,7 +15,7 @@ function somewhere(world: VectorWorld, key: string | undefined): boolean {
   return running.length === 0 || (key !== undefined && running.some((accepted) => accepted.includes(key)))
 }
 
-/** What a workload runs besides its keys. */
+/** The spec of a workload without its keys. */
 function withoutKeys(workload: Workload | undefined): object {
   const { spec } = structuredClone(workload) as unknown as {
     spec: { template: { metadata: { annotations: object }; spec: { containers: [{ env: { name: string }[] }] } } }
@@ -26,7 +26,7 @@ function withoutKeys(workload: Workload | undefined): object {
   return spec
 }
 
-describe('the keys of a running vector database', () => {
+describe('API keys of a running VectorCluster', () => {
   let world: VectorWorld
   async function begin(spec: Parameters<VectorWorld['create']>[0] = {}): Promise<void> {
     world = new VectorWorld()
@@ -36,7 +36,7 @@ describe('the keys of a running vector database', () => {
   }
   afterEach(() => world.stop())
 
-  it('are pending until every peer has them, and then work', async () => {
+  it('are pending until every peer accepts them, then replace the former ones', async () => {
     await begin()
     await world.change({ apiKeyVersion: 2 })
     await world.pass()
@@ -56,7 +56,7 @@ describe('the keys of a running vector database', () => {
     expect(await world.says()).to.match(/^Running/)
   })
 
-  it('are applied at the start where it is stopped', async () => {
+  it('are rotated at the start of a stopped database', async () => {
     await begin()
     await world.change({ running: false })
     await world.converge()
@@ -69,7 +69,7 @@ describe('the keys of a running vector database', () => {
     expect((await world.storedKeys())?.current?.version).to.equal(2)
   })
 
-  it('are gone from the peers where they are switched off, and come back with the same values', async () => {
+  it('are removed from the peers while disabled and return with the same values', async () => {
     await begin()
     await world.change({ apiKeyEnabled: false })
     await world.converge()
@@ -79,7 +79,7 @@ describe('the keys of a running vector database', () => {
     expect([...world.accepted.values()].flat()).to.deep.equal(['full-1', 'full-1', 'full-1'])
   })
 
-  it('are made anew and given to the peers where the Secret was deleted', async () => {
+  it('are regenerated and given to the peers after their Secret was deleted', async () => {
     await begin()
     await world.client.remove(secret, { namespace: HOME, name: 'vc-products-apikey' })
     await world.pass()
@@ -89,7 +89,7 @@ describe('the keys of a running vector database', () => {
     expect(everywhere(world, 'full-2')).to.equal(true)
   })
 
-  it('stand in nothing but the Secret', async () => {
+  it('are stored in the Secret only', async () => {
     await begin({ enableIngress: true })
     await world.change({ apiKeyVersion: 2 })
     await world.converge()
@@ -114,10 +114,10 @@ describe('the keys of a running vector database', () => {
   })
 
   const obstacles: [sentence: string, spec: Parameters<VectorWorld['create']>[0], says: RegExp][] = [
-    ['its plan is gone', { computePlan: 'gone' }, / PlanNotFound: /],
-    ['its image is refused', { imageName: 'own/qdrant:1' }, / ConfigurationInvalid: imageName /],
-    ['its volumes cannot be as asked for', { storageSize: '1Gi' }, / StorageCannotShrink: /],
-    ['the quota is exceeded', { replicas: 4 }, / QuotaExceeded: /],
+    ['its plan is missing', { computePlan: 'gone' }, / PlanNotFound: /],
+    ['its image is not allowed', { imageName: 'own/qdrant:1' }, / ConfigurationInvalid: imageName /],
+    ['its volumes cannot shrink', { storageSize: '1Gi' }, / StorageCannotShrink: /],
+    ['its quota is exceeded', { replicas: 4 }, / QuotaExceeded: /],
   ]
   const limit = (quota: object) =>
     world.client.edit(Boundary.resource, { name: BOUNDARY_ID }, (object) => {
@@ -125,7 +125,7 @@ describe('the keys of a running vector database', () => {
     })
   for (const vectorVersion of ['1.18.2', '1.16.3'] as const)
     for (const [sentence, spec, says] of obstacles) {
-      it(`shut out who has the former one although ${sentence}: ${vectorVersion}`, async () => {
+      it(`are rotated although ${sentence}: ${vectorVersion}`, async () => {
         await begin({ vectorVersion })
         if (spec?.replicas !== undefined) limit({ storage: '1Gi' })
         const before = await world.workload()
@@ -149,7 +149,7 @@ describe('the keys of a running vector database', () => {
         expect(withoutKeys(await world.workload())).to.deep.equal(withoutKeys(before))
       })
 
-      it(`are asked for as soon as they are switched on although ${sentence}: ${vectorVersion}`, async () => {
+      it(`are required as soon as they are enabled although ${sentence}: ${vectorVersion}`, async () => {
         await begin({ vectorVersion, apiKeyEnabled: false })
         if (spec?.replicas !== undefined) limit({ storage: '1Gi' })
         await world.change({ ...spec, apiKeyEnabled: true })
@@ -159,7 +159,7 @@ describe('the keys of a running vector database', () => {
       })
     }
 
-  it('are given no pod of a database that is to stop and cannot be as it is asked for', async () => {
+  it('start no pod of a database that is stopped and cannot run', async () => {
     await begin()
     await world.change({ running: false, computePlan: 'gone', apiKeyVersion: 2 })
     await world.converge()
@@ -170,7 +170,7 @@ describe('the keys of a running vector database', () => {
   for (const version of ['1.18.2', '1.16.3'] as const) {
     const holds = version === '1.18.2' ? everywhere : somewhere
     const where = version === '1.18.2' ? 'on every peer' : 'on some peer'
-    it(`work ${where} at each moment of a rotation of ${version}, whichever write the process dies at`, async () => {
+    it(`work ${where} during a rotation of ${version} after a crash before or after any write`, async () => {
       for (let write = 0, crashed = true; crashed; write += 1) {
         for (const mode of ['before', 'after'] as const) {
           await begin({ vectorVersion: version })
@@ -207,7 +207,7 @@ describe('the keys of a running vector database', () => {
   async function check(at: string, holds: typeof everywhere): Promise<void> {
     const shown = (await world.storedKeys())?.current?.apiKey
     const accepted = JSON.stringify([...world.accepted])
-    // With one key per peer there is a moment between the last peer and the promotion where only the pending one works.
+    // With one key per peer, only the pending key works after the last peer is replaced and before the promotion.
     const pending = (await world.storedKeys())?.pending?.apiKey
     const works = holds(world, shown) || (holds === somewhere && everywhere(world, pending))
     expect(works, `${at}: ${shown} is shown, accepted are ${accepted}`).to.equal(true)

@@ -11,7 +11,7 @@ const host = `shop-11111111.${DOMAIN}`
 const gateway: Gateway = { namespace: 'infra', name: 'public' }
 const NAME = 'httproutes.gateway.networking.k8s.io'
 
-describe('a vector database behind a Gateway', () => {
+describe('VectorCluster behind a Gateway', () => {
   let world: VectorWorld
   beforeEach(async () => {
     world = new VectorWorld()
@@ -36,7 +36,7 @@ describe('a vector database behind a Gateway', () => {
     })
     await settle()
   }
-  /** What the controller of the Gateway writes of every route. */
+  /** Sets the status that the controller of the Gateway writes. */
   const judge = async (status: 'True' | 'False', reason = 'Accepted') => {
     world.client.edit(httpRoute, { namespace: HOME, name: 'vc-products' }, (route) => {
       const condition = { type: 'Accepted', status, reason, observedGeneration: route.metadata.generation }
@@ -55,7 +55,7 @@ describe('a vector database behind a Gateway', () => {
     await world.converge()
   }
 
-  it('has a route, and an address once the Gateway has taken it', async () => {
+  it('has an HTTPRoute, and an endpoint once the Gateway accepts it', async () => {
     await begin()
     expect(await paths()).to.deep.equal(['route vc-products'])
     expect(await world.says()).to.equal(
@@ -70,7 +70,7 @@ describe('a vector database behind a Gateway', () => {
     expect(world.client.calls.slice(calls), 'at rest').to.deep.equal([])
   })
 
-  it('shows the port that clients connect to, where the cluster has another than 443', async () => {
+  it('shows the public port of the cluster unless it is 443', async () => {
     await begin()
     await judge('True')
     for (const [port, shown] of [
@@ -83,7 +83,7 @@ describe('a vector database behind a Gateway', () => {
     }
   })
 
-  it('says by its word why the Gateway refuses', async () => {
+  it('reports the reason of a Gateway that rejects the route', async () => {
     await begin()
     await judge('False', 'NotAllowedByListeners')
     expect(await world.says()).to.equal(
@@ -94,14 +94,14 @@ describe('a vector database behind a Gateway', () => {
     expect(await world.says()).to.match(/^Running/)
   })
 
-  it('is not served where it names networks, and says so', async () => {
+  it('rejects allowedCidrs and has no route', async () => {
     await begin({ allowedCidrs: '203.0.113.0/24' })
     expect(await paths()).to.deep.equal([])
     expect(await world.says()).to.match(/^Degraded ConfigurationInvalid: allowedCidrs is set/)
     expect(await endpoint()).to.equal(undefined)
   })
 
-  it('has an Ingress while the cluster knows no routes, which goes when the Gateway has the host', async () => {
+  it('has an Ingress until HTTPRoute is installed and the Gateway accepts the route', async () => {
     await configure(gateway)
     await world.create({ enableIngress: true, ingressHost: host })
     await world.converge()
@@ -116,7 +116,7 @@ describe('a vector database behind a Gateway', () => {
     expect(await world.says()).to.match(/^Running/)
   })
 
-  it('does not keep an Ingress of a host that it lets go', async () => {
+  it('removes the Ingress of a host that it releases', async () => {
     await world.create({ enableIngress: true, ingressHost: host })
     await world.converge()
     await install()
@@ -126,7 +126,7 @@ describe('a vector database behind a Gateway', () => {
     expect(await paths()).to.deep.equal(['route vc-products'])
   })
 
-  it('has its Ingress again when the Gateway is taken away', async () => {
+  it('has an Ingress again when the Gateway is removed', async () => {
     await begin()
     await judge('True')
     await configure(undefined)
@@ -135,7 +135,7 @@ describe('a vector database behind a Gateway', () => {
     expect(await endpoint()).to.equal(`https://${host}`)
   })
 
-  it('takes its route along', async () => {
+  it('deletes its route', async () => {
     await begin()
     await judge('True')
     await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { VectorWorld } from '../../../test/worlds/vectorWorld.ts'
 
-describe('snapshots of a vector database', () => {
+describe('snapshots of a VectorCluster', () => {
   let world: VectorWorld
   beforeEach(async () => {
     world = new VectorWorld()
@@ -19,7 +19,7 @@ describe('snapshots of a vector database', () => {
   }
   const PLACES = [0, 1, 2].map((ordinal) => `vc-products-${ordinal}/docs`)
 
-  it('are one file of each collection at each peer, asked for once, and the database runs on', async () => {
+  it('store one file of each collection at each peer, ordered once, while the database is Running', async () => {
     await world.change({ snapshots: [{ name: 'first' }] })
     const [taken] = (await passes()) ?? []
     expect(taken).to.include({ name: 'first' }).and.to.have.property('completedAt')
@@ -29,7 +29,7 @@ describe('snapshots of a vector database', () => {
     expect(await world.pass()).to.deep.equal({ kind: 'settled', after: undefined })
   })
 
-  it('are waited for while the engine makes them', async () => {
+  it('are awaited while the engine takes them', async () => {
     world.engine.settles = false
     await world.change({ snapshots: [{ name: 'first' }] })
     const [taken] = (await passes()) ?? []
@@ -37,7 +37,7 @@ describe('snapshots of a vector database', () => {
     expect(await world.pass()).to.deep.equal({ kind: 'settled', after: 5_000 })
   })
 
-  it('are deleted with their files once nobody wants them, and others stay', async () => {
+  it('are deleted with their files when they are removed from the spec, but no others', async () => {
     await world.engine.takeSnapshot({ namespace: '', pod: 'vc-products-0', service: '', keys: [] }, 'docs')
     await world.change({ snapshots: [{ name: 'first' }, { name: 'second' }] })
     await passes(60)
@@ -49,7 +49,7 @@ describe('snapshots of a vector database', () => {
     expect(world.engine.stored).to.deep.equal(['vc-products-0/docs'])
   })
 
-  it('wait while a peer does not answer, and say why one failed', async () => {
+  it('wait for an unreachable peer and report a failure of the engine', async () => {
     const peer = world.engine.peers.get('vc-products-1')
     if (peer !== undefined) peer.reachable = false
     await world.change({ snapshots: [{ name: 'first' }] })
@@ -64,7 +64,7 @@ describe('snapshots of a vector database', () => {
     expect(taken?.failure).to.equal('The engine refused the snapshot of collection "docs" at peer vc-products-1.')
   })
 
-  it('are not taken while it is stopped', async () => {
+  it('are not taken while the database is stopped', async () => {
     await world.change({ running: false, snapshots: [{ name: 'first' }] })
     for (let round = 0; round < 5; round += 1) await world.converge()
     expect(world.engine.orders).to.deep.equal([])

@@ -16,7 +16,7 @@ import {
   statefulSet,
 } from '../../kube/builtin.ts'
 
-describe('the controller of vector databases', () => {
+describe('VectorCluster controller', () => {
   let world: VectorWorld
   beforeEach(async () => {
     world = new VectorWorld()
@@ -24,8 +24,8 @@ describe('the controller of vector databases', () => {
   })
   afterEach(() => world.stop())
 
-  describe('makes one', () => {
-    it('from an empty spec: the default plan, one peer, a key, nothing public', async () => {
+  describe('creates a database', () => {
+    it('with the default plan, one peer, an API key and no public address for an empty spec', async () => {
       await world.create()
       await world.converge()
       expect(await world.says()).to.equal('Running Available: The peer is ready.')
@@ -41,7 +41,7 @@ describe('the controller of vector databases', () => {
       })
     })
 
-    it('and writes nothing more, not even asks, once it is as it should be', async () => {
+    it('without any further call once it is ready', async () => {
       await world.create({ computePlan: 'vector-medium', enableIngress: true, enableLoadBalancer: false })
       await world.converge()
       const calls = world.client.calls.length
@@ -49,7 +49,7 @@ describe('the controller of vector databases', () => {
       expect(world.client.calls.slice(calls)).to.deep.equal([])
     })
 
-    it('and fills replicas in once', async () => {
+    it('with the replicas of the plan, once', async () => {
       await world.create({ computePlan: 'vector-medium' })
       await world.converge()
       expect((await world.cluster()).spec.replicas).to.equal(3)
@@ -58,13 +58,13 @@ describe('the controller of vector databases', () => {
       expect((await world.cluster()).spec.replicas).to.equal(3)
     })
 
-    it('and says how far it is', async () => {
+    it('and reports how many peers are ready', async () => {
       await world.create({ computePlan: 'vector-medium' })
       await world.pass()
       expect(await world.says()).to.equal('Provisioning WaitingForWorkload: 0 of 3 peers are ready.')
     })
 
-    it('and makes again what somebody deletes or alters', async () => {
+    it('and restores deleted and changed children', async () => {
       await world.create({ computePlan: 'vector-medium', enableIngress: true })
       await world.converge()
       const kinds = [
@@ -92,8 +92,8 @@ describe('the controller of vector databases', () => {
     })
   })
 
-  describe('stalls, and goes on when the cause is gone:', () => {
-    it('a plan that does not exist', async () => {
+  describe('stalls until the cause is removed for', () => {
+    it('a missing plan', async () => {
       await world.create({ computePlan: 'vector-huge' })
       await world.converge()
       expect(await world.says()).to.equal('Failed PlanNotFound: There is no compute plan "vector-huge".')
@@ -102,7 +102,7 @@ describe('the controller of vector databases', () => {
       expect(await world.says()).to.match(/^Running/)
     })
 
-    it('a plan that was deleted under it: what runs goes on', async () => {
+    it('a deleted plan, while its peer keeps running', async () => {
       await world.create({ computePlan: 'vector-small' })
       await world.converge()
       await world.client.remove(ComputePlan.resource, { name: 'vector-small' })
@@ -111,13 +111,13 @@ describe('the controller of vector databases', () => {
       expect((await world.workload())?.spec.replicas).to.equal(1)
     })
 
-    it('a cluster that does not exist', async () => {
+    it('a missing cluster', async () => {
       await world.create({ clusterId: '33333333-3333-4333-8333-333333333333' })
       await world.converge()
       expect(await world.says()).to.match(/^Failed ReferenceMissing: There is no cluster "3333/)
     })
 
-    it('a cluster that the boundary is not projected on', async () => {
+    it('a cluster without a projection of the boundary', async () => {
       const name = '33333333-3333-4333-8333-333333333333'
       const spec = { displayName: 'far away', region: '', domain: 'x.org', isPlatform: false }
       world.client.seed(PlatformCluster.resource, { apiVersion: '', kind: '', metadata: { name }, spec })
@@ -126,14 +126,14 @@ describe('the controller of vector databases', () => {
       expect(await world.says()).to.match(/^Failed ReferenceMissing: The boundary is not projected/)
     })
 
-    it('an image of one’s own where the platform allows none', async () => {
+    it('an image that the platform does not allow', async () => {
       await world.create({ imageName: 'registry.example.org/mine:1' })
       await world.converge()
       expect(await world.says()).to.match(/^Failed ConfigurationInvalid: imageName/)
       expect(await world.workload()).to.equal(undefined)
     })
 
-    it('a quota of the boundary, oldest first, until there is room', async () => {
+    it('an exceeded quota of the boundary, the oldest first', async () => {
       world.client.edit(Boundary.resource, { name: BOUNDARY_ID }, (object) => {
         Object.assign(object.spec as object, { quota: { storage: '8Gi' } })
       })
@@ -153,7 +153,7 @@ describe('the controller of vector databases', () => {
       expect(await world.says('second')).to.match(/^Running/)
     })
 
-    it('a child’s name that somebody else has: it is never adopted', async () => {
+    it('a child with a foreign owner, which is never adopted', async () => {
       const metadata = { name: 'vc-products', namespace: HOME }
       world.client.seed(service, { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: { app: 'theirs' } } })
       await world.create()
@@ -163,13 +163,13 @@ describe('the controller of vector databases', () => {
     })
   })
 
-  describe('obeys', () => {
+  describe('applies', () => {
     beforeEach(async () => {
       await world.create({ computePlan: 'vector-medium' })
       await world.converge()
     })
 
-    it('stop: no peer runs and the data stays', async () => {
+    it('a stop, which removes the peers and keeps the data', async () => {
       await world.change({ running: false })
       await world.pass()
       expect(await world.says()).to.equal('Updating Stopping: Waiting for 3 peers to stop.')
@@ -179,7 +179,7 @@ describe('the controller of vector databases', () => {
       expect([...(await world.names(pod))]).to.deep.equal([])
     })
 
-    it('start after a stop', async () => {
+    it('a start after a stop', async () => {
       await world.change({ running: false })
       await world.converge()
       await world.change({ running: true })
@@ -189,7 +189,7 @@ describe('the controller of vector databases', () => {
       expect(await world.says()).to.match(/^Running/)
     })
 
-    it('restart: each peer once, and not again', async () => {
+    it('a restart of each peer once', async () => {
       const restartedAt = '2026-11-02T00:00:00Z'
       await world.change({ restartedAt })
       await world.pass()
@@ -203,13 +203,13 @@ describe('the controller of vector databases', () => {
       expect((await world.workload())?.metadata.resourceVersion).to.equal(version)
     })
 
-    it('scale to zero: it reads as stopped', async () => {
+    it('replicas 0, which is reported as Stopped', async () => {
       await world.change({ replicas: 0 })
       await world.converge()
       expect(await world.says()).to.match(/^Stopped Stopped/)
     })
 
-    it('scale up', async () => {
+    it('more replicas', async () => {
       await world.change({ replicas: 5 })
       await world.pass()
       expect(await world.says()).to.equal('Updating Scaling: 3 of 5 peers are ready.')
@@ -217,7 +217,7 @@ describe('the controller of vector databases', () => {
       expect((await world.cluster()).status).to.include({ replicas: 5, readyReplicas: 5 })
     })
 
-    it('another plan: new requests, peers in turn', async () => {
+    it('another plan, one peer at a time', async () => {
       await world.change({ computePlan: 'vector-large', storageSize: '50Gi' })
       await world.pass()
       await world.play([2])
@@ -227,7 +227,7 @@ describe('the controller of vector databases', () => {
       expect(await world.says()).to.match(/^Running/)
     })
 
-    it('a new version, and says which one runs', async () => {
+    it('a new version and reports the running one', async () => {
       const { spec } = await world.cluster()
       expect(spec.vectorVersion).to.equal('1.18.2')
       await world.change({ vectorVersion: '1.17.1' })
@@ -237,7 +237,7 @@ describe('the controller of vector databases', () => {
       expect((await world.cluster()).status?.vectorVersion).to.equal('1.17.1')
     })
 
-    it('the load balancer switch: waits for an address, shows it, and takes the Service away again', async () => {
+    it('enableLoadBalancer, waits for its address and removes the Service again', async () => {
       await world.change({ enableLoadBalancer: true })
       await world.converge()
       expect(await world.says()).to.equal('Updating WaitingForAddress: The load balancer has no address yet.')
@@ -260,7 +260,7 @@ describe('the controller of vector databases', () => {
     })
   })
 
-  describe('is woken by', () => {
+  describe('is requeued by', () => {
     const key = `${HOME}/products`
     const named = (name: string, over: object = {}) => ({ apiVersion: '', kind: '', metadata: { name }, ...over })
     const waits = async (phase: string, spec: Parameters<VectorWorld['create']>[0] = {}) => {
@@ -271,7 +271,7 @@ describe('the controller of vector databases', () => {
       await world.pass('nobody')
     }
 
-    it('its pods and nobody else’s', async () => {
+    it('its pods only', async () => {
       const labels = { 'freehold.dev/owner-kind': 'VectorCluster', 'freehold.dev/owner-name': 'products' }
       const metadata = { name: 'vc-products-0', namespace: HOME, labels }
       expect(world.woken(pod, { apiVersion: 'v1', kind: 'Pod', metadata })).to.deep.equal([key])
@@ -279,7 +279,7 @@ describe('the controller of vector databases', () => {
       expect(world.woken(pod, { apiVersion: 'v1', kind: 'Pod', metadata: other })).to.deep.equal([])
     })
 
-    it('its plan, and any plan while it names none: the default may have changed', async () => {
+    it('its plan, or any plan if it names none, because the default may have changed', async () => {
       await world.create({ computePlan: 'vector-small' })
       await world.create({}, 'unnamed')
       await world.pass('nobody')
@@ -287,7 +287,7 @@ describe('the controller of vector databases', () => {
       expect(world.woken(ComputePlan.resource, named('vector-large'))).to.deep.equal([`${HOME}/unnamed`])
     })
 
-    it('a host that is let go, if it waits for that one', async () => {
+    it('a released host that it waits for', async () => {
       const host = `shop-11111111.${DOMAIN}`
       await waits('NameOccupied', { enableIngress: true, ingressHost: host })
       const claim = (value: string) =>
@@ -296,7 +296,7 @@ describe('the controller of vector databases', () => {
       expect(world.woken(NameClaim.resource, claim(`other-11111111.${DOMAIN}`))).to.deep.equal([])
     })
 
-    it('room in its boundary, if it waits for that', async () => {
+    it('changes of its boundary, group and neighbours while it exceeds a quota', async () => {
       await waits('QuotaExceeded')
       const group = { apiVersion: '', kind: '', metadata: { name: 'search', namespace: `boundary-${BOUNDARY_ID}` } }
       const neighbour = { apiVersion: '', kind: '', metadata: { name: 'neighbour', namespace: HOME } }
@@ -306,7 +306,7 @@ describe('the controller of vector databases', () => {
       expect(world.woken(VectorCluster.resource, neighbour)).to.deep.equal([key])
     })
 
-    it('no neighbour while it waits for nothing', async () => {
+    it('no neighbour or boundary while it is Available', async () => {
       await waits('Available')
       const neighbour = { apiVersion: '', kind: '', metadata: { name: 'neighbour', namespace: HOME } }
       expect(world.woken(VectorCluster.resource, neighbour)).to.deep.equal([])
@@ -314,7 +314,7 @@ describe('the controller of vector databases', () => {
     })
   })
 
-  describe('says what is wrong with peers', () => {
+  describe('reports peers', () => {
     const waitingFor = (reason: string) => {
       world.client.edit(pod, { namespace: HOME, name: 'vc-products-0' }, (object) => {
         object.status = { containerStatuses: [{ state: { waiting: { reason, message: 'secret words' } } }] }
@@ -323,7 +323,7 @@ describe('the controller of vector databases', () => {
         Object.assign(object.status as object, { readyReplicas: 0 })
       })
     }
-    it('that no node takes', async () => {
+    it('that fit on no node', async () => {
       await world.create()
       await world.converge()
       world.client.edit(pod, { namespace: HOME, name: 'vc-products-0' }, (object) => {
@@ -339,17 +339,21 @@ describe('the controller of vector databases', () => {
 
     const cases: [sentence: string, reason: string, expected: string][] = [
       [
-        'whose container cannot be made',
+        'with an invalid container configuration',
         'CreateContainerConfigError',
         'Failed ConfigurationInvalid: Pod vc-products-0: CreateContainerConfigError.',
       ],
       [
-        'that cannot fetch their image',
+        'whose image cannot be pulled',
         'ImagePullBackOff',
         'Failed ImagePullFailed: Pod vc-products-0: ImagePullBackOff.',
       ],
       ['that crash', 'CrashLoopBackOff', 'Failed CrashLooping: Pod vc-products-0: CrashLoopBackOff.'],
-      ['that are missing', 'ContainerCreating', 'Failed PartiallyAvailable: 0 of 1 peer is ready.'],
+      [
+        'that are not ready without a known cause',
+        'ContainerCreating',
+        'Failed PartiallyAvailable: 0 of 1 peer is ready.',
+      ],
     ]
     for (const [sentence, reason, expected] of cases) {
       it(sentence, async () => {
@@ -363,8 +367,8 @@ describe('the controller of vector databases', () => {
   })
 })
 
-describe('the version of a vector database', () => {
-  it('goes up minor by minor, however fast the spec went on', async () => {
+describe('vectorVersion', () => {
+  it('is raised one minor version at a time, however fast the spec changes', async () => {
     const world = new VectorWorld()
     await world.start()
     await world.create({ vectorVersion: '1.16.3', replicas: 2 })

@@ -17,7 +17,7 @@ import {
 
 type Sized = { spec: { resources: { requests: { storage: string } } }; status?: object }
 
-describe('the volumes of a vector database', () => {
+describe('volumes of a VectorCluster', () => {
   let world: VectorWorld
   beforeEach(async () => {
     world = new VectorWorld()
@@ -39,8 +39,8 @@ describe('the volumes of a vector database', () => {
     })
   }
 
-  describe('that are to grow', () => {
-    it('grow: the claims first, then the StatefulSet is made anew around its peers', async () => {
+  describe('growth', () => {
+    it('resizes the claims, then recreates the StatefulSet around its running peers', async () => {
       const before = await world.workload()
       const podBefore = (await world.object(pod, 'vc-products-0'))?.metadata.uid
       await world.change({ storageSize: '20Gi' })
@@ -58,7 +58,7 @@ describe('the volumes of a vector database', () => {
       expect((await world.object(pod, 'vc-products-0'))?.metadata.uid, 'the peer ran on').to.equal(podBefore)
     })
 
-    it('say so if their class cannot grow, and the rest of the spec still counts', async () => {
+    it('is rejected by a class without expansion while the rest of the spec applies', async () => {
       world.setExpansion(false)
       await world.change({ storageSize: '20Gi', restartedAt: '2026-11-04T00:00:00Z' })
       await world.converge()
@@ -72,7 +72,7 @@ describe('the volumes of a vector database', () => {
       expect(await world.says()).to.match(/^Running/)
     })
 
-    it('grow whichever write the process dies at', async () => {
+    it('completes after a crash before or after any write', async () => {
       for (let write = 0, crashed = true; crashed; write += 1) {
         for (const mode of ['before', 'after'] as const) {
           await world.change({ storageSize: `${20 + write * 2 + (mode === 'after' ? 1 : 0)}Gi` })
@@ -92,12 +92,12 @@ describe('the volumes of a vector database', () => {
     })
   })
 
-  describe('that are to shrink', () => {
+  describe('shrinking', () => {
     for (const [sentence, change] of [
-      ['refuse through storageSize', { storageSize: '5Gi' }],
-      ['refuse through the plan', { storageSize: undefined, computePlan: 'vector-dev' }],
+      ['is rejected for storageSize', { storageSize: '5Gi' }],
+      ['is rejected for the plan', { storageSize: undefined, computePlan: 'vector-dev' }],
     ] as const) {
-      it(`${sentence}, and what runs goes on`, async () => {
+      it(`${sentence} while the database keeps running`, async () => {
         const before = (await world.workload())?.metadata.resourceVersion
         await world.change(change)
         await world.converge()
@@ -109,7 +109,7 @@ describe('the volumes of a vector database', () => {
     }
   })
 
-  describe('when it is deleted', () => {
+  describe('deletion', () => {
     const remove = async () => {
       await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
       for (let round = 0; round < 6; round += 1) {
@@ -119,7 +119,7 @@ describe('the volumes of a vector database', () => {
     }
     const exists = async () => (await world.object(VectorCluster.resource, 'products')) !== undefined
 
-    it('go after the peers, and the resource after them', async () => {
+    it('removes the peers, then the volumes, then the resource', async () => {
       await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })
       await world.pass()
       expect(await world.says()).to.match(/^Deleting TearingDown: Pods are shutting down: vc-products-0\./)
@@ -130,7 +130,7 @@ describe('the volumes of a vector database', () => {
       expect(await exists()).to.equal(false)
     })
 
-    it('leave no child behind, so that the name is free at once', async () => {
+    it('leaves no child, so that the name can be used at once', async () => {
       await world.change({ enableIngress: true, enableLoadBalancer: true })
       await world.converge()
       await remove()
@@ -139,7 +139,7 @@ describe('the volumes of a vector database', () => {
       }
     })
 
-    it('take the revisions along that a StatefulSet left which was replaced, and which nothing else would delete', async () => {
+    it('deletes unowned ControllerRevisions of a replaced StatefulSet', async () => {
       const labels = (await world.workload())?.metadata.labels
       const revision = (name: string, ownerReferences?: object[]) =>
         world.client.seed(controllerRevision, {
@@ -156,13 +156,13 @@ describe('the volumes of a vector database', () => {
         { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'vc-products', uid: 'x', controller: true },
       ])
       await remove()
-      expect(await world.names(controllerRevision), 'what is owned is left to the garbage collector').to.deep.equal([
+      expect(await world.names(controllerRevision), 'owned ones are left to the garbage collector').to.deep.equal([
         'vc-products-owned',
       ])
       expect(await exists()).to.equal(false)
     })
 
-    it('stay where that was asked for, and only a new one of that name takes them back', async () => {
+    it('keeps volumes with onDelete Retain for a new resource of the same name', async () => {
       await world.change({ onDelete: 'Retain' })
       await remove()
       expect(await exists()).to.equal(false)
@@ -181,7 +181,7 @@ describe('the volumes of a vector database', () => {
       expect(taken?.['freehold.dev/incarnation-of-owner']).to.be.a('string')
     })
 
-    describe('and were kept, with the version that wrote them', () => {
+    describe('after which retained volumes, with the version that wrote them,', () => {
       const image = async () =>
         (await world.workload())?.spec as { template: { spec: { containers: [{ image: string }] } } } | undefined
       const runs = async () => (await image())?.template.spec.containers[0].image.match(/v([\d.]+)/)?.[1]
@@ -195,7 +195,7 @@ describe('the volumes of a vector database', () => {
         expect((await claim())?.metadata.annotations['freehold.dev/retained-engine']).to.equal('Qdrant 1.15.5')
       })
 
-      it('are not given to an older version, which says what to do', async () => {
+      it('are rejected for an older version', async () => {
         await world.create({ storageSize: '10Gi', vectorVersion: '1.13.6' })
         await world.converge()
         expect(await world.says()).to.match(
@@ -218,7 +218,7 @@ describe('the volumes of a vector database', () => {
       })
     })
 
-    describe('beside one that a former life of its name left behind', () => {
+    describe('with the volume of a former VectorCluster of the same name', () => {
       const claimRef = { namespace: HOME, name: 'storage-vc-products-0' }
       beforeEach(async () => {
         world.client.edit(persistentVolumeClaim, claimRef, ({ metadata }) => {
@@ -227,20 +227,20 @@ describe('the volumes of a vector database', () => {
         await world.converge()
       })
 
-      it('do not take it, and say how the name is freed', async () => {
+      it('reports NameOccupied and how to release the name before', async () => {
         expect(await world.says()).to.match(
           /^Degraded NameOccupied: Volume claim "storage-vc-products-0" is left from a former VectorCluster of this name\. Delete this resource, /,
         )
         expect((await claim())?.metadata.annotations?.['freehold.dev/incarnation-of-owner']).to.equal('another')
       })
 
-      it('free the name', async () => {
+      it('deletes the volume', async () => {
         await remove()
         expect(await exists()).to.equal(false)
         expect(await claim()).to.equal(undefined)
       })
 
-      it('keep it for the next one where the data is kept', async () => {
+      it('keeps the volume with onDelete Retain', async () => {
         await world.change({ onDelete: 'Retain' })
         await remove()
         expect(await size()).to.equal('10Gi')
@@ -248,7 +248,7 @@ describe('the volumes of a vector database', () => {
       })
     })
 
-    it('leave a claim of their name alone that nobody of ours made', async () => {
+    it('leaves a foreign claim with the name of a volume', async () => {
       world.client.edit(persistentVolumeClaim, { namespace: HOME, name: 'storage-vc-products-0' }, ({ metadata }) => {
         metadata.annotations = {}
         metadata.labels = {}
@@ -260,7 +260,7 @@ describe('the volumes of a vector database', () => {
       expect(await size()).to.equal('10Gi')
     })
 
-    it('do not hold up the deletion of the namespace', async () => {
+    it('does not delay the deletion of the namespace', async () => {
       world.client.edit(namespace, { name: HOME }, ({ metadata }) => {
         metadata.deletionTimestamp = '2026-11-01T00:00:00Z'
         metadata.finalizers = ['kubernetes']
@@ -273,7 +273,7 @@ describe('the volumes of a vector database', () => {
       expect(await world.object(statefulSet, 'vc-products')).to.equal(undefined)
     })
 
-    it('go, whichever write the process dies at', async () => {
+    it('completes after a crash before or after any write', async () => {
       for (let write = 0, crashed = true; crashed; write += 1) {
         for (const mode of ['before', 'after'] as const) {
           await world.client.remove(VectorCluster.resource, { namespace: HOME, name: 'products' })

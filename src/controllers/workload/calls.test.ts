@@ -12,13 +12,13 @@ import { SqlInstance } from '../../crds/sql.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
-/** Calls to the API server for a new object that is stopped, until it is at rest; events are counted too. */
+/** Calls to the API server and events for a new stopped object until it is at rest. */
 async function callsOfNew(kind: AnyKind, spec: object): Promise<string[]> {
   const isRelational = kind.kind === RelationalCluster.kind
   const world = await (isRelational ? new RelationalWorld() : new StatefulWorld()).start()
   const { bench, home } = world
   try {
-    // The first Secret of a namespace begins a watch of them, after which nobody asks for one.
+    // The first Secret of a namespace starts a watch of Secrets, which replaces requests for them.
     bench.seed(kind, 'first', kind.spec.parse(spec) as object, { namespace: home })
     await bench.rest()
     bench.writes()
@@ -37,16 +37,16 @@ const BOUNDS: readonly Bound[] = [
   { kind: VectorCluster, spec: { running: false }, most: 11 },
   { kind: SqlInstance, spec: { running: false, engine: 'MariaDb' }, most: 11 },
   { kind: ContainerInstance, spec: { running: false, components: [{ name: 'web', image: 'site:1' }] }, most: 11 },
-  // With its deployment; numbers are told by the API server.
+  // Including its deployment, whose number the API server assigns.
   { kind: PlatformApp, spec: { running: false, sourceKind: 'Image', image: 'site:1' }, most: 16 },
   { kind: StaticWebApp, spec: { running: false, image: 'site:1' }, most: 16 },
   { kind: FunctionNamespace, spec: { running: false, runtime: 'nodejs' }, most: 11 },
-  // Three Secrets of logins and a Cluster in the place of a StatefulSet.
+  // Three Secrets of logins, and a Cluster instead of a StatefulSet.
   { kind: RelationalCluster, spec: { running: false }, most: 11 },
 ]
 
-describe('the calls for a new resource', () => {
-  it('are counted for every kind that takes a compute plan and can be stopped', () => {
+describe('calls to the API server for a new resource', () => {
+  it('are counted for every kind that has a compute plan and can be stopped', () => {
     const sized = KINDS.filter((kind) => kind.sized !== undefined && 'running' in kind.spec.shape).map(
       ({ kind }) => kind,
     )
@@ -54,13 +54,13 @@ describe('the calls for a new resource', () => {
   })
 
   for (const { kind, spec, most } of BOUNDS) {
-    it(`are at most ${most}, none of them in vain, and no more by kubectl than by REST: ${kind.kind}`, async () => {
+    it(`are at most ${most}, with at most one read, with kubectl as with REST: ${kind.kind}`, async () => {
       const byKubectl = await callsOfNew(kind, spec)
-      // REST stores what the plan gives; kubectl leaves it out.
+      // REST stores the defaults of the plan; kubectl leaves them out.
       const byRest = 'replicas' in kind.spec.shape ? await callsOfNew(kind, { ...spec, replicas: 1 }) : byKubectl
       expect(byKubectl.length, byKubectl.join('\n')).to.be.at.most(most)
       expect(byKubectl.length, byKubectl.join('\n')).to.be.at.most(byRest.length)
-      // The last look at the owner, before there is a StatefulSet that makes claims.
+      // The last read of the owner before a StatefulSet creates claims.
       const isLastLook = (call: string) => call.startsWith(`get ${resourceId(kind.resource)} `)
       const looks = byKubectl.filter((call) => call.startsWith('get '))
       expect(looks.length, looks.join('\n')).to.be.at.most(1)

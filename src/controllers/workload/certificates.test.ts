@@ -13,7 +13,7 @@ import { secret } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 
 const NAME = 'shop'
-/** What the spec of each kind needs beside. */
+/** What else the spec of each kind needs. */
 const SPECS: ReadonlyMap<AnyKind, object> = new Map<AnyKind, object>([
   [
     ContainerInstance,
@@ -26,11 +26,11 @@ const SPECS: ReadonlyMap<AnyKind, object> = new Map<AnyKind, object>([
 
 type Certificate = KubeObject & { spec: { secretName: string; dnsNames: string[] } }
 
-describe('the certificates of custom domains', () => {
+describe('certificates of custom domains', () => {
   let world: World
   afterEach(() => world.stop())
 
-  it('are of every kind that has such domains', () => {
+  it('are tested here for every kind with custom domains', () => {
     world = new World(() => [])
     const kinds = RESOURCE_KINDS.filter(({ spec }) => 'customDomains' in spec.shape)
     expect(kinds.map(({ kind }) => kind).sort()).to.deep.equal([...SPECS.keys()].map(({ kind }) => kind).sort())
@@ -38,18 +38,18 @@ describe('the certificates of custom domains', () => {
 
   const certificates = async () => (await world.server.list<Certificate>(certificate)).items
 
-  /** The Secrets in which cert-manager keeps what it was given, by their names. */
+  /** The names of the TLS Secrets that cert-manager keeps. */
   const kept = async () =>
     (await world.server.list(secret)).items
       .filter(({ type }) => type === 'kubernetes.io/tls')
       .map(({ metadata }) => metadata.name)
       .sort()
 
-  /** Which Secret the certificate of each domain is in. */
+  /** The Secret of the certificate by domain. */
   const named = async () =>
     Object.fromEntries((await certificates()).map(({ spec }) => [spec.dnsNames.join(), spec.secretName]))
 
-  /** Plays cert-manager, which leaves its Secrets when their Certificate goes. */
+  /** Simulates cert-manager, which keeps the Secret of a deleted Certificate. */
   async function issue(): Promise<void> {
     const known = await kept()
     for (const { metadata, spec } of await certificates()) {
@@ -78,7 +78,7 @@ describe('the certificates of custom domains', () => {
   }
 
   for (const [kind] of SPECS) {
-    it(`go with their keys when their domain goes: a ${kind.kind}`, async () => {
+    it(`are deleted with their Secret when a ${kind.kind} loses the domain`, async () => {
       await made(kind, ['a.example.net', 'b.example.net'])
       const before = await named()
       await world.change(kind, NAME, { customDomains: ['b.example.net'] })
@@ -87,14 +87,14 @@ describe('the certificates of custom domains', () => {
       expect(await kept()).to.deep.equal([before['b.example.net']])
     })
 
-    it(`go with their keys when what they are of goes: a ${kind.kind}`, async () => {
+    it(`are deleted with their Secret when a ${kind.kind} is deleted`, async () => {
       await made(kind, ['a.example.net'])
       await world.remove(kind, NAME)
       await world.until('it is gone', async () => (await world.find(kind.resource, NAME)) === undefined)
       expect([await named(), await kept()]).to.deep.equal([{}, []])
     })
 
-    it(`stay as they are where another domain comes before theirs: a ${kind.kind}`, async () => {
+    it(`stay the same when a ${kind.kind} gets another domain first`, async () => {
       await made(kind, ['b.example.net'])
       const before = await named()
       await world.change(kind, NAME, { customDomains: ['a.example.net', 'b.example.net'] })

@@ -7,8 +7,8 @@ import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { managedIdentityController } from '../managedidentities.ts'
 
-describe('the managed identity that a resource has made', () => {
-  it('goes, although its resource went before anybody else saw the two', async () => {
+describe('ManagedIdentity of a resource', () => {
+  it('is deleted although its resource was deleted before a controller saw both', async () => {
     const world = await new StatefulWorld().start()
     await world.create(ContainerInstance, 'shop', {
       components: [{ name: 'web', image: 'site:1' }],

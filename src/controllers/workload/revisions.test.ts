@@ -8,11 +8,11 @@ import { controllerRevision } from '../../kube/builtin.ts'
 
 const NAME = 'shop'
 
-describe('revisions of a resource', () => {
+describe('ControllerRevisions of a resource', () => {
   let world: World
   afterEach(() => world.stop())
 
-  it('begin anew where those of a former life, whose deletion was forced, are still there', async () => {
+  it('start again beside those of a former resource whose deletion was forced', async () => {
     world = new World((all) => all.filter(({ name }) => name === 'containerinstance'))
     seedGroup(world.server)
     const { kind, apiVersion } = ContainerInstance
