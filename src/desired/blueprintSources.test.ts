@@ -15,7 +15,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const ago = (milliseconds: number) => new Date(NOW - milliseconds).toISOString()
 const problem = { severity: 'Error', code: 'Syntax', path: '', line: 1, column: null, message: 'is no YAML' } as const
 
-/** A text `x` or `x 2` is a template of slug x; with a question mark it is none, and may still say its slug. */
+/** A text `x` or `x 2` is a template with slug x; with a question mark it is invalid, but may still have a slug. */
 const read = (text: string) => {
   const [slug = ''] = text.split(/[ ?]/)
   const draft = { slug: slug === '' ? undefined : slug }
@@ -25,13 +25,13 @@ const read = (text: string) => {
 }
 const files = (...texts: (string | undefined)[]) => texts.map((text, index) => ({ path: `${index}.yaml`, text }))
 
-describe('the templates that a source keeps', () => {
+describe('mergeTemplates', () => {
   const cases: [string, ReturnType<typeof files>, string[], string[]][] = [
-    ['are those of all files', files('a', 'b'), ['a', 'b'], []],
-    ['are none of none', [], [], []],
-    ['leave out a file that is none, and no other', files('a', '?', 'b'), ['a', 'b'], ['1.yaml Syntax']],
-    ['are one of each slug, the first by path', files('a', 'a'), ['a'], ['1.yaml DuplicateName']],
-    ['leave out what is too large or no text', files(undefined, 'b'), ['b'], ['0.yaml SpecInvalid']],
+    ['returns the templates of all files', files('a', 'b'), ['a', 'b'], []],
+    ['returns nothing for no files', [], [], []],
+    ['skips an invalid file and keeps the others', files('a', '?', 'b'), ['a', 'b'], ['1.yaml Syntax']],
+    ['returns one template per slug, the first by path', files('a', 'a'), ['a'], ['1.yaml DuplicateName']],
+    ['skips a file that is too large or not text', files(undefined, 'b'), ['b'], ['0.yaml SpecInvalid']],
   ]
   for (const [sentence, given, slugs, invalid] of cases)
     it(sentence, () => {
@@ -47,26 +47,21 @@ describe('the templates that a source keeps', () => {
     { slug: 'c', content: 'c old' },
   ]
   const later: [string, Record<string, string | undefined>, string[], string[]][] = [
-    ['are those of the commit', { 'a.yaml': 'a new', 'b.yaml': 'b new' }, ['a new', 'b new'], []],
-    ['stay as they were where their file is none any more', { 'a.yaml': '?', 'b.yaml': 'b' }, ['b', 'a old'], ['a']],
-    ['stay where their file is too large', { 'a.yaml': undefined }, ['a old'], ['a']],
-    ['stay where their file says the slug of another one', { 'a.yaml': 'a', 'b.yaml': 'a' }, ['a', 'b old'], ['b']],
-    ['go with their file', { 'b.yaml': 'b' }, ['b'], []],
-    ['go where their file is another one by now', { 'a.yaml': 'd' }, ['d'], []],
+    ['replaces both templates', { 'a.yaml': 'a new', 'b.yaml': 'b new' }, ['a new', 'b new'], []],
+    ['keeps the old template of an invalid file', { 'a.yaml': '?', 'b.yaml': 'b' }, ['b', 'a old'], ['a']],
+    ['keeps the old template of a file that is too large', { 'a.yaml': undefined }, ['a old'], ['a']],
+    ['keeps the old template of a file with a duplicate slug', { 'a.yaml': 'a', 'b.yaml': 'a' }, ['a', 'b old'], ['b']],
+    ['drops the template of a deleted file', { 'b.yaml': 'b' }, ['b'], []],
+    ['drops the old slug of a file that has another', { 'a.yaml': 'd' }, ['d'], []],
+    ['takes a slug from another file instead of keeping the old template', { 'a.yaml': '?', 'z.yaml': 'a' }, ['a'], []],
+    ['keeps the template of a file that is invalid since its rename', { 'x.yaml': 'a?' }, ['a old'], ['a']],
     [
-      'are not replaced by what they were where another file has their slug',
-      { 'a.yaml': '?', 'z.yaml': 'a' },
-      ['a'],
-      [],
-    ],
-    ['stay where their file was broken while it was renamed', { 'x.yaml': 'a?' }, ['a old'], ['a']],
-    [
-      'are not those of another file that was never one',
+      'keeps no template for an invalid file with the slug of another',
       { 'a.yaml': 'a', 'x.yaml': 'b?', 'b.yaml': 'b' },
       ['a', 'b'],
       [],
     ],
-    ['stay by their slug where no file is known of them', { 'c.yaml': 'c?' }, ['c old'], ['c']],
+    ['keeps a template without a path by its slug', { 'c.yaml': 'c?' }, ['c old'], ['c']],
   ]
   for (const [sentence, texts, contents, kept] of later)
     it(`${sentence}, after an earlier commit`, () => {
@@ -76,7 +71,7 @@ describe('the templates that a source keeps', () => {
       expect(found.invalid.flatMap(({ keeps }) => keeps ?? [])).to.deep.equal(kept)
     })
 
-  it('that are older than their file are said first, with the reason', () => {
+  it('lists stale templates first, with the reason', () => {
     const given = [
       ...Array.from({ length: 25 }, (_, at) => ({ path: `0${at}`, text: '?' })),
       { path: 'a.yaml', text: '?' },
@@ -89,7 +84,7 @@ describe('the templates that a source keeps', () => {
     expect(describeStaleTemplate(invalid.slice(1))).to.equal(undefined)
   })
 
-  it('are bounded, and so is what is said of the others', () => {
+  it('limits the number of templates and of reported problems', () => {
     const given = Array.from({ length: SOURCE_TEMPLATES_MAX + 30 }, (_, index) => ({
       path: `${index}`,
       text: `t${index}`,
@@ -102,14 +97,14 @@ describe('the templates that a source keeps', () => {
     ])
   })
 
-  it('have names that no other source and no person can choose', () => {
+  it('derives a name of 24 hexadecimal digits from the source', () => {
     const name = (source: string) => mergeTemplates(source, files('a'), read).templates[0]?.name
     expect(name('one')).to.match(/^source\.[0-9a-f]{24}$/)
     expect(name('one')).not.to.equal(name('two'))
   })
 })
 
-describe('a source is read', () => {
+describe('syncDueIn', () => {
   type Status = NonNullable<BlueprintSource['status']>
   const good: Partial<Status> = { state: 'Ready', triedAt: ago(60_000), lastSyncAt: ago(60_000), syncedGeneration: 1 }
   const due = (
@@ -130,34 +125,46 @@ describe('a source is read', () => {
     )
   const failed = { ...good, state: 'Failing' as const, lastSyncAt: ago(100_000) }
   const cases: [string, number, number][] = [
-    ['at once when it is new', due(undefined), 0],
-    ['an hour after it was read', due(good), SYNC_INTERVAL_MS - 60_000],
-    ['at once an hour later', due({ ...good, triedAt: ago(SYNC_INTERVAL_MS), lastSyncAt: ago(SYNC_INTERVAL_MS) }), 0],
-    ['five minutes after a failure', due(failed), SYNC_BACKOFF_MS - 60_000],
-    ['ten minutes after the second failure in a row', due({ ...failed, failures: 2 }), 2 * SYNC_BACKOFF_MS - 60_000],
-    ['two hours after the hundredth', due({ ...failed, failures: 100 }), MAX_SYNC_BACKOFF_MS - 60_000],
-    ['at once when somebody asks, however often it failed', due({ ...failed, failures: 9 }, { syncAt: ago(0) }), 0],
-    ['at once after a push, however often it failed', due({ ...failed, failures: 9 }, { pushedAt: ago(1) }), 0],
-    ['at once when its spec has changed, whether or not it failed', due({ ...failed, syncedGeneration: 0 }), 0],
-    ['at once when somebody asks', due(good, { syncAt: ago(0) }), 0],
+    ['returns 0 for a new source', due(undefined), 0],
+    ['returns the rest of the hour since the last read', due(good), SYNC_INTERVAL_MS - 60_000],
+    ['returns 0 after an hour', due({ ...good, triedAt: ago(SYNC_INTERVAL_MS), lastSyncAt: ago(SYNC_INTERVAL_MS) }), 0],
+    ['returns the rest of 5 minutes after a failure', due(failed), SYNC_BACKOFF_MS - 60_000],
     [
-      'not again for a request that was heard',
+      'returns the rest of 10 minutes after the second failure in a row',
+      due({ ...failed, failures: 2 }),
+      2 * SYNC_BACKOFF_MS - 60_000,
+    ],
+    [
+      'returns the rest of 2 hours after the hundredth failure',
+      due({ ...failed, failures: 100 }),
+      MAX_SYNC_BACKOFF_MS - 60_000,
+    ],
+    ['returns 0 for a request after 9 failures', due({ ...failed, failures: 9 }, { syncAt: ago(0) }), 0],
+    ['returns 0 for a push after 9 failures', due({ ...failed, failures: 9 }, { pushedAt: ago(1) }), 0],
+    ['returns 0 for a changed spec after a failure', due({ ...failed, syncedGeneration: 0 }), 0],
+    ['returns 0 for a request', due(good, { syncAt: ago(0) }), 0],
+    [
+      'ignores a request that was served',
       due({ ...good, syncedAt: ago(5) }, { syncAt: ago(5) }),
       SYNC_INTERVAL_MS - 60_000,
     ],
     [
-      'five seconds after the last time, however often somebody asks',
+      'returns the rest of 5 seconds since the last read for a request',
       due({ ...good, triedAt: ago(1_000), lastSyncAt: ago(1_000) }, { syncAt: ago(0) }),
       4_000,
     ],
-    ['at once after a push', due(good, { pushedAt: ago(1) }), 0],
-    ['at once after a push of the same second', due(good, { pushedAt: ago(60_000) }), 0],
-    ['once for a push', due({ ...good, heardDelivery: 'new' }, { pushedAt: ago(60_000) }), SYNC_INTERVAL_MS - 60_000],
-    ['not again for a push that was read', due(good, { pushedAt: ago(70_000) }), SYNC_INTERVAL_MS - 60_000],
-    ['again where its controller died while it read', due({ ...good, state: 'Syncing' }), 0],
-    ['at once when it is enabled again', due({ ...good, state: 'Disabled' }), 0],
+    ['returns 0 for a push', due(good, { pushedAt: ago(1) }), 0],
+    ['returns 0 for a push in the second of the last read', due(good, { pushedAt: ago(60_000) }), 0],
     [
-      'again where a template is missing, a minute later at most',
+      'ignores a push that was served',
+      due({ ...good, heardDelivery: 'new' }, { pushedAt: ago(60_000) }),
+      SYNC_INTERVAL_MS - 60_000,
+    ],
+    ['ignores a push before the last read', due(good, { pushedAt: ago(70_000) }), SYNC_INTERVAL_MS - 60_000],
+    ['returns 0 after a crash during the read', due({ ...good, state: 'Syncing' }), 0],
+    ['returns 0 for a source that was disabled', due({ ...good, state: 'Disabled' }), 0],
+    [
+      'returns at most a minute if a template is missing',
       due({ ...good, triedAt: ago(1), lastSyncAt: ago(1) }, { isWhole: false }),
       59_999,
     ],
@@ -165,7 +172,7 @@ describe('a source is read', () => {
   for (const [sentence, found, expected] of cases) it(sentence, () => expect(found).to.equal(expected))
 })
 
-describe('failures of a source are counted', () => {
+describe('failuresOf', () => {
   const count = (failures: number | undefined, more: { syncAt?: string; generation?: number } = {}) =>
     failuresOf({
       spec: { requests: { syncAt: more.syncAt } },
@@ -173,10 +180,10 @@ describe('failures of a source are counted', () => {
       metadata: { generation: more.generation ?? 1 },
     } as never)
   const cases: [string, number, number][] = [
-    ['from one', count(undefined), 1],
-    ['in a row', count(3), 4],
-    ['anew when its spec has changed', count(3, { generation: 2 }), 1],
-    ['anew when somebody asks', count(3, { syncAt: ago(0) }), 1],
+    ['starts at 1', count(undefined), 1],
+    ['adds 1 to the failures in a row', count(3), 4],
+    ['starts again after a changed spec', count(3, { generation: 2 }), 1],
+    ['starts again after a request', count(3, { syncAt: ago(0) }), 1],
   ]
   for (const [sentence, found, expected] of cases) it(sentence, () => expect(found).to.equal(expected))
 })

@@ -25,27 +25,27 @@ const condition = (type: string, status = 'True', reason = 'Available', message 
   message,
 })
 
-describe('what an observed resource means for the step that made it', () => {
+describe('readinessOf', () => {
   const cases: [sentence: string, observed: KubeObject, kind: string][] = [
-    ['one that nobody has seen is waited for', object({}), 'waiting'],
-    ['a ready one is ready', object({ observedGeneration: 1, conditions: [condition('Ready')] }), 'ready'],
+    ['returns waiting for an object without an observed generation', object({}), 'waiting'],
+    ['returns ready for a Ready object', object({ observedGeneration: 1, conditions: [condition('Ready')] }), 'ready'],
     [
-      'one that was ready before its change is waited for',
+      'returns waiting for an object that was Ready before its change',
       object({ observedGeneration: 1, conditions: [condition('Ready')] }, 2),
       'waiting',
     ],
     [
-      'one that reconciles is waited for',
+      'returns waiting for a Reconciling object',
       object({ observedGeneration: 1, conditions: [condition('Reconciling')] }),
       'waiting',
     ],
     [
-      'one without a plan fails',
+      'returns failed for PlanNotFound',
       object({ observedGeneration: 1, conditions: [condition('Stalled', 'True', 'PlanNotFound')] }),
       'failed',
     ],
     [
-      'what is missing may come',
+      'returns waiting for ReferenceMissing',
       object({ observedGeneration: 1, conditions: [condition('Stalled', 'True', 'ReferenceMissing')] }),
       'waiting',
     ],
@@ -53,14 +53,14 @@ describe('what an observed resource means for the step that made it', () => {
   for (const [sentence, observed, kind] of cases) it(sentence, () => expect(readinessOf(observed).kind).to.equal(kind))
 })
 
-describe('the steps of a deployment', () => {
+describe('steps of a BlueprintExecution', () => {
   const step = (component: string, more: object = {}) => ({
     ...{ component, collection: 'apps', resourceName: component, objectName: component, body: '{}' },
     ...more,
   })
   const now = '2026-01-01T00:00:00Z'
 
-  it('begin pending, skipped or taken over, and go on where they were', () => {
+  it('start as Pending, Skipped or Ready, and keep their progress', () => {
     const spec = { steps: [step('a'), step('b', { isSkipped: true }), step('c'), step('d')], takenOver: ['c'] }
     const status = { steps: [{ component: 'd', status: 'Creating' as const, startedAt: now }] }
     const begun = initialProgress({ spec, status } as never, now)
@@ -72,7 +72,7 @@ describe('the steps of a deployment', () => {
     ])
   })
 
-  it('end with an execution that failed: none is told as under way', () => {
+  it('become Skipped with a message after a failure, if they were not finished', () => {
     const states = ['Ready', 'Failed', 'Skipped', 'Creating', 'Waiting', 'Pending'] as const
     const ended = endRemainingSteps(
       states.map((status) => ({ component: status, status })),
@@ -87,7 +87,7 @@ describe('the steps of a deployment', () => {
     expect(ended[4]?.message).to.contain('not started')
   })
 
-  it('wait for what they depend on, unless that is left out', () => {
+  it('wait for their dependencies except for skipped ones', () => {
     const steps = [
       { component: 'a', status: 'Ready' as const },
       { component: 'b', status: 'Skipped' as const },
@@ -96,13 +96,13 @@ describe('the steps of a deployment', () => {
     expect(unmetDependencies(step('d', { dependsOn: ['a', 'b', 'c'] }), steps)).to.deep.equal(['c'])
   })
 
-  it('have 30 minutes from when they were begun', () => {
+  it('have 30 minutes from their start', () => {
     const progress = { component: 'a', status: 'Creating' as const, startedAt: now }
     expect(timeLeft(progress, Date.parse(now) + 60_000)).to.equal(READY_TIMEOUT_MS - 60_000)
     expect(timeLeft({ component: 'a', status: 'Pending' }, 0)).to.equal(READY_TIMEOUT_MS)
   })
 
-  it('tell plain fields and outputs of what they made, and no secret', () => {
+  it('show plain fields and outputs of their object, but no secret', () => {
     const made = object({ publicEndpoint: 'https://x', conditions: [] })
     expect(['publicEndpoint', 'replicas', 'conditions', 'none'].map((field) => plainField(made, field))).to.deep.equal([
       'https://x',

@@ -9,8 +9,8 @@ const object = (kind: string, name: string, more: object = {}): KubeObject => ({
   ...more,
 })
 
-describe('what a cluster has to offer', () => {
-  it('is the sum of its nodes, and its storage classes by name', () => {
+describe('observedCluster', () => {
+  it('sums the capacity of nodes and sorts storage classes by name', () => {
     const capacity = { cpu: '1500m', memory: '2Gi' }
     const conditions = [{ type: 'Ready', status: 'True' }]
     const nodes = [
@@ -33,12 +33,12 @@ describe('what a cluster has to offer', () => {
     ['freehold.dev/node-folder', false],
   ]
   for (const [provisioner, survivesNode] of provisioners)
-    it(`is volumes that ${survivesNode ? 'outlive their node' : 'are lost with it'}, if ${provisioner} makes them`, () => {
+    it(`reports that volumes of ${provisioner} ${survivesNode ? 'survive' : 'do not survive'} their node`, () => {
       const [found] = observedCluster([], [object('StorageClass', 'a', { provisioner })]).storageClasses
       expect(found?.survivesNode).to.equal(survivesNode)
     })
 
-  it('can be written and shown, whatever a cluster in other hands says', () => {
+  it('bounds and sanitizes what an untrusted cluster reports', () => {
     const capacity = { cpu: '9'.repeat(1_000), memory: 'a lot' }
     const classes = Array.from({ length: 1_000 }, (_, index) =>
       object('StorageClass', `s\u001b[2J${index}${'x'.repeat(500)}`),

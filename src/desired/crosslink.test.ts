@@ -10,7 +10,7 @@ import {
 const NOW = Date.UTC(2027, 0, 1)
 const pair = (name: string): CertificateKeyPair => ({ certPem: `${name}\n`, keyPem: `key of ${name}` })
 
-/** Moves on until nothing is left to do, as a controller does. */
+/** Repeats the action until there is none, as the controller does. */
 function play(stored: CertificateAuthority | undefined, wanted: number, { isKnown = false, now = NOW } = {}) {
   const shown: CertificateAuthority[] = []
   let authority = stored
@@ -22,15 +22,15 @@ function play(stored: CertificateAuthority | undefined, wanted: number, { isKnow
   }
 }
 
-describe('the authority of links', () => {
+describe('nextRotationAction', () => {
   const first: CertificateAuthority = { ...pair('v1'), version: 1 }
 
-  it('is made once', () => {
+  it('creates the first authority once', () => {
     expect(play(undefined, 1).authority).to.deep.equal(first)
     expect(play(first, 1).shown).to.deep.equal([])
   })
 
-  it('is replaced in three steps: trust both, let the new one sign, drop the old one', () => {
+  it('rotates in three steps: trust both, sign with the new one, drop the old one', () => {
     const { shown } = play(first, 2, { isKnown: true })
     expect(shown.map((each) => [each.certPem, each.alsoTrusted, each.rotation?.step])).to.deep.equal([
       ['v1\n', 'v2\n', 'Trusting'],
@@ -40,7 +40,7 @@ describe('the authority of links', () => {
     expect(shown.map((each) => skupperAuthority(each)['ca.crt'])).to.deep.equal(['v1\nv2\n', 'v2\nv1\n', 'v2\n'])
   })
 
-  it('is trusted beside the new one until each site knows that, for a day at most', () => {
+  it('waits until each site has confirmed the new authority, for a day at most', () => {
     const { authority, after } = play(first, 2)
     expect(authority?.rotation?.step).to.equal('Reissued')
     expect(after).to.equal(ROTATION_TIMEOUT_MS)
@@ -52,7 +52,7 @@ describe('the authority of links', () => {
     expect(play(authority, 2, { isKnown: true }).authority).to.deep.equal({ ...pair('v2'), version: 2 })
   })
 
-  it('takes one rotation after the other', () => {
+  it('runs one rotation at a time', () => {
     expect(play(first, 3, { isKnown: true }).authority).to.include({ version: 3 })
     expect(play(play(first, 2).authority, 3).authority).to.include({ version: 2 })
   })

@@ -6,20 +6,20 @@ const IMAGE = 'registry.test/b/g/apps/shop'
 type Build = NonNullable<DeploymentFacts['build']>
 const known = { message: 'said', phase: undefined, outcome: undefined }
 
-describe('what a build says of its deployment', () => {
+describe('deploymentBuild', () => {
   const cases: [string, Parameters<typeof deploymentBuild>[0], Partial<Build>][] = [
-    ['a build that was started is on its way before its pod runs', known, { phase: 'Cloning' }],
+    ['returns Cloning for a started build without a pod', known, { phase: 'Cloning' }],
     [
-      'a build goes through its own phases',
+      'returns the phase and commit of a running build',
       { ...known, phase: 'Building', commit: 'c' },
       { phase: 'Building', commit: 'c' },
     ],
     [
-      'a build that ended well is rolled out by its digest',
+      'returns Deploying with the image by digest after a successful build',
       { ...known, phase: 'Pushing', outcome: 'Succeeded', digest: 'sha256:d' },
       { phase: 'Deploying', image: `${IMAGE}@sha256:d` },
     ],
-    ['a build that took too long has failed', { ...known, outcome: 'TimedOut' }, { phase: 'Failed' }],
+    ['returns Failed after a timeout', { ...known, outcome: 'TimedOut' }, { phase: 'Failed' }],
   ]
   for (const [title, progress, expected] of cases) {
     it(title, () => {
@@ -28,7 +28,7 @@ describe('what a build says of its deployment', () => {
   }
 })
 
-describe('the turn of a deployment that is built', () => {
+describe('decideDeployment', () => {
   const record = (stage?: DeploymentPhase, number = 2): DeploymentFacts['record'] => ({
     spec: { ownerCollection: 'apps', ownerName: 'shop', strategy: 'Build' },
     status: { number, stage, conditions: [] } as never,
@@ -42,48 +42,52 @@ describe('the turn of a deployment that is built', () => {
     ...given,
   })
   const cases: [string, DeploymentFacts, object][] = [
-    ['comes when nobody builds', seen({}), { stage: 'Queued', starts: true }],
-    ['comes after an earlier build', seen({ others: [record('Building', 1)] }), { stage: 'Queued', starts: undefined }],
-    ['is over when a newer one waits', seen({ others: [record('Queued', 3)] }), { stage: 'Superseded' }],
+    ['starts a build when no other runs', seen({}), { stage: 'Queued', starts: true }],
+    ['waits for an earlier build', seen({ others: [record('Building', 1)] }), { stage: 'Queued', starts: undefined }],
     [
-      'is over when a newer one is rolled out',
+      'supersedes a deployment when a newer one is queued',
+      seen({ others: [record('Queued', 3)] }),
+      { stage: 'Superseded' },
+    ],
+    [
+      'supersedes a deployment when a newer one is rolled out',
       seen({ record: record('Building'), others: [record('Deploying', 3)] }),
       { stage: 'Superseded' },
     ],
-    ['is over when its build is gone', seen({ record: record('Building') }), { stage: 'Failed' }],
+    ['fails a deployment whose build is missing', seen({ record: record('Building') }), { stage: 'Failed' }],
     [
-      'never goes back',
+      'never returns to an earlier stage',
       seen({ record: record('Pushing'), build: { phase: 'Cloning', message: '' } }),
       { stage: 'Pushing' },
     ],
     [
-      'leads to a release',
+      'starts the rollout of a built image',
       seen({ record: record('Pushing'), build: { phase: 'Deploying', message: '', image: 'i' } }),
       { stage: 'Deploying', image: 'i' },
     ],
-    ['is over when somebody cancelled it while it waited', seen({ record: cancelled() }), { stage: 'Cancelled' }],
+    ['cancels a queued deployment', seen({ record: cancelled() }), { stage: 'Cancelled' }],
     [
-      'is over when somebody cancelled it, also if its image was built in that moment',
+      'cancels a deployment whose image has just been built',
       seen({ record: cancelled('Building'), build: { phase: 'Deploying', message: '', image: 'i' } }),
       { stage: 'Cancelled' },
     ],
     [
-      'is over when its owner cancels it',
+      'cancels a building deployment that its owner cancels',
       seen({ record: record('Building'), isCancelled: true }),
       { stage: 'Cancelled' },
     ],
     [
-      'is past what its owner cancels when it is rolled out',
+      'continues a rollout that its owner cancels',
       seen({ record: record('Deploying'), isCancelled: true }),
       { stage: 'Deploying' },
     ],
     [
-      'stays what it ended as, even if it is cancelled then',
+      'keeps Succeeded after a cancellation',
       seen({ record: cancelled('Succeeded'), isCancelled: true }),
       { stage: 'Succeeded' },
     ],
     [
-      'stays what it ended as',
+      'keeps Failed after its build has finished',
       seen({ record: record('Failed'), build: { phase: 'Deploying', message: '', image: 'i' } }),
       { stage: 'Failed' },
     ],

@@ -139,7 +139,7 @@ function named() { echo 'named'; }
   },
 }
 
-/** What Debian's command of PHP 8.2 reads, beside what every machine has. */
+/** What PHP 8.2 of Debian needs beside the base system. */
 const PHP = [
   ...['php8.2-cli', 'libargon2-1', 'libedit2', 'libicu72', 'libpcre2-8-0', 'libsodium23', 'libssl3', 'libxml2'],
   ...['libbsd0', 'libmd0'],
@@ -147,7 +147,7 @@ const PHP = [
 
 type Tools = { path: string; libraries?: string }
 
-/** What the images of the runtime have: where their programs are. Skips the test where this machine cannot have them. */
+/** The programs of the runtime's images. Skips the test if this machine has none. */
 async function toolsOf(runtime: FunctionRuntime, context: Mocha.Context): Promise<Tools> {
   const paths = process.env.PATH ?? ''
   if (runtime === 'nodejs') return { path: `${dirname(process.execPath)}:${paths}` }
@@ -168,7 +168,7 @@ async function toolsOf(runtime: FunctionRuntime, context: Mocha.Context): Promis
   return { path: paths }
 }
 
-describe('the servers of functions', () => {
+describe('servers of functions', () => {
   const folder = mkdtempSync(join(tmpdir(), 'freehold-functions-'))
   const running: ChildProcess[] = []
   after(() => {
@@ -182,7 +182,7 @@ describe('the servers of functions', () => {
     rmSync(folder, { recursive: true })
   })
 
-  /** A folder as the image has it: the source, what is laid over it, built. */
+  /** The folder as in the image: source and server, built. */
   function build(
     runtime: FunctionRuntime,
     { files }: Source,
@@ -206,7 +206,7 @@ describe('the servers of functions', () => {
     }
     const run = (command: string) => execFileSync('sh', ['-c', command], { cwd: app, env: environment, stdio: 'pipe' })
     if (runtime === 'go') run('go mod init source')
-    // What recipes do around it: their folders are those of an image.
+    // The output folders of recipes are those of an image; here they are in the folder.
     const out = join(app, 'out')
     if (server?.build !== undefined) run(server.build.replaceAll('/out/', `${out}/`))
     if (runtime === 'java') put('out/app.jar', (place) => cpSync(join(app, 'build/libs/function.jar'), place))
@@ -214,11 +214,11 @@ describe('the servers of functions', () => {
   }
 
   async function start(runtime: FunctionRuntime, built: ReturnType<typeof build>, handler: string) {
-    // None that the kernel gives to a connection while the program starts.
+    // A port that the kernel gives to no connection while the program starts.
     const { port } = await choosePorts(mkdtempSync(join(folder, 'port-')), ['port'])
     const command = (FUNCTION_RUNTIMES[runtime].server?.start ?? '').replaceAll('/app/', `${built.app}/out/`)
     const environment = { ...built.environment, PORT: String(port), FUNCTION_HANDLER: handler }
-    // A group of its own, as it has in its container.
+    // A process group of its own, as in its container.
     const stdio: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
     const child = spawn('sh', ['-c', command], { cwd: built.app, env: environment, stdio, detached: true })
     running.push(child)
@@ -240,7 +240,7 @@ describe('the servers of functions', () => {
   const timer = { method: 'POST', headers: { 'x-function-event': 'timer' }, body: '{"trigger":"tick"}' }
 
   for (const [runtime, source] of Object.entries(SOURCES) as [FunctionRuntime, Source][]) {
-    it(`call a handler in ${runtime}, tell its failures to nobody, and end when its calls have ended`, async function () {
+    it(`call a handler in ${runtime}, hide its errors from callers and finish calls on SIGTERM`, async function () {
       const built = build(runtime, source, await toolsOf(runtime, this))
       const server = await start(runtime, built, source.echo)
       await serves(server)
@@ -262,12 +262,12 @@ describe('the servers of functions', () => {
       expect(await (await named.ask('/named')).text()).to.equal('named')
       const lacking = await start(runtime, built, 'nothing.here')
       expect(await lacking.ended).to.not.equal(0)
-      // What it has said may come after its end.
+      // Its output may arrive after its exit.
       await until('its log tells why', () => lacking.said().includes('The source has no'))
     })
   }
 
-  it('let go of an answer in nodejs that nobody reads any more', async function () {
+  it('cancel the response stream in nodejs when the client disconnects', async function () {
     const files = {
       'index.mjs': `
 const piece = new Uint8Array(65_536)

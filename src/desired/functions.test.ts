@@ -29,14 +29,14 @@ const given = {
   registryHost: undefined,
 }
 
-describe('the copies of a function', () => {
+describe('functionCopies', () => {
   const mounted = (identitySecret: string | undefined) => {
     const { spec } = functionCopies({ ...given, identitySecret }) as { spec: unknown }
     const { template } = spec as { template: { spec: { volumes: object[]; containers: { volumeMounts: object[] }[] } } }
     return [template.spec.volumes, template.spec.containers.flatMap(({ volumeMounts }) => volumeMounts)]
   }
 
-  it('find the credentials of the identity of their namespace as files, which they may only read', () => {
+  it('mounts the credentials of the namespace identity read-only', () => {
     const name = 'freehold--identity'
     expect(mounted('mi-1')).to.deep.equal([
       [{ name, secret: { secretName: 'mi-1', defaultMode: 0o440 } }],
@@ -44,11 +44,11 @@ describe('the copies of a function', () => {
     ])
   })
 
-  it('mount nothing where their namespace has no identity', () => {
+  it('mounts nothing without an identity', () => {
     expect(mounted(undefined)).to.deep.equal([[], []])
   })
 
-  it('are none while their namespace is stopped, and others once it is restarted', () => {
+  it('scales to 0 in a stopped namespace and sets the restart annotation', () => {
     const made = (spec: object) => {
       const busy = { ...object, status: { desiredReplicas: 2 } as ServerlessFunction['status'] }
       const copies = functionCopies({

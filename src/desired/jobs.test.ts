@@ -34,8 +34,8 @@ type Built = {
 }
 const built = (spec: object) => batchJob({ job: job(spec), plan }) as unknown as Built
 
-describe('the batch/v1 Job of a job', () => {
-  it('runs once, restricted, without a token of the cluster', () => {
+describe('batchJob', () => {
+  it('runs once with a restricted pod and no service account token', () => {
     const { spec } = batchJob({ job: job(), plan }) as { spec?: unknown }
     expect(spec).to.nested.include({
       backoffLimit: 0,
@@ -52,15 +52,10 @@ describe('the batch/v1 Job of a job', () => {
   })
 
   const pulls: [string, string, string | undefined, string[]][] = [
-    [
-      "pulls what lies in the platform's own registry with the Secret of its group",
-      'own.test/b/i',
-      'own.test',
-      [PULL_SECRET],
-    ],
-    ['pulls from elsewhere without it', 'docker.io/library/python', 'own.test', []],
-    ['pulls from a host that only begins like the own one without it', 'own.test.evil/b/i', 'own.test', []],
-    ['pulls without it where the platform has no registry', 'own.test/b/i', undefined, []],
+    ["sets imagePullSecrets for an image in the platform's own registry", 'own.test/b/i', 'own.test', [PULL_SECRET]],
+    ['sets no imagePullSecrets for another registry', 'docker.io/library/python', 'own.test', []],
+    ['sets no imagePullSecrets for a host that only starts with the own one', 'own.test.evil/b/i', 'own.test', []],
+    ['sets no imagePullSecrets without an own registry', 'own.test/b/i', undefined, []],
   ]
   for (const [sentence, image, registryHost, names] of pulls) {
     it(sentence, () => {
@@ -69,18 +64,18 @@ describe('the batch/v1 Job of a job', () => {
     })
   }
 
-  it('counts no drained node as a failure', () =>
+  it('ignores failures of drained nodes', () =>
     expect(built({}).spec.podFailurePolicy.rules).to.deep.equal([
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
     ]))
 
-  it('fails at once on the exit codes that are no use to retry', () =>
+  it('fails the Job at once for noRetryExitCodes', () =>
     expect(built({ noRetryExitCodes: [2, 64] }).spec.podFailurePolicy.rules[0]).to.deep.equal({
       action: 'FailJob',
       onExitCodes: { containerName: 'job', operator: 'In', values: [2, 64] },
     }))
 
-  it('takes values of vaults from the Secret that was made for it, never as text', () => {
+  it('reads vault values from the environment Secret', () => {
     const { env } = built({ env: { PLAIN: 'a', TOKEN: '@vault(keys/token)' } }).spec.template.spec.containers[0] ?? {}
     expect(env).to.deep.equal([
       { name: 'PLAIN', value: 'a' },
@@ -90,7 +85,7 @@ describe('the batch/v1 Job of a job', () => {
     expect(made).to.deep.include({ data: { TOKEN: Buffer.from('hunter2').toString('base64') } })
   })
 
-  it('runs what was written: Kubernetes replaces no `$(NAME)` by a variable', () => {
+  it('escapes $(NAME) in commands, arguments and values', () => {
     const text = 'echo $(TEAM) $$(TEAM) $TEAM'
     const [container] = built({ command: ['sh', '-c', text], args: [text], env: { TEAM: 'a', TEXT: text } }).spec
       .template.spec.containers
@@ -99,7 +94,7 @@ describe('the batch/v1 Job of a job', () => {
     expect(container?.env).to.deep.include({ name: 'TEXT', value: escaped })
   })
 
-  it('does not lay a tag over a digest', () => {
+  it('keeps a digest and ignores the tag', () => {
     const digest = `python@sha256:${'a'.repeat(64)}`
     expect(imageOf({ image: digest, tag: 'latest' })).to.equal(digest)
   })
@@ -126,37 +121,37 @@ const evictedPod = (message: string): JobPod => {
 }
 const exited = (exitCode: number, reason = 'Error') => ({ terminated: { exitCode, reason } })
 
-describe('the progress of a job', () => {
+describe('progressOf', () => {
   const cases: [string, BatchJob | undefined, JobPod[], object][] = [
-    ['is Pending before it was made', undefined, [], { state: 'Pending', attempts: 0 }],
-    ['is Pending while no container runs', ended('Suspended'), [pod('Pending')], { state: 'Pending' }],
-    ['is Running while its container does', ended('Suspended'), [pod('Running')], { state: 'Running', attempts: 1 }],
+    ['returns Pending without a Job', undefined, [], { state: 'Pending', attempts: 0 }],
+    ['returns Pending for a pending pod', ended('Suspended'), [pod('Pending')], { state: 'Pending' }],
+    ['returns Running for a running pod', ended('Suspended'), [pod('Running')], { state: 'Running', attempts: 1 }],
     [
-      'names why a container cannot start',
+      'reports why a container cannot start',
       ended('Suspended'),
       [pod('Pending', { waiting: { reason: 'ImagePullBackOff' } })],
       { message: 'Waiting for a node to start the container. The reason is ImagePullBackOff.' },
     ],
     [
-      'ends well with its exit code',
+      'returns Succeeded with exit code and end',
       ended('Complete'),
       [pod('Succeeded', exited(0, 'Completed'))],
       { state: 'Succeeded', exitCode: 0, message: 'The job succeeded.', completedAt: '2026-01-01T00:01:00Z' },
     ],
     [
-      'fails with its exit code',
+      'returns Failed with the exit code',
       ended('Failed', 'BackoffLimitExceeded'),
       [pod('Failed', exited(3))],
       { state: 'Failed', exitCode: 3, message: 'The job failed. Its last exit code is 3.' },
     ],
     [
-      'says that memory ran out',
+      'reports an OOM kill',
       ended('Failed', 'BackoffLimitExceeded'),
       [pod('Failed', exited(137, 'OOMKilled'))],
       { message: 'The job failed. Its last exit code is 137. The reason is OOMKilled.' },
     ],
     [
-      'says that it was evicted, and not that a signal ended it',
+      'reports an eviction instead of the exit code',
       ended('Failed', 'BackoffLimitExceeded'),
       [evictedPod('Pod ephemeral local storage usage exceeds the total limit of containers 4Gi. ')],
       {
@@ -165,14 +160,14 @@ describe('the progress of a job', () => {
         exitCode: 137,
       },
     ],
-    ['tells a deadline from a failure', ended('Failed', 'DeadlineExceeded'), [], { state: 'TimedOut' }],
+    ['returns TimedOut after DeadlineExceeded', ended('Failed', 'DeadlineExceeded'), [], { state: 'TimedOut' }],
   ]
   for (const [title, found, pods, expected] of cases) {
     it(title, () => expect(progressOf(found, pods)).to.deep.include(expected))
   }
 })
 
-describe('why a job does not start', () => {
+describe('findStartProblem', () => {
   const made = batchJob({ job: job(), plan }) as unknown as BatchJob
   const pod = (status: JobPod['status']): JobPod => ({
     apiVersion: 'v1',
@@ -185,31 +180,31 @@ describe('why a job does not start', () => {
   const unplaced = (message: string) =>
     pod({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] })
   const cases: [sentence: string, pods: JobPod[], expected: string][] = [
-    ['nobody has looked at it yet', [pod({ phase: 'Pending' })], 'nothing'],
-    ['its container is being made', [waits('ContainerCreating')], 'nothing'],
+    ['a pod without conditions', [pod({ phase: 'Pending' })], 'nothing'],
+    ['a container in creation', [waits('ContainerCreating')], 'nothing'],
     [
-      'its image cannot be pulled',
+      'an image that cannot be pulled',
       [waits('ErrImagePull', 'words of a registry')],
       'degraded ImagePullFailed: The image docker.io/library/python:3.13 of the job cannot be pulled (ErrImagePull)',
     ],
     [
-      'a Secret of it is missing',
+      'an invalid container configuration',
       [waits('CreateContainerConfigError', 'secret "x" not found')],
       'stalled ConfigurationInvalid: A container of the job cannot be created',
     ],
     [
-      'no node has room for it, which may pass',
+      'a pod that fits on no node',
       [unplaced('0/3 nodes are available: 3 Insufficient memory.')],
       'waiting WaitingForWorkload: No node has 512Mi memory left for the job.',
     ],
     [
-      'an earlier run has failed',
+      'a failed pod',
       [pod({ phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode: 1 } } }] })],
       'nothing',
     ],
   ]
   for (const [sentence, pods, expected] of cases) {
-    it(`is told where ${sentence}`, () => {
+    it(`returns the problem, if any, of ${sentence}`, () => {
       const found = findStartProblem(made, pods)
       const words = found === undefined ? 'nothing' : `${found.kind} ${found.reason}: ${found.message}`
       expect(words).to.include(expected)

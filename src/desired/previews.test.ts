@@ -24,21 +24,26 @@ const head = (branch: string, daysAgo = 1, kind = 'Push') => ({
   receivedAt: new Date(NOW - daysAgo * 86_400_000).toISOString(),
 })
 
-describe('branches with a preview', () => {
+describe('previewedBranches', () => {
   const cases: [string, ReturnType<typeof head>[], object, string[]][] = [
-    ['are those that a pattern names', [head('feature/a'), head('next'), head('other')], {}, ['feature/a', 'next']],
-    ['are none without a pattern', [head('feature/a')], { previewBranches: [] }, []],
-    ['are never the own branch', [head('main')], { previewBranches: ['*'] }, []],
-    ['are no tags and no pull requests', [head('next', 1, 'Tag'), head('next', 1, 'PullRequest')], {}, []],
     [
-      'are none that Git never has',
+      'returns pushed branches that match a pattern',
+      [head('feature/a'), head('next'), head('other')],
+      {},
+      ['feature/a', 'next'],
+    ],
+    ['returns nothing without a pattern', [head('feature/a')], { previewBranches: [] }, []],
+    ['excludes the branch of the app', [head('main')], { previewBranches: ['*'] }, []],
+    ['excludes tags and pull requests', [head('next', 1, 'Tag'), head('next', 1, 'PullRequest')], {}, []],
+    [
+      'excludes names that Git does not allow',
       [head('feature/../a'), head('feature/a.lock'), head('feature/#1')],
       {},
       ['feature/#1'],
     ],
-    ['are those of the last seven days', [head('next', 8), head('feature/a', 6)], {}, ['feature/a']],
+    ['returns branches pushed within 7 days', [head('next', 8), head('feature/a', 6)], {}, ['feature/a']],
     [
-      'are the ten that were pushed to last',
+      'returns the 10 branches pushed last',
       Array.from({ length: 12 }, (_, index) => head(`feature/${index}`, 5 - index / 4)),
       {},
       Array.from({ length: MAX_PREVIEWS }, (_, index) => `feature/${11 - index}`),
@@ -50,27 +55,27 @@ describe('branches with a preview', () => {
       expect(found.map(({ branch }) => branch)).to.deep.equal(expected)
     })
 
-  it('have it for seven days after the push', () => {
+  it('ends a preview 7 days after the push', () => {
     const [{ endsAt } = { endsAt: 0 }] = previewedBranches(app(), [head('next', 2)], NOW)
     expect(endsAt).to.equal(NOW - 2 * 86_400_000 + PREVIEW_TTL_MS)
   })
 })
 
-describe('a preview', () => {
+describe('previewOf', () => {
   const owner = app({
     ...{ env: [{ name: 'A', value: 'b' }], customDomains: ['shop.example.com'], releaseCommand: 'migrate' },
     ...{ minReplicas: 2, maxReplicas: 5, replicas: 3, running: false, tags: { team: 'web' } },
   })
   const preview = previewOf(owner, 'feature/login')
 
-  it('has the settings of its owner, one copy, and the branch', () => {
+  it('copies the settings of its owner, with one copy and the branch', () => {
     expect(preview.spec).to.deep.equal({
       ...{ branch: 'feature/login', env: [{ name: 'A', value: 'b' }], replicas: 1, running: true },
       tags: { team: 'web', preview: 'shop' },
     })
   })
 
-  it('is named by its owner and its branch, and never too long', () => {
+  it('derives a name of at most 52 characters from owner and branch', () => {
     expect(preview.metadata.name).to.match(/^shop-[0-9a-f]{8}$/)
     const named = (name: string) => previewOf({ ...owner, metadata: { ...owner.metadata, name } }, 'next').metadata.name
     expect(named('a'.repeat(52))).to.have.length(52)
@@ -78,7 +83,7 @@ describe('a preview', () => {
     expect(previewOf(owner, 'next').metadata.name).not.to.equal(preview.metadata.name)
   })
 
-  it('is that of one life of its owner', () => {
+  it('labels a preview with the uid of its owner', () => {
     expect(isPreviewOf(preview, owner)).to.equal(true)
     const next = { ...owner, metadata: { ...owner.metadata, uid: 'u2' } } as KubeObject
     expect(isPreviewOf(preview, next)).to.equal(false)

@@ -30,7 +30,7 @@ const assignment = (scope: string, spec: Partial<RoleAssignment['spec']> = {}, n
 const principals = (name: string, memberIds: string[], namespace = HOME) =>
   ({ apiVersion: 'v', kind: 'PrincipalGroup', metadata: { name, namespace }, spec: { memberIds } }) as never
 
-/** Role and holders of each binding, in the namespace of the group. */
+/** Role and subjects of each binding in the namespace of the group. */
 function holders(assignments: RoleAssignment[], groups: PrincipalGroup[] = [], inGroup = true) {
   const clusterRoles = new Map(['Reader', 'Owner'].map((name) => [name, name.toLowerCase()]))
   const input = { boundary, group: inGroup ? group : undefined, assignments, groups, clusterRoles, now: NOW }
@@ -40,29 +40,37 @@ function holders(assignments: RoleAssignment[], groups: PrincipalGroup[] = [], i
 }
 
 const CASES: [title: string, assignments: RoleAssignment[], names: string[]][] = [
-  ['at the group', [assignment(GROUP)], ['p:anna']],
-  ['at the boundary', [assignment(BOUNDARY)], ['p:anna']],
-  ['at the root, from the platform', [assignment('/', {}, SYSTEM_NAMESPACE)], ['p:anna']],
-  ['of several principals', [assignment(GROUP, { principalId: 'ben' }), assignment(BOUNDARY)], ['p:anna', 'p:ben']],
-  ['of one principal twice', [assignment(GROUP), assignment(BOUNDARY)], ['p:anna']],
-  ['of this life of the group', [assignment(GROUP, { scopeIncarnation: 'this' })], ['p:anna']],
-  ['not of no life', [assignment(GROUP, { scopeIncarnation: undefined } as never)], []],
-  ['not of an earlier life', [assignment(GROUP, { scopeIncarnation: 'earlier' })], []],
-  ['not at the root, from a boundary', [assignment('/')], []],
-  ['not at the boundary, from the platform', [assignment(BOUNDARY, {}, SYSTEM_NAMESPACE)], []],
-  ['not at another group', [assignment(`${BOUNDARY}/resourcegroups/orders-2`)], []],
-  ['not at a resource', [assignment(`${GROUP}/resources/vectorclusters/mine`)], []],
-  ['not of a role that is not projected', [assignment(GROUP, { roleDefinitionName: 'Custom' })], []],
-  ['not from the moment of its end', [assignment(GROUP, { expiresAt: '2026-11-01T10:00:00Z' })], []],
-  ['not of an end that cannot be read', [assignment(GROUP, { expiresAt: 'soon' })], []],
+  ['includes an assignment at the group', [assignment(GROUP)], ['p:anna']],
+  ['includes an assignment at the boundary', [assignment(BOUNDARY)], ['p:anna']],
+  ['includes an assignment of the platform at the root', [assignment('/', {}, SYSTEM_NAMESPACE)], ['p:anna']],
+  [
+    'includes assignments of several principals',
+    [assignment(GROUP, { principalId: 'ben' }), assignment(BOUNDARY)],
+    ['p:anna', 'p:ben'],
+  ],
+  ['includes a principal with two assignments once', [assignment(GROUP), assignment(BOUNDARY)], ['p:anna']],
+  [
+    'includes an assignment of this incarnation of the group',
+    [assignment(GROUP, { scopeIncarnation: 'this' })],
+    ['p:anna'],
+  ],
+  ['excludes an assignment without an incarnation', [assignment(GROUP, { scopeIncarnation: undefined } as never)], []],
+  ['excludes an assignment of an earlier incarnation', [assignment(GROUP, { scopeIncarnation: 'earlier' })], []],
+  ['excludes an assignment of a boundary at the root', [assignment('/')], []],
+  ['excludes an assignment of the platform at the boundary', [assignment(BOUNDARY, {}, SYSTEM_NAMESPACE)], []],
+  ['excludes an assignment at another group', [assignment(`${BOUNDARY}/resourcegroups/orders-2`)], []],
+  ['excludes an assignment at a resource', [assignment(`${GROUP}/resources/vectorclusters/mine`)], []],
+  ['excludes an assignment of an unprojected role', [assignment(GROUP, { roleDefinitionName: 'Custom' })], []],
+  ['excludes an assignment from its expiry on', [assignment(GROUP, { expiresAt: '2026-11-01T10:00:00Z' })], []],
+  ['excludes an assignment with an invalid expiry', [assignment(GROUP, { expiresAt: 'soon' })], []],
 ]
 
-describe('the projection of assignments', () => {
+describe('projectedBindings', () => {
   for (const [title, assignments, names] of CASES) {
-    it(`binds an assignment ${title}`, () => expect(holders(assignments).subjects.flat()).to.deep.equal(names))
+    it(title, () => expect(holders(assignments).subjects.flat()).to.deep.equal(names))
   }
 
-  it('stands in the namespace of the group, or in that of the boundary', () => {
+  it('creates the bindings in the group namespace or in the boundary namespace', () => {
     const namespaceOf = (inGroup: boolean) =>
       holders([assignment(BOUNDARY)], [], inGroup).bindings.map(({ metadata }) => metadata.namespace)
     expect(namespaceOf(true)).to.deep.equal([groupNamespace(B, 'orders')])
@@ -70,7 +78,7 @@ describe('the projection of assignments', () => {
     expect(holders([assignment(GROUP)], [], false).bindings).to.deep.equal([])
   })
 
-  it('expands groups of groups, also in a circle, from the boundary and the platform only', () => {
+  it('expands nested and circular groups of the boundary and the platform only', () => {
     const groups = [
       principals('outer', ['inner', 'ben', 'shared']),
       principals('inner', ['outer', 'anna']),
@@ -81,12 +89,12 @@ describe('the projection of assignments', () => {
     expect(holders([given], groups).subjects).to.deep.equal([['p:anna', 'p:ben', 'p:cleo']])
   })
 
-  it('writes no binding for nobody', () => {
+  it('creates no binding without subjects', () => {
     const given = assignment(BOUNDARY, { principalId: 'empty', principalType: 'Group' })
     expect(holders([given], [principals('empty', [])]).roles).to.deep.equal([])
   })
 
-  it('tells when the first of them ends', () => {
+  it('returns the first expiry', () => {
     const ends = ['2026-11-01T12:00:00Z', '2026-11-01T11:00:00Z'].map((expiresAt) => assignment(GROUP, { expiresAt }))
     expect(holders([assignment(BOUNDARY), ...ends]).nextEnd).to.equal(Date.parse('2026-11-01T11:00:00Z'))
     expect(holders([assignment(BOUNDARY)]).nextEnd).to.equal(undefined)

@@ -6,7 +6,7 @@ const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const MARK = projectionMark('boundary-1', 'cluster-1')
 const OURS = { boundaryId: BOUNDARY, clusterId: CLUSTER, mark: MARK, incarnation: 'now' }
 
-/** As the engine makes it for a projection. */
+/** The namespace as the engine creates it for a projection. */
 function made(incarnation: string | undefined, mark = MARK, owner = CLUSTER, boundary = BOUNDARY) {
   const home = projectedNamespace(boundary, 'shop', mark)
   const labels = {
@@ -18,15 +18,23 @@ function made(incarnation: string | undefined, mark = MARK, owner = CLUSTER, bou
   return { ...home, metadata: { ...home.metadata, labels, annotations: { ...home.metadata.annotations, ...life } } }
 }
 
-describe('a namespace that a former projection left', () => {
+describe('isOfFormerProjection', () => {
   for (const [sentence, home, is] of [
-    ['is of this boundary on this cluster, and not of the present projection', made('before'), true],
-    ['is not that of the present projection', made('now'), false],
-    ['is not one without the incarnation of a projection', made(undefined), false],
-    ['is not one of another life of the boundary', made('before', projectionMark('boundary-2', 'cluster-1')), false],
-    ['is not one of another life of the cluster', made('before', projectionMark('boundary-1', 'cluster-2')), false],
-    ['is not one of another cluster', made('before', MARK, BOUNDARY), false],
-    ['is not one of another boundary', made('before', MARK, CLUSTER, CLUSTER), false],
+    ['returns true for a namespace of another projection of this boundary on this cluster', made('before'), true],
+    ['returns false for a namespace of the present projection', made('now'), false],
+    ['returns false for a namespace without an incarnation', made(undefined), false],
+    [
+      'returns false for another incarnation of the boundary',
+      made('before', projectionMark('boundary-2', 'cluster-1')),
+      false,
+    ],
+    [
+      'returns false for another incarnation of the cluster',
+      made('before', projectionMark('boundary-1', 'cluster-2')),
+      false,
+    ],
+    ['returns false for another cluster', made('before', MARK, BOUNDARY), false],
+    ['returns false for another boundary', made('before', MARK, CLUSTER, CLUSTER), false],
   ] as const) {
     it(sentence, () => expect(isOfFormerProjection(home, OURS)).to.equal(is))
   }

@@ -13,62 +13,72 @@ const follower = (given: Partial<Follower> = {}): Follower => ({
   ...given,
 })
 
-describe('what a delivery deploys', () => {
+describe('headToDeploy', () => {
   const built = (minute: number, digit: string) => ({
     metadata: { creationTimestamp: at(minute) },
     status: { commitSha: digit.repeat(40) },
   })
   const cases: [string, ReturnType<typeof head>[], Follower, boolean][] = [
-    ['a push to the branch', [head('refs/heads/main')], follower(), true],
-    ['a push to another branch does not', [head('refs/heads/other')], follower(), false],
-    ['a tag of that name does not', [head('refs/tags/main', 5, 'Tag')], follower(), false],
-    ['a pull request does not, wherever it is from', [head('refs/heads/main', 5, 'PullRequest')], follower(), false],
+    ['deploys a push to the branch', [head('refs/heads/main')], follower(), true],
+    ['ignores a push to another branch', [head('refs/heads/other')], follower(), false],
+    ['ignores a tag with the name of the branch', [head('refs/tags/main', 5, 'Tag')], follower(), false],
+    ['ignores a pull request', [head('refs/heads/main', 5, 'PullRequest')], follower(), false],
     [
-      'a push from before there was a follower does not',
+      'ignores a push before the creation of the follower',
       [head('refs/heads/main')],
       follower({ createdAt: at(6) }),
       false,
     ],
     [
-      'a push in the second in which its follower was made',
+      'deploys a push in the second of the creation of the follower',
       [head('refs/heads/main')],
       follower({ createdAt: at(5) }),
       true,
     ],
     [
-      'the push that its follower was made by does not',
+      'ignores the push that created its follower',
       [head('refs/heads/main')],
       follower({ createdAt: at(5), isMadeByPush: true }),
       false,
     ],
-    ['a push after others', [head('refs/heads/main')], follower({ deployments: records(1, 2, 3) }), true],
-    ['a push before some that are kept', [head('refs/heads/main')], follower({ deployments: records(4, 6, 7) }), true],
     [
-      'what the newest deployment was built of does not',
+      'deploys a push after older deployments',
+      [head('refs/heads/main')],
+      follower({ deployments: records(1, 2, 3) }),
+      true,
+    ],
+    [
+      'deploys a push before some recorded deployments',
+      [head('refs/heads/main')],
+      follower({ deployments: records(4, 6, 7) }),
+      true,
+    ],
+    [
+      'ignores the commit of the newest deployment',
       [head('refs/heads/main')],
       follower({ deployments: [built(4, 'a'), built(1, 'b')] }),
       false,
     ],
     [
-      'what was built as it came does not, whatever was deployed on purpose since',
+      'ignores a commit that was built before a later deployment of another one',
       [head('refs/heads/main')],
       follower({ deployments: [built(4, 'a'), built(8, 'b')] }),
       false,
     ],
     [
-      'what was built after it does not either',
+      'ignores a commit that was built after the push',
       [head('refs/heads/main')],
       follower({ deployments: [built(1, 'c'), built(6, 'a'), built(8, 'b')] }),
       false,
     ],
     [
-      'what an older one was built of: the branch went back to it',
+      'deploys the commit of an older deployment after a reset of the branch',
       [head('refs/heads/main')],
       follower({ deployments: [built(4, 'b'), built(1, 'a')] }),
       true,
     ],
     [
-      'one that was deployed and forgotten does not',
+      'ignores a push whose deployment was displaced by newer ones',
       [head('refs/heads/main')],
       follower({ deployments: records(6, 7, 8) }),
       false,

@@ -15,8 +15,8 @@ const boundary = (spec: Partial<Boundary['spec']> = {}): Boundary => ({
   spec: { displayName: 'Shop', quota: {}, tags: {}, ...spec },
 })
 
-describe('the objects of a boundary', () => {
-  it('begin with a namespace that says whose it is, and that the garbage collector leaves alone', () => {
+describe('objects of a boundary', () => {
+  it('start with a namespace with owner labels and without an owner reference', () => {
     expect(boundaryNamespaceObject(boundary())).to.deep.equal({
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -36,11 +36,11 @@ describe('the objects of a boundary', () => {
     })
   })
 
-  it('close its namespace to all traffic', () => {
+  it('deny all traffic in the boundary namespace', () => {
     expect(closedNetworkPolicy('n').spec).to.deep.equal({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
   })
 
-  it('make the initial owner Owner of this very boundary, under the same name each time', () => {
+  it('assign Owner to the initial owner with a name derived from the incarnation', () => {
     const initialOwner = { principalId: OWNER, principalType: 'User' } as const
     const assignment = initialOwnerAssignment(boundary({ initialOwner }), 'inc-1')
     expect(assignment).to.deep.equal({
@@ -62,13 +62,13 @@ describe('the objects of a boundary', () => {
     )
   })
 
-  it('are no assignment if no owner is named', () => {
+  it('include no assignment without an initial owner', () => {
     expect(initialOwnerAssignment(boundary(), 'inc-1')).to.equal(undefined)
   })
 })
 
-describe('the objects of a resource group', () => {
-  it('begin with a namespace that the incarnation of the group owns', () => {
+describe('objects of a resource group', () => {
+  it('start with a namespace of the incarnation of the group', () => {
     const { metadata } = groupNamespaceObject(ID, 'orders', 'inc-2')
     expect(metadata.name).to.match(/^orders-[0-9a-f]{10}$/)
     expect(metadata.labels).to.deep.equal({
@@ -88,7 +88,7 @@ describe('the objects of a resource group', () => {
     expect(metadata.ownerReferences).to.equal(undefined)
   })
 
-  it('open its Secrets to our two accounts, each by a role of its own', () => {
+  it('bind Secret roles to the accounts of controllers and facade', () => {
     const account = (name: string) => [{ kind: 'ServiceAccount', name, namespace: 'freehold-system' }]
     const role = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name })
     const binding = (name: string, roleName: string, accountName: string) => ({
@@ -104,7 +104,7 @@ describe('the objects of a resource group', () => {
     ])
   })
 
-  it('let pods hear from their group and from the platform only', () => {
+  it('allow ingress to pods from their group and the platform only', () => {
     const spec = groupNetworkPolicy('n').spec as { ingress: object[]; egress: object[] }
     expect(spec.ingress).to.deep.equal([
       {
@@ -117,13 +117,13 @@ describe('the objects of a resource group', () => {
     expect(JSON.stringify(spec.egress)).to.contain('"except":["169.254.0.0/16"]')
   })
 
-  it('let no pod reach the networks that are closed, each with those of its address family', () => {
+  it('deny egress to closed networks by address family', () => {
     const { egress } = groupNetworkPolicy('n', ['10.96.0.1/32', 'fd00::1/128']).spec as { egress: object[] }
     expect(JSON.stringify(egress)).to.contain('"except":["169.254.0.0/16","10.96.0.1/32"]')
     expect(JSON.stringify(egress)).to.contain('"except":["fe80::/10","fd00:ec2::254/128","fd00::1/128"]')
   })
 
-  it('limit requests as far as the quota says, and give requests to pods without', () => {
+  it('limit requests by the quota and set default requests', () => {
     const quota = { cpu: '4', memory: '8Gi', storage: '100Gi', pods: 20, resources: 5 }
     expect(groupResourceQuota('n', quota)?.spec).to.deep.equal({
       hard: { 'requests.cpu': '4', 'requests.memory': '8Gi', 'requests.storage': '100Gi', pods: '20' },
@@ -140,11 +140,11 @@ describe('the objects of a resource group', () => {
     })
   })
 
-  it('are no quota where nothing that Kubernetes counts is limited', () => {
+  it('include no ResourceQuota if the quota limits nothing that Kubernetes counts', () => {
     expect(groupResourceQuota('n', { resources: 5 })).to.equal(undefined)
   })
 
-  it('give each container its share of the disk, whatever the quota says', () => {
+  it('set default disk requests and limits without a disk quota', () => {
     expect(groupLimitRange('n', { pods: 5 }, { limit: '1Gi', request: '2Gi' }).spec).to.deep.equal({
       limits: [
         {

@@ -62,24 +62,24 @@ const entriesOf = (request = REQUEST): Record<string, string> => {
   return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]))
 }
 
-describe('what one build needs in the cluster', () => {
+describe('buildObjects', () => {
   const seenBy = (part: string) =>
     specOf()
       .volumes.find(({ name }) => name === `secrets-${part}`)
       ?.projected?.sources.flatMap(({ secret }) => secret.items.map(({ key }) => key))
 
-  it('writes no more to the disk of its node than one build may, all parts and volumes together', () => {
+  it('limits the disk of each container to the limit of a build', () => {
     const settings = { ...SETTINGS, diskLimit: '10Gi', diskRequest: '256Mi' }
     const { initContainers, containers } = specOf(REQUEST, settings)
     for (const { resources } of [...initContainers, ...containers]) {
       expect(resources.limits).to.include({ 'ephemeral-storage': '10Gi' })
       expect(resources.requests).to.include({ 'ephemeral-storage': '256Mi' })
     }
-    // What runs one after the other does not add up.
+    // Init containers run one after the other, so their limits do not add up.
     expect(containers).to.have.length(1)
   })
 
-  it('shows each part its own credentials only, and the one that runs commands none that writes', () => {
+  it('mounts only its own credentials in each container, and no push credentials where commands run', () => {
     expect(seenBy('source')).to.deep.equal(['order.json', 'git-credentials', 'private-key', 'known-hosts', 'pull.json'])
     expect(seenBy('build')).to.deep.equal(['order.json', 'environment', 'pull.json'])
     expect(seenBy('push')).to.deep.equal(['order.json', 'push.json'])
@@ -89,7 +89,7 @@ describe('what one build needs in the cluster', () => {
     }
   })
 
-  it('hands on from part to part what is built, and nothing else that one of them wrote', () => {
+  it('shares only the volume "work" between containers', () => {
     const mounted = [...specOf().initContainers, ...specOf().containers].flatMap(({ volumeMounts }) =>
       volumeMounts.map(({ name }) => name),
     )
@@ -97,7 +97,7 @@ describe('what one build needs in the cluster', () => {
     expect(new Set(mounted)).to.deep.equal(new Set(specOf().volumes.map(({ name }) => name)))
   })
 
-  it('lets only the part that builds gain what BuildKit needs', () => {
+  it('adds capabilities only to the container that runs BuildKit', () => {
     const { initContainers, containers } = specOf()
     const [source, build] = initContainers
     for (const part of [source, containers[0]]) {
@@ -115,20 +115,20 @@ describe('what one build needs in the cluster', () => {
     })
   })
 
-  it('writes no credential and no value into the Job, nor into what all parts read', () => {
+  it('puts no credentials and no values into the Job and order.json', () => {
     const { job } = buildObjects(REQUEST, SETTINGS)
     const read = `${JSON.stringify(job)} ${entriesOf()['order.json']}`
     for (const word of ['git:secret', 'pull-secret', 'push-secret', "it's a value"]) expect(read).to.not.include(word)
   })
 
-  it('keeps credentials as git and clients of registries read them', () => {
+  it('encodes credentials for Git and registry clients', () => {
     const entries = entriesOf()
     expect(entries['git-credentials']).to.equal('https://x-token:git%3Asecret@git.example.test\n')
     expect(JSON.parse(entries['push.json'] ?? '').auths['registry.example.test'].password).to.equal('push-secret')
     expect(entries.environment).to.equal("export KEY='it'\\''s a value'\n")
   })
 
-  it('has a cache for each branch, in its own repository', () => {
+  it('uses a cache per branch in the repository of the resource', () => {
     const cacheOf = (cache: string) =>
       JSON.parse(entriesOf({ ...REQUEST, target: { ...REQUEST.target, cache } })['order.json'] ?? '').cache as string
     expect(cacheOf('feature/one')).to.match(
@@ -137,7 +137,7 @@ describe('what one build needs in the cluster', () => {
     expect(cacheOf('feature/one')).to.not.equal(cacheOf('main'))
   })
 
-  it('does not take what was built with other variables from the cache', () => {
+  it('changes environmentVersion with the value of a variable', () => {
     const versionOf = (value: string) => {
       const recipe = { ...REQUEST.recipe, environment: [{ name: 'KEY', value }] }
       return JSON.parse(entriesOf({ ...REQUEST, recipe })['order.json'] ?? '').recipe.environmentVersion
@@ -145,7 +145,7 @@ describe('what one build needs in the cluster', () => {
     expect(versionOf('a')).to.equal(versionOf('a')).and.not.equal(versionOf('b'))
   })
 
-  it('has nothing in common with that of another tenant for a deployment of the same id', () => {
+  it('separates builds of different boundaries with the same deployment id', () => {
     const another = { ...REQUEST, owner: { ...REQUEST.owner, boundaryId: '4e1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01' } }
     const [own, other] = [REQUEST, another].map((request) => buildObjects(request, SETTINGS))
     expect(own?.job.metadata.name).to.not.equal(other?.job.metadata.name)
@@ -156,7 +156,7 @@ describe('what one build needs in the cluster', () => {
     expect(own?.job.metadata.name.length).to.be.below(64)
   })
 
-  it('opens names, what the administrator opened, and the host of its own source', () => {
+  it('allows egress to DNS, the networks of the settings and the addresses of the Git host only', () => {
     const [, policy] = buildObjects(REQUEST, SETTINGS).dependents
     const { egress, podSelector, ingress } = (policy as unknown as { spec: Record<string, unknown> }).spec
     const { 'freehold.dev/build': id, ...place } = (podSelector as { matchLabels: Record<string, string> }).matchLabels
@@ -172,7 +172,7 @@ describe('what one build needs in the cluster', () => {
     ])
   })
 
-  it('goes with its Job, which goes an hour after its end', () => {
+  it('deletes the Job an hour after its end and everything else with it', () => {
     const { job, dependents } = buildObjects(REQUEST, SETTINGS)
     expect(job.spec).to.include({ ttlSecondsAfterFinished: 3600, activeDeadlineSeconds: 900, backoffLimit: 2 })
     const owned = dependents.map((object) => ownedByJob(object, { name: job.metadata.name, uid: 'u' }))
@@ -180,7 +180,7 @@ describe('what one build needs in the cluster', () => {
   })
 })
 
-describe('how far a build has come', () => {
+describe('observeBuild', () => {
   type State = NonNullable<NonNullable<NonNullable<BuildPod['status']>['containerStatuses']>[number]['state']>
   const ended = (word: object | string = {}, exitCode = 0, reason = 'Completed'): State => ({
     terminated: { exitCode, reason, message: typeof word === 'string' ? word : JSON.stringify(word) },
@@ -210,79 +210,95 @@ describe('how far a build has come', () => {
   const complete = { conditions: [{ type: 'Complete', status: 'True' }] }
 
   const cases: [sentence: string, found: string, expected: string][] = [
-    ['waits for a node', observed([]), 'none; running; The build waits for a node.'],
     [
-      'waits where no node has room',
+      'reports a pod without a container as waiting for a node',
+      observed([]),
+      'none; running; The build waits for a node.',
+    ],
+    [
+      'reports an unschedulable pod',
       observed([], {}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] }),
       'none; running; No node has room for a build now.',
     ],
     [
-      'cannot run its own image',
+      'reports an image of the builder that cannot be pulled',
       observed([{ waiting: { reason: 'ImagePullBackOff' } }]),
       'none; running; The image of the builder cannot be run (ImagePullBackOff): check the setting buildImage.',
     ],
-    ['fetches', observed([RUNS]), 'Cloning; running; The source is being fetched.'],
-    ['builds', observed([ended(found), RUNS]), 'Building; running; The image is being built.'],
-    ['pushes', observed([ended(found), ended(), RUNS]), 'Pushing; running; The image is being pushed.'],
     [
-      'has succeeded',
+      'reports Cloning while the source container runs',
+      observed([RUNS]),
+      'Cloning; running; The source is being fetched.',
+    ],
+    [
+      'reports Building while the build container runs',
+      observed([ended(found), RUNS]),
+      'Building; running; The image is being built.',
+    ],
+    [
+      'reports Pushing while the push container runs',
+      observed([ended(found), ended(), RUNS]),
+      'Pushing; running; The image is being pushed.',
+    ],
+    [
+      'reports Succeeded for a digest and a complete Job',
       observed([ended(found), ended(), ended({ digest })], complete),
       'Pushing; Succeeded; The image was built and pushed.',
     ],
     [
-      'has succeeded when its last container has, before the Job says so',
+      'reports Succeeded for a digest before the Job is complete',
       observed([ended(found), ended(), ended({ digest })]),
       'Pushing; Succeeded; The image was built and pushed.',
     ],
     [
-      'goes on after an end of the last container without a digest',
+      'waits after an exit of the push container without a digest',
       observed([ended(found), ended(), ended()]),
       'Pushing; running; The image is being pushed.',
     ],
     [
-      'has not succeeded without a digest',
+      'reports BuilderFailed for a complete Job without a digest',
       observed([ended(found), ended(), ended()], complete),
       'Pushing; Failed; BuilderFailed; The builder failed; the source is not the cause.',
     ],
     [
-      'does not believe a digest of the part that runs commands',
+      'ignores a digest of the build container',
       observed([ended(found), ended({ digest }), ended()], complete),
       'Pushing; Failed; BuilderFailed; The builder failed; the source is not the cause.',
     ],
     [
-      'failed by a command, and says which',
+      'reports CommandFailed with the message of the build container',
       observed([ended(found), ended({ failure: 'CommandFailed', message: 'The command "x" ended.' }, 1)], failed()),
       'Building; Failed; CommandFailed; The command "x" ended.',
     ],
     [
-      'does not repeat words of more than a line',
+      'ignores a message of several lines',
       observed([ended(found), ended({ failure: 'CommandFailed', message: 'one\ntwo' }, 1)], failed()),
       'Building; Failed; CommandFailed; A command of the build failed: see its log.',
     ],
     [
-      'does not believe a failure that there is not',
+      'ignores an unknown failure',
       observed([ended({ failure: 'Nonsense' }, 1)], failed()),
       'Cloning; Failed; BuilderFailed; The builder failed; the source is not the cause.',
     ],
     [
-      'was killed for its memory',
+      'reports OutOfMemory after an OOM kill',
       observed([ended(found), ended('', 137, 'OOMKilled')], failed()),
       'Building; Failed; OutOfMemory; The build used more memory than allowed and was stopped.',
     ],
     [
-      'wrote too much',
+      'reports OutOfDisk after an eviction',
       observed([ended(found), ended('', 137, 'Error')], failed(), { reason: 'Evicted' }),
       'Building; Failed; OutOfDisk; The build wrote more than allowed and was stopped.',
     ],
     [
-      'took too long',
+      'reports TimedOut after DeadlineExceeded',
       observed([ended(found)], failed('DeadlineExceeded')),
       'Cloning; TimedOut; TimedOut; The build took longer than allowed and was stopped.',
     ],
   ]
   for (const [sentence, words, expected] of cases) it(sentence, () => expect(words).to.equal(expected))
 
-  it('is told from the newest pod, and knows the commit as soon as the source is there', () => {
+  it('reads the newest pod and the commit as soon as the source is fetched', () => {
     const pod = (startTime: string, state: State): BuildPod => ({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -296,7 +312,7 @@ describe('how far a build has come', () => {
     expect(progress).to.include({ ...found, phase: 'Cloning', outcome: undefined })
   })
 
-  it('is said to be played where pods are, with what a real one may make of the source', () => {
+  it('is extended by simulatedBuild with a warning that nothing was built', () => {
     const job: BuildJob = { status: { conditions: [{ type: 'Complete', status: 'True' }] } } as BuildJob
     const { outcome, message } = simulatedBuild(job, observeBuild(job, []), 'd-1')
     expect(outcome).to.equal('Succeeded')

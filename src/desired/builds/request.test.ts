@@ -26,41 +26,41 @@ const requested = (more: Partial<BuildRequestInput> = {}) =>
     ...more,
   })
 
-describe('what a build is asked for', () => {
-  it('is the newest commit of the branch of the resource, for its own repository', () => {
+describe('buildRequestOf', () => {
+  it('requests the newest commit of the branch for the repository of the resource', () => {
     const { source, target, recipe } = requested() ?? {}
     expect(source).to.include({ kind: 'Git', url: CODE.repositoryUrl, branch: 'main', commit: undefined })
     expect(target).to.include({ repository: `${BOUNDARY}/shop/apps/web`, tag: ID, cache: 'main' })
     expect(recipe).to.include({ rootPath: '/web', port: 3000, timeoutSeconds: 900 })
   })
 
-  it('is the commit that was pushed, with the cache of its branch', () => {
+  it('requests the pushed commit with the cache of its branch', () => {
     const { source, target } = requested({ commit: 'a'.repeat(40), branch: 'feature/one' }) ?? {}
     expect(source).to.include({ branch: 'feature/one', commit: 'a'.repeat(40) })
     expect(target?.cache).to.equal('feature/one')
   })
 
-  it('is the archive that was uploaded', () => {
+  it('requests the uploaded archive', () => {
     expect(requested({ archive: 'a@sha256:1' })?.source).to.deep.equal({ kind: 'Archive', reference: 'a@sha256:1' })
   })
 
-  it('is nothing without a source', () => {
+  it('returns nothing without a source', () => {
     expect(requested({ code: { ...CODE, repositoryUrl: undefined } })).to.equal(undefined)
   })
 
   const outputs: [sentence: string, pipeline: Partial<BuildableCode['pipeline']>, expected: string | undefined][] = [
-    ['the usual one, if nothing says that it is built', {}, undefined],
-    ['the usual one, if a command builds it', { buildCommand: 'make' }, 'dist'],
-    ['another one, if it is named', { outputPath: 'public' }, 'public'],
+    ['no folder without a build command', {}, undefined],
+    ['outputPath of the pipeline with a build command', { buildCommand: 'make' }, 'dist'],
+    ['another outputPath', { outputPath: 'public' }, 'public'],
   ]
   for (const [sentence, pipeline, expected] of outputs) {
-    it(`takes of a site the folder: ${sentence}`, () => {
+    it(`requests of a site ${sentence}`, () => {
       const code = { ...CODE, pipeline: { ...PIPELINE, ...pipeline } }
       expect(requested({ purpose: 'Site', code })?.recipe.outputPath).to.equal(expected)
     })
   }
 
-  it('gives a build its variables', () => {
+  it('passes the variables of the build', () => {
     const code = { ...CODE, pipeline: { ...PIPELINE, buildEnv: [{ name: 'A', value: 'b' }] } }
     expect(requested({ code })?.recipe.environment).to.deep.equal([{ name: 'A', value: 'b' }])
   })

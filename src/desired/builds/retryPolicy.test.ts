@@ -3,7 +3,7 @@ import { buildRetryPolicy } from './retryPolicy.ts'
 
 type Seen = { exitCodes?: readonly number[]; isDisrupted?: boolean }
 
-/** What the Job controller of Kubernetes makes of a failed pod: the first rule that matches decides, else it counts. */
+/** The decision of the Job controller about a failed pod: the first matching rule, otherwise the pod counts. */
 function judged({ exitCodes = [], isDisrupted = false }: Seen): 'again' | 'counts' | 'over' {
   for (const { action, onPodConditions, onExitCodes } of buildRetryPolicy().podFailurePolicy.rules) {
     const others = exitCodes.filter((code) => code !== 0 && !onExitCodes?.values.includes(code))
@@ -12,17 +12,21 @@ function judged({ exitCodes = [], isDisrupted = false }: Seen): 'again' | 'count
   return 'counts'
 }
 
-describe('a pod of a build that failed', () => {
+describe('buildRetryPolicy', () => {
   for (const [sentence, seen, expected] of [
-    ['runs again if it was evicted, drained or its node died', { exitCodes: [0, 137], isDisrupted: true }, 'again'],
-    ['is the last one if its source is the cause', { exitCodes: [0, 1] }, 'over'],
-    ['is the last one if it was killed for its memory', { exitCodes: [0, 137] }, 'over'],
-    ['is the last one if it was stopped for what it wrote', { exitCodes: [143] }, 'over'],
-    ['is followed by few more if the builder itself failed', { exitCodes: [0, 70] }, 'counts'],
-    ['is followed by few more if its node started anew', { exitCodes: [0, 255] }, 'counts'],
-    ['is followed by few more if its node did not take it', {}, 'counts'],
+    [
+      'ignores a pod that was evicted, drained or lost with its node',
+      { exitCodes: [0, 137], isDisrupted: true },
+      'again',
+    ],
+    ['fails the Job if the source caused the failure', { exitCodes: [0, 1] }, 'over'],
+    ['fails the Job after an OOM kill', { exitCodes: [0, 137] }, 'over'],
+    ['fails the Job after SIGTERM for exceeded disk', { exitCodes: [143] }, 'over'],
+    ['counts a failure of the builder', { exitCodes: [0, 70] }, 'counts'],
+    ['counts a pod whose node restarted', { exitCodes: [0, 255] }, 'counts'],
+    ['counts a pod that its node rejected', {}, 'counts'],
   ] as const)
     it(sentence, () => expect(judged(seen)).to.equal(expected))
 
-  it('is followed by two at most', () => expect(buildRetryPolicy().backoffLimit).to.equal(2))
+  it('allows two retries', () => expect(buildRetryPolicy().backoffLimit).to.equal(2))
 })

@@ -14,14 +14,14 @@ const made = (spec: object = {}) =>
     }),
   }) as unknown as PlatformComponent
 
-describe('what Flux is told of a component', () => {
-  it('is one version of its chart, and no other content under that tag', () => {
+describe('Flux objects of a component', () => {
+  it('pin tag and digest of the chart', () => {
     const digest = `sha256:${'a'.repeat(64)}`
     const { spec } = ociRepositoryOf(made(), { url: 'oci://mirror.test/shop', isInsecure: true }, digest)
     expect(spec).to.deep.include({ url: 'oci://mirror.test/shop', insecure: true, ref: { tag: '1.0.0', digest } })
   })
 
-  it('is a release that is neither tried again nor taken back by itself', () => {
+  it('configure a HelmRelease without retries and rollback', () => {
     const component = made()
     const { metadata, spec } = helmReleaseOf(component, neededValues(component, undefined))
     expect(metadata).to.deep.equal({ name: 'pcomp-shop', namespace: 'freehold-system' })
@@ -47,7 +47,7 @@ describe('what Flux is told of a component', () => {
     })
   })
 
-  it('asks it to try again, also with the same version', () => {
+  it('set forceAt to retry the same version', () => {
     const requestedAt = '2026-01-01T00:00:00Z'
     expect(helmReleaseOf(made({ requestedAt }), []).metadata.annotations).to.deep.equal({
       'reconcile.fluxcd.io/requestedAt': requestedAt,
@@ -55,7 +55,7 @@ describe('what Flux is told of a component', () => {
     })
   })
 
-  it('gives charts of others half an hour', () => {
+  it('set a timeout of 30 minutes for third-party charts', () => {
     expect(helmReleaseOf(made({ kind: 'ThirdPartyChart' }), []).spec).to.include({ timeout: '30m' })
   })
 })

@@ -30,7 +30,7 @@ const pods = (ready: number, wanted = 2, labels: Record<string, string> = {}) =>
     status: { observedGeneration: 1, readyReplicas: ready, updatedReplicas: wanted },
   })
 
-/** Helm after it has looked at the component. */
+/** A HelmRelease with the status that Flux sets. */
 function helm(of: ReturnType<typeof component>, more: { failure?: string; before?: object } = {}): HelmRelease {
   const source = ociRepositoryOf(of, { url: URL, isInsecure: false }, undefined)
   const release = { ...helmReleaseOf(of, []), status: more.before } as HelmRelease
@@ -50,7 +50,7 @@ function judge(of: ReturnType<typeof component>, seen: Partial<ObservedComponent
   })
 }
 
-describe('what is observed of a component', () => {
+describe('judgeComponent', () => {
   const one = component({ version: '1.0.0' })
   const healthy = {
     rollout: {
@@ -70,60 +70,78 @@ describe('what is observed of a component', () => {
     installed: string | undefined,
     rollout: string | undefined,
   ][] = [
-    ['nothing is installed', judge(component()), 'NotInstalled', undefined, undefined],
+    ['returns NotInstalled without workloads', judge(component()), 'NotInstalled', undefined, undefined],
     [
-      'what runs without Flux is installed too',
+      'returns Ready for a workload that Flux does not manage',
       judge(component(), { workloads: [pods(2)] }),
       'Ready',
       '1.4.0',
       undefined,
     ],
     [
-      'its labels say the version of the chart',
+      'reads the version from the label of the chart',
       judge(component(), { workloads: [pods(2, 2, { 'helm.sh/chart': 'shop-v3.1.0' })] }),
       ...(['Ready', 'v3.1.0', undefined] as const),
     ],
     [
-      'what looks is the program itself, and runs beside the cluster',
+      'returns the own version for the platform outside the cluster',
       judge(component(), { ownVersion: '4.2.0' }),
       ...(['Ready', '4.2.0', undefined] as const),
     ],
     [
-      'what looks is the program itself, and its workloads say which',
+      'reads the version of the platform from its workloads',
       judge(component(), { ownVersion: '4.2.0', workloads: [pods(2)] }),
       ...(['Ready', '1.4.0', undefined] as const),
     ],
-    ['not all of it runs', judge(component(), { workloads: [pods(1)] }), 'Degraded', '1.4.0', undefined],
-    ['none of it runs', judge(component(), { workloads: [pods(0)] }), 'Failed', '1.4.0', undefined],
-    ['Flux was told and has not looked', judge(one), 'Installing', undefined, 'Applying'],
     [
-      'Helm is done, and no pod is ready',
+      'returns Degraded if some pods are not ready',
+      judge(component(), { workloads: [pods(1)] }),
+      'Degraded',
+      '1.4.0',
+      undefined,
+    ],
+    ['returns Failed if no pod is ready', judge(component(), { workloads: [pods(0)] }), 'Failed', '1.4.0', undefined],
+    ['returns Installing before Flux has reconciled', judge(one), 'Installing', undefined, 'Applying'],
+    [
+      'returns Installing after Helm while no pod is ready',
       judge(one, { helm: helm(one), workloads: [pods(0)] }),
       'Installing',
       '1.0.0',
       'Applying',
     ],
-    ['Helm is done, and its workload is not there', judge(one, { helm: helm(one) }), 'Installing', '1.0.0', 'Applying'],
     [
-      'all is ready since now',
+      'returns Installing after Helm without its workload',
+      judge(one, { helm: helm(one) }),
+      'Installing',
+      '1.0.0',
+      'Applying',
+    ],
+    [
+      'returns Installing when the workload has just become ready',
       judge(one, { helm: helm(one), workloads: [pods(2)] }),
       'Installing',
       '1.0.0',
       'Applying',
     ],
     [
-      'all is ready for long enough',
+      'returns Ready when the workload has been ready for long enough',
       judge(component({ version: '1.0.0' }, healthy), { helm: helm(one), workloads: [pods(2)] }),
       ...(['Ready', '1.0.0', 'Ready'] as const),
     ],
-    ['Helm has failed', judge(one, { helm: helm(one, { failure: 'no such image' }) }), 'Failed', undefined, 'Failed'],
     [
-      'the former version is installed while the next one comes',
+      'returns Failed after a failure of Helm',
+      judge(one, { helm: helm(one, { failure: 'no such image' }) }),
+      'Failed',
+      undefined,
+      'Failed',
+    ],
+    [
+      'returns the former version during an upgrade',
       judge(upgraded, { helm: { ...helm(upgraded), status: former }, workloads: [pods(2)] }),
       ...(['Upgrading', '1.0.0', 'Applying'] as const),
     ],
     [
-      'the former version is what a failed upgrade leaves',
+      'returns the former version after a failed upgrade',
       judge(upgraded, { helm: helm(upgraded, { failure: 'no', before: former }), workloads: [pods(2)] }),
       ...(['Failed', '1.0.0', 'Failed'] as const),
     ],
@@ -133,23 +151,23 @@ describe('what is observed of a component', () => {
       expect([judged.state, judged.installedVersion, judged.rollout?.state]).to.deep.equal([state, installed, rollout])
     })
 
-  it('is looked at again when the time of watching is over', () => {
+  it('requeues after the settle time', () => {
     expect(judge(one, { helm: helm(one), workloads: [pods(2)] }).after).to.equal(SETTLE)
   })
 
-  it('counts as rolled out from then on, whatever becomes of it', () => {
+  it('keeps the rollout Ready when the component degrades later', () => {
     const rollout = { version: '1.0.0', state: 'Ready', isInstalled: true, since: NOW }
     const judged = judge(component({ version: '1.0.0' }, { rollout }), { helm: helm(one), workloads: [pods(1)] })
     expect([judged.rollout?.state, judged.state]).to.deep.equal(['Ready', 'Degraded'])
   })
 
-  it('has not failed again before Flux has heard of the next try', () => {
+  it('keeps Applying until Flux has seen the retry', () => {
     const asked = component({ version: '1.0.0', requestedAt: '2026-01-01T00:09:00Z' })
     expect(judge(asked, { helm: helm(one, { failure: 'no' }) }).rollout?.state).to.equal('Applying')
     expect(judge(asked, { helm: helm(asked, { failure: 'no' }) }).rollout?.state).to.equal('Failed')
   })
 
-  it('says why Helm failed, without what looks like a secret', () => {
+  it('reports the reason of Helm without secrets', () => {
     const failure = 'Secret "shop" is invalid: password: "correct-horse"'
     expect(judge(one, { helm: helm(one, { failure }) }).rollout?.message)
       .to.contain('Helm: UpgradeFailed.')

@@ -8,8 +8,8 @@ function said(words: Record<string, string>, more: Record<string, string> = {}) 
   return releaseSpec('shop', { version: '1.20.0', digest: `sha256:${'a'.repeat(64)}`, isSigned: true, annotations })
 }
 
-describe('what a chart says of itself', () => {
-  it('is what its annotations say', () => {
+describe('releaseSpec', () => {
+  it('reads all annotations of a chart', () => {
     const spec = said(
       {
         ...{ 'schema-breaking': 'true', 'migrates-database': 'true', 'required-minor': '1.19' },
@@ -28,7 +28,7 @@ describe('what a chart says of itself', () => {
     })
   })
 
-  it('is not said where it cannot be read, and can be stored in any case', () => {
+  it('ignores invalid annotations and stays a valid spec', () => {
     const hostile = {
       pins: 'nothing,__proto__=1',
       'minimum-from-version': 'old',
@@ -46,7 +46,7 @@ describe('what a chart says of itself', () => {
     expect(ComponentRelease.spec.safeParse(spec).success).to.equal(true)
   })
 
-  it('holds a rollout back where that is said in other words', () => {
+  it('reads any schema-breaking value except "false" as true', () => {
     expect(said({ 'schema-breaking': 'yes' }).isSchemaBreaking).to.equal(true)
     expect(said({ 'schema-breaking': 'false' }).isSchemaBreaking).to.equal(false)
   })

@@ -15,44 +15,44 @@ const seen = (found: Seaweed | undefined, isServed = true, port: number | 'own' 
   return 'reason' in obstacle && 'message' in obstacle ? `${obstacle.reason}: ${obstacle.message}` : obstacle.kind
 }
 
-describe('what a Seaweed says of the store', () => {
+describe('seaweedObstacle', () => {
   const notReady = { type: 'Ready', status: 'False', message: 'Master: 1/3 ready' }
   const cases: [string, string, RegExp][] = [
-    ['serves with a gateway that is ready', seen(made()), /^serves$/],
+    ['returns nothing for a ready gateway', seen(made()), /^serves$/],
     [
-      'serves while some of its gateways are away',
+      'returns nothing while one gateway is ready',
       seen(made({}, { status: { s3: { readyReplicas: 1 } } })),
       /^serves$/,
     ],
-    ['serves where the switch stands among others', seen(made({ extraArgs: ['-v=1 --iam.readOnly=0'] })), /^serves$/],
-    ['says what to install where the type is unknown', seen(undefined, false), /^EngineMissing: Install the SeaweedFS/],
-    ['says which one is not there', seen(undefined), /^EngineMissing: .*"seaweedfs\/store"/],
+    ['accepts the IAM flag among other flags', seen(made({ extraArgs: ['-v=1 --iam.readOnly=0'] })), /^serves$/],
+    ['returns EngineMissing without the CRD', seen(undefined, false), /^EngineMissing: Install the SeaweedFS/],
+    ['returns EngineMissing without the Seaweed', seen(undefined), /^EngineMissing: .*"seaweedfs\/store"/],
     [
-      'is missing while it goes',
+      'returns EngineMissing while it is being deleted',
       seen(made({}, { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })),
       /^EngineMissing: .*is being deleted/,
     ],
-    ['needs a gateway', seen({ metadata: {}, spec: {} }), /^EngineRefused: .*set spec\.s3\./],
-    ['needs IAM', seen(made({ iam: false })), /^EngineRefused: .*spec\.s3\.iam/],
-    ['needs IAM that takes changes', seen(made({ extraArgs: [] })), /^EngineRefused: .*-iam\.readOnly=false/],
+    ['returns EngineRefused without a gateway', seen({ metadata: {}, spec: {} }), /^EngineRefused: .*set spec\.s3\./],
+    ['returns EngineRefused with IAM disabled', seen(made({ iam: false })), /^EngineRefused: .*spec\.s3\.iam/],
     [
-      'takes no other switch for that one',
+      'returns EngineRefused with read-only IAM',
+      seen(made({ extraArgs: [] })),
+      /^EngineRefused: .*-iam\.readOnly=false/,
+    ],
+    [
+      'returns EngineRefused for flags that only resemble the IAM flag',
       seen(made({ extraArgs: ['-iam.readOnly=falsehood', '-x-iam.readOnly=true'] })),
       /^EngineRefused/,
     ],
     [
-      'must listen where the platform calls',
+      'returns EngineRefused for another port than the platform calls',
       seen(made({ port: 9000 })),
       /^EngineRefused: .*port 9000.*objectStoreEndp/,
     ],
-    ['may listen anywhere where an endpoint is set', seen(made({ port: 9000 }), true, 'own'), /^serves$/],
+    ['accepts any port with an endpoint of its own', seen(made({ port: 9000 }), true, 'own'), /^serves$/],
+    ['waits without a status', seen(made({}, { status: undefined })), /^WaitingForDependency: No gateway/],
     [
-      'is waited for before it has a status',
-      seen(made({}, { status: undefined })),
-      /^WaitingForDependency: No gateway/,
-    ],
-    [
-      "is waited for in the operator's own words",
+      'waits with the message of the Ready condition',
       seen(made({}, { status: { s3: { readyReplicas: 0 }, conditions: [notReady] } })),
       /^WaitingForDependency: .*\(Master: 1\/3 ready\)\.$/,
     ],

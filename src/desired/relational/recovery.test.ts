@@ -1,20 +1,20 @@
 import { expect } from 'chai'
 import { archivingGaps, type EngineView, recoveryOf, storeRetention } from './index.ts'
 
-describe('retention of the store', () => {
+describe('storeRetention', () => {
   const cases: [string, number | undefined, Parameters<typeof storeRetention>[1]][] = [
-    ['is what is asked for without snapshots', 14, []],
-    ['is longer where a snapshot is kept longer', 90, [{ kind: 'Manual', retentionDays: 90 }]],
-    ['is not shorter for one that is kept shorter', 14, [{ kind: 'Final', retentionDays: 3 }]],
-    ['ends where a snapshot is kept until it is deleted', undefined, [{ kind: 'Manual' }]],
-    ['does not count those of the schedule', 14, [{ kind: 'Scheduled' }]],
+    ['returns the configured days without snapshots', 14, []],
+    ['returns the longer retention of a snapshot', 90, [{ kind: 'Manual', retentionDays: 90 }]],
+    ['ignores a shorter retention of a snapshot', 14, [{ kind: 'Final', retentionDays: 3 }]],
+    ['returns nothing with a snapshot that is kept until it is deleted', undefined, [{ kind: 'Manual' }]],
+    ['ignores scheduled snapshots', 14, [{ kind: 'Scheduled' }]],
   ]
   for (const [name, days, snapshots] of cases) {
     it(name, () => expect(storeRetention(14, snapshots)).to.equal(days))
   }
 })
 
-describe('the archive', () => {
+describe('recoveryOf and archivingGaps', () => {
   const NOW = '2026-11-02T10:00:00Z'
   const engine = (status: string): EngineView => ({
     phase: '',
@@ -25,13 +25,18 @@ describe('the archive', () => {
     ],
   })
   const states: [string, string, string | undefined, Partial<Parameters<typeof recoveryOf>[0]>][] = [
-    ['is disabled where nothing is backed up', 'Disabled', undefined, { isBackedUp: false }],
-    ['is healthy before the engine said anything', 'Healthy', undefined, { engine: undefined }],
-    ['is healthy while the engine says so', 'Healthy', undefined, { engine: engine('True') }],
-    ['fails since the engine says so', 'Failing', '2026-11-02T09:00:00Z', { engine: engine('False') }],
-    ['is suspended since it was first seen', 'Suspended', NOW, { isSuspended: true, engine: engine('False') }],
+    ['returns Disabled without backups', 'Disabled', undefined, { isBackedUp: false }],
+    ['returns Healthy before the engine reports', 'Healthy', undefined, { engine: undefined }],
+    ['returns Healthy while the engine reports success', 'Healthy', undefined, { engine: engine('True') }],
     [
-      'stays suspended since then',
+      "returns Failing since the transition of the engine's condition",
+      'Failing',
+      '2026-11-02T09:00:00Z',
+      { engine: engine('False') },
+    ],
+    ['returns Suspended since now', 'Suspended', NOW, { isSuspended: true, engine: engine('False') }],
+    [
+      'returns Suspended since the recorded time',
       'Suspended',
       '2026-11-01T00:00:00Z',
       { isSuspended: true, previous: { archivingStoppedAt: '2026-11-01T00:00:00Z' } },
@@ -45,20 +50,20 @@ describe('the archive', () => {
   }
 
   const gaps: [string, object[], Partial<Parameters<typeof archivingGaps>[0]>][] = [
-    ['has no gap', [], {}],
-    ['opens a gap when it is suspended', [{ from: NOW }], { isSuspended: true }],
+    ['returns no gap', [], {}],
+    ['opens a gap at a suspension', [{ from: NOW }], { isSuspended: true }],
     [
-      'keeps the gap open while it is suspended',
+      'keeps a gap open during the suspension',
       [{ from: '2026-11-01T00:00:00Z' }],
       { isSuspended: true, previous: { archivingGaps: [{ from: '2026-11-01T00:00:00Z' }] } },
     ],
     [
-      'keeps it open until there is a new base',
+      'keeps a gap open until there is a new base backup',
       [{ from: '2026-11-01T00:00:00Z' }],
       { previous: { archivingGaps: [{ from: '2026-11-01T00:00:00Z' }] }, basesStartedAt: ['2026-10-01T00:00:00Z'] },
     ],
     [
-      'closes it with the first base after it',
+      'closes a gap with the first base backup after it',
       [{ from: '2026-11-01T00:00:00Z', to: '2026-11-01T05:00:00Z' }],
       {
         previous: { archivingGaps: [{ from: '2026-11-01T00:00:00Z' }] },
@@ -66,7 +71,7 @@ describe('the archive', () => {
       },
     ],
     [
-      'forgets one that lies before the window',
+      'drops a gap before the recovery window',
       [],
       {
         previous: { archivingGaps: [{ from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' }] },

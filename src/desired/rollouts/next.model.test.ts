@@ -4,11 +4,11 @@ import { DRIFT, MINUTE, World } from '../../../test/worlds/rolloutWorld.ts'
 import { isRolloutOver } from '../../contracts/rollouts/states.ts'
 import { componentsToApply } from './index.ts'
 
-describe('whatever happens to a rollout', () => {
+describe('rollouts with random events', () => {
   const seed = Number(process.env.FREEHOLD_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
   const random = new SeededRandom(seed)
 
-  /** One thing that happens, to the cluster or by a person. */
+  /** One event in the cluster or by a person. */
   function happen(world: World): void {
     const at = String(random.below(1_000_000))
     const things: (() => unknown)[] = [
@@ -28,7 +28,7 @@ describe('whatever happens to a rollout', () => {
     random.pick(things)()
   }
 
-  it('it comes to rest, never runs again once it has ended, and a cancelled one leaves no batch under way', () => {
+  it('settle, stay as they ended, and run no batch after a cancellation', () => {
     for (let run = 0; run < 500; run += 1) {
       const world = new World()
       const ends: string[] = []

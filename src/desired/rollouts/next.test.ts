@@ -5,21 +5,21 @@ import { componentsToApply, describeExecution, type Execution, rollbackOf, wakes
 const words = ({ state, step, pause, failure, batches }: Execution) =>
   [state, step, pause?.code ?? failure?.code, batches.map((one) => one.state).join(' ')].filter(Boolean).join(', ')
 
-describe('a rollout', () => {
+describe('nextExecution', () => {
   type Case = [what: string, play: (world: World) => void, expected: string]
   const cases: Case[] = [
     [
-      'waits for the first chart after checks and snapshot',
+      'applies the first chart after checks and snapshot',
       (world) => world.settle(),
       'Executing, ThirdPartyCharts, Applying Pending',
     ],
     [
-      'looks at the checks a minute after a chart',
+      'waits a minute for the checks after a chart',
       (world) => world.set('cnpg', 'Ready').settle(),
       'Executing, ThirdPartyCharts, WaitingForHealth Pending',
     ],
     [
-      'goes on when they are as before',
+      'applies the next batch if the checks are unchanged',
       (world) => {
         world.set('cnpg', 'Ready').settle()
         world.after(1)
@@ -27,7 +27,7 @@ describe('a rollout', () => {
       'Executing, Components, Succeeded Applying',
     ],
     [
-      'succeeds once the last batch is ready and healthy',
+      'succeeds when the last batch is ready and healthy',
       (world) => {
         world.set('cnpg', 'Ready').set('facade', 'Ready').settle()
         world.after(1)
@@ -35,7 +35,7 @@ describe('a rollout', () => {
       'Succeeded, Finished, Succeeded Succeeded',
     ],
     [
-      'passes over what is at its version already',
+      'skips a component that has its version',
       (world) => {
         world.execution = newOne([MODULE])
         world.set('facade', 'Ready', { currentVersion: '1.1.0' }).settle()
@@ -43,7 +43,7 @@ describe('a rollout', () => {
       'Succeeded, Finished, Succeeded',
     ],
     [
-      'fails where a check stops it',
+      'fails if a check refuses it',
       (world) => {
         world.preflight = { ...world.preflight, refusal: { code: 'OperatorTooOld', message: 'Too old.' } }
         world.settle()
@@ -59,7 +59,7 @@ describe('a rollout', () => {
       'Executing, Snapshot, Pending Pending',
     ],
     [
-      'is paused by a snapshot that fails',
+      'pauses after a failed snapshot',
       (world) => {
         world.snapshot = { phase: 'Failed', problem: 'It failed.' }
         world.settle()
@@ -67,7 +67,7 @@ describe('a rollout', () => {
       'Paused, Snapshot, SnapshotFailed, Pending Pending',
     ],
     [
-      'is paused by one that takes half an hour',
+      'pauses after half an hour without a snapshot',
       (world) => {
         world.snapshot = { phase: 'InProgress' }
         world.settle()
@@ -76,7 +76,7 @@ describe('a rollout', () => {
       'Paused, Snapshot, SnapshotFailed, Pending Pending',
     ],
     [
-      'takes no snapshot where somebody said that none can be taken',
+      'takes no snapshot if that risk was acknowledged',
       (world) => {
         world.preflight = { ...world.preflight, acknowledged: ['snapshot-possible'] }
         world.snapshot = { problem: 'No Velero.' }
@@ -85,7 +85,7 @@ describe('a rollout', () => {
       'Executing, ThirdPartyCharts, Applying Pending',
     ],
     [
-      'but takes one before what only a restored database undoes',
+      'takes a snapshot despite that before an irreversible batch',
       (world) => {
         world.execution = newOne([item('cnpg', 'ThirdPartyChart', { isReversible: false })])
         world.preflight = { ...world.preflight, acknowledged: ['snapshot-possible'] }
@@ -95,17 +95,17 @@ describe('a rollout', () => {
       'Paused, Snapshot, SnapshotFailed, Pending',
     ],
     [
-      'is paused by a component that fails',
+      'pauses after a failed component',
       (world) => world.set('cnpg', 'Failed').settle(),
       'Paused, ThirdPartyCharts, ComponentFailed, Paused Pending',
     ],
     [
-      'is paused by one that is installed and not healthy',
+      'pauses for an installed but unhealthy component',
       (world) => world.set('cnpg', 'Failed', { isInstalled: true }).settle(),
       'Paused, ThirdPartyCharts, HealthFailed, Paused Pending',
     ],
     [
-      'is paused where a chart made checks worse',
+      'pauses after a chart that worsened the checks',
       (world) => {
         world.worsened = ['nodes-ready']
         world.set('cnpg', 'Ready').settle()
@@ -114,7 +114,7 @@ describe('a rollout', () => {
       'Paused, ThirdPartyCharts, BatchCheckWorsened, Paused Pending',
     ],
     [
-      'is paused where the cluster refuses',
+      'pauses if the cluster refuses a request',
       (world) => {
         world.settle()
         world.refusal = 'Forbidden.'
@@ -123,7 +123,7 @@ describe('a rollout', () => {
       'Paused, ThirdPartyCharts, ClusterRefused, Paused Pending',
     ],
     [
-      'is paused before a batch whose objects were changed by hand',
+      'pauses before a batch with drift',
       (world) => {
         world.drift = [DRIFT]
         world.settle()
@@ -131,7 +131,7 @@ describe('a rollout', () => {
       'Paused, ThirdPartyCharts, PlatformDrift, Paused Pending',
     ],
     [
-      'is paused at the end by a component that is ill',
+      'pauses in the verification for an unhealthy component',
       (world) => {
         world.set('cnpg', 'Ready', { isHealthy: false }).set('facade', 'Ready').settle()
         world.after(1)
@@ -139,7 +139,7 @@ describe('a rollout', () => {
       'Paused, Verification, HealthFailed, Succeeded Succeeded',
     ],
     [
-      'fails when a batch takes too long',
+      'fails after half an hour in a batch',
       (world) => {
         world.settle()
         world.after(30)
@@ -147,7 +147,7 @@ describe('a rollout', () => {
       'Failed, Finished, BatchTimeout, Failed Skipped',
     ],
     [
-      'begins nothing more once it is cancelled, and lets what is under way end',
+      'finishes the running batch after a cancellation',
       (world) => {
         world.settle()
         world.requests = { cancelAt: 'now' }
@@ -156,7 +156,7 @@ describe('a rollout', () => {
       'Executing, ThirdPartyCharts, Applying Pending',
     ],
     [
-      'is cancelled when what was under way has ended',
+      'is cancelled when the running batch has ended',
       (world) => {
         world.settle()
         world.requests = { cancelAt: 'now' }
@@ -165,7 +165,7 @@ describe('a rollout', () => {
       'Cancelled, Finished, Succeeded Cancelled',
     ],
     [
-      'is cancelled at once while it is paused',
+      'is cancelled at once while paused',
       (world) => {
         world.set('cnpg', 'Failed').settle()
         world.requests = { cancelAt: 'now' }
@@ -184,7 +184,7 @@ describe('a rollout', () => {
       'Cancelled, Finished, Cancelled Cancelled',
     ],
     [
-      'goes on when it is resumed',
+      'continues on resume',
       (world) => {
         world.set('cnpg', 'Failed').settle()
         world.requests = { resumeAt: 'later' }
@@ -193,7 +193,7 @@ describe('a rollout', () => {
       'Executing, ThirdPartyCharts, Applying Pending',
     ],
     [
-      'is not resumed by what was asked for before the pause',
+      'ignores a resume from before the pause',
       (world) => {
         world.requests = { resumeAt: 'before' }
         world.set('cnpg', 'Failed').settle()
@@ -201,7 +201,7 @@ describe('a rollout', () => {
       'Paused, ThirdPartyCharts, ComponentFailed, Paused Pending',
     ],
     [
-      'is not resumed over changes by hand',
+      'stays paused for drift on resume',
       (world) => {
         world.drift = [DRIFT]
         world.settle()
@@ -211,7 +211,7 @@ describe('a rollout', () => {
       'Paused, ThirdPartyCharts, PlatformDrift, Paused Pending',
     ],
     [
-      'puts them back when that is asked for',
+      'continues after a request to revert the drift',
       (world) => {
         world.drift = [DRIFT]
         world.settle()
@@ -221,7 +221,7 @@ describe('a rollout', () => {
       'Executing, ThirdPartyCharts, Applying Pending',
     ],
     [
-      'goes on without a snapshot where that is offered',
+      'continues without a snapshot on resume with skipSnapshot',
       (world) => {
         world.snapshot = { problem: 'It failed.' }
         world.settle()
@@ -231,7 +231,7 @@ describe('a rollout', () => {
       'Executing, ThirdPartyCharts, Applying Pending',
     ],
     [
-      'takes another snapshot when it is resumed',
+      'takes another snapshot on resume',
       (world) => {
         world.snapshot = { problem: 'It failed.' }
         world.settle()
@@ -242,7 +242,7 @@ describe('a rollout', () => {
       'Executing, Snapshot, Pending Pending',
     ],
     [
-      'that takes another back is not stopped by checks, snapshots and changes by hand',
+      'ignores checks, snapshot and drift in a rollback',
       (world) => {
         world.execution = newOne([MODULE], 'Rollback')
         world.preflight = { ...world.preflight, refusal: { code: 'Refused', message: 'No.' } }
@@ -259,7 +259,7 @@ describe('a rollout', () => {
       expect(words(world.execution)).to.equal(expected)
     })
 
-  it('has the whole time of a batch again when it is resumed, and asks Flux to try again', () => {
+  it('grants a resumed batch its full time and requests a retry from Flux', () => {
     const world = new World()
     world.settle()
     world.now += 20 * MINUTE
@@ -272,7 +272,7 @@ describe('a rollout', () => {
     ])
   })
 
-  it('counts its batches from one in each of its sentences', () => {
+  it('counts batches from 1 in its messages', () => {
     const world = new World()
     world.settle()
     expect(describeExecution(world.execution)).to.match(/^Batch 1 of 2/)
@@ -280,7 +280,7 @@ describe('a rollout', () => {
     expect(world.execution.failure?.message).to.match(/^Batch 1 did not finish/)
   })
 
-  it('tells only components that are written down as told', () => {
+  it('applies only components of a recorded batch', () => {
     const world = new World()
     expect(componentsToApply(world.execution)).to.deep.equal([])
     world.settle()
@@ -288,7 +288,7 @@ describe('a rollout', () => {
     expect(wakesIn(world.execution, world.now)).to.equal(30 * MINUTE)
   })
 
-  it('goes back in reverse order, without definitions and what has migrated its database', () => {
+  it('rolls back in reverse order, without CRDs and irreversible components', () => {
     const world = new World(newOne([CHART, item('crds', 'CrdBundle', { isReversible: false }), MODULE]))
     world.set('cnpg', 'Ready').set('crds', 'Ready').set('facade', 'Ready').settle()
     world.after(1)
@@ -298,7 +298,7 @@ describe('a rollout', () => {
     expect(items.map(({ toVersion }) => toVersion)).to.deep.equal(['1.0.0', '1.0.0'])
   })
 
-  it('asks anew for what an earlier rollout could not roll out, and for nothing else', () => {
+  it('requests a retry for a component that failed before the rollout, but not for one in progress', () => {
     const told = (state: 'Failed' | 'Applying') => {
       const world = new World()
       world.set('cnpg', state).settle()

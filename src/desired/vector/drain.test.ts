@@ -17,17 +17,17 @@ const view = (collections: CollectionView[], over: Partial<DrainView> = {}): Dra
 const active = (shard: number, ...peers: number[]) => peers.map((peerId) => ({ shard, peerId, state: 'Active' }))
 const away = { leaving: { id: 3, isMember: false } }
 
-describe('emptying a peer of a vector database', () => {
+describe('nextDrainAction', () => {
   const cases: [sentence: string, view: DrainView, expected: DrainAction | { kind: 'wait' }][] = [
     ['removes a peer without a copy', view([collection({ copies: active(0, 1) })]), { kind: 'removePeer', peerId: 3 }],
-    ['is done when nobody lists the peer and it holds nothing', view([collection()], away), { kind: 'drained' }],
+    ['is drained when the peer is not a member and has no data', view([collection()], away), { kind: 'drained' }],
     [
       'moves a copy to the peer with the fewest of the collection',
       view([collection({ copies: [...active(0, 1), ...active(1, 1), ...active(2, 2), ...active(3, 3)] })]),
       { kind: 'move', collection: 'docs', shard: 3, from: 3, to: 2 },
     ],
     [
-      'never moves a copy to where one lies',
+      'never moves a copy to a peer that has one',
       view([collection({ copies: active(0, 2, 3) })]),
       { kind: 'move', collection: 'docs', shard: 0, from: 3, to: 1 },
     ],
@@ -37,22 +37,22 @@ describe('emptying a peer of a vector database', () => {
       { kind: 'drop', collection: 'docs', shard: 0, peerId: 3 },
     ],
     [
-      'drops a dead copy of which another lives',
+      'drops a dead copy if another is active',
       view([collection({ copies: [...active(0, 1), { shard: 0, peerId: 3, state: 'Dead' }] })]),
       { kind: 'drop', collection: 'docs', shard: 0, peerId: 3 },
     ],
     [
-      'keeps a dead copy that is the only one',
+      'keeps a dead copy if it is the only one',
       view([collection({ copies: [{ shard: 0, peerId: 3, state: 'Dead' }] })]),
       { kind: 'wait', collection: 'docs', why: 'shard 0 is Dead and no other peer has an active copy' },
     ],
     [
-      'keeps a copy whose twin is dead and has nowhere to go',
+      'keeps a copy if the other is dead and no peer is free',
       view([collection({ copies: [...active(0, 3), { shard: 0, peerId: 1, state: 'Dead' }] })], { staying: [1] }),
       { kind: 'wait', collection: 'docs', why: 'shard 0 is Active and no other peer has an active copy' },
     ],
     [
-      'does not count a copy on another peer that is to leave as well',
+      'does not count a copy on another leaving peer',
       view([collection({ copies: active(0, 3, 9) })], { staying: [] }),
       { kind: 'wait', collection: 'docs', why: 'shard 0 is Active and no other peer has an active copy' },
     ],
@@ -62,17 +62,17 @@ describe('emptying a peer of a vector database', () => {
       { kind: 'wait', collection: 'docs', why: 'shard 0 is being moved' },
     ],
     [
-      'goes on beside a transfer between others',
+      'continues beside a transfer between other peers',
       view([collection({ copies: [...active(0, 1), ...active(1, 3)], transfers: [{ shard: 0, from: 1, to: 2 }] })]),
       { kind: 'move', collection: 'docs', shard: 1, from: 3, to: 2 },
     ],
     [
-      'keeps a peer that nobody lists but that says it holds a copy: the first peer may have founded a cluster anew',
+      'keeps a peer with data that is not a member, because the first peer may have founded a new cluster',
       view([collection({ hasDataOnLeavingPeer: true })], away),
       { kind: 'wait', collection: 'docs', why: 'the peer holds a copy that the others do not know of' },
     ],
     [
-      'empties collection after collection',
+      'drains one collection after the other',
       view([collection({ name: 'a', copies: active(0, 1) }), collection({ name: 'b', copies: active(0, 3) })]),
       { kind: 'move', collection: 'b', shard: 0, from: 3, to: 1 },
     ],

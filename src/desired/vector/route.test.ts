@@ -18,21 +18,13 @@ const specsOf = (input: VectorInput, kind: string) =>
 const policyFrom = (input: VectorInput) =>
   specsOf(input, 'NetworkPolicy').flatMap(({ ingress }) => (ingress as [{ from: object[] }])[0].from)
 
-describe('the route of a vector database', () => {
+describe('HTTPRoute of a VectorCluster', () => {
   const cases: [sentence: string, look: () => unknown, expected: unknown][] = [
+    ['replaces the Ingress', () => kinds(withGateway()).filter((kind) => /Ingress|Route/.test(kind)), ['HTTPRoute']],
+    ['is absent without a host', () => kinds(withGateway({}, { host: undefined })).includes('HTTPRoute'), false],
+    ['is absent without a Gateway', () => kinds(withGateway({}, { gateway: undefined })).includes('HTTPRoute'), false],
     [
-      'takes the place of the Ingress',
-      () => kinds(withGateway()).filter((kind) => /Ingress|Route/.test(kind)),
-      ['HTTPRoute'],
-    ],
-    ['is not made without a host', () => kinds(withGateway({}, { host: undefined })).includes('HTTPRoute'), false],
-    [
-      'is not made without a Gateway',
-      () => kinds(withGateway({}, { gateway: undefined })).includes('HTTPRoute'),
-      false,
-    ],
-    [
-      'leads the host from the Gateway to the REST port',
+      'routes the host from the Gateway to the REST port',
       () => specsOf(withGateway(), 'HTTPRoute'),
       [
         {
@@ -48,7 +40,7 @@ describe('the route of a vector database', () => {
       ],
     ],
     [
-      'names the listener where the cluster does',
+      'names the listener of the Gateway',
       () => {
         const [spec] = specsOf(withGateway({}, { gateway: { ...gateway, sectionName: 'https' } }), 'HTTPRoute')
         return (spec?.parentRefs as { sectionName?: string }[] | undefined)?.[0]?.sectionName
@@ -56,31 +48,31 @@ describe('the route of a vector database', () => {
       'https',
     ],
     [
-      'lets the namespace of the Gateway through the policy, and those that an administrator named',
+      'allows traffic from the namespaces of the Gateway and of ingress controllers',
       () => policyFrom(withGateway()).slice(2),
       [
         { namespaceSelector: { matchLabels: { 'freehold.dev/ingress-controller': 'true' } } },
         { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'infra' } } },
       ],
     ],
-    ['opens nothing without a host', () => policyFrom(withGateway({}, { host: undefined })).length, 2],
+    ['allows no further traffic without a host', () => policyFrom(withGateway({}, { host: undefined })).length, 2],
     [
-      'is not made where networks are named that it cannot hold to',
+      'is absent with allowedCidrs',
       () => kinds(withGateway({ allowedCidrs: '203.0.113.0/24' })).filter((kind) => /Ingress|Route/.test(kind)),
       [],
     ],
     [
-      'and says so, with what to do',
+      'has an obstacle with allowedCidrs that says what to change',
       () => routeObstacle(withGateway({ allowedCidrs: '203.0.113.0/24' })),
       'allowedCidrs is set, but Gateway "infra/public" cannot restrict a route to it, so "p.example.org" is not served. Leave allowedCidrs out, or set enableIngress to false.',
     ],
     [
-      'has no obstacle where all networks may use it',
+      'has no obstacle without allowedCidrs',
       () => [routeObstacle(withGateway()), routeObstacle(withGateway({ allowedCidrs: '' }))],
       [undefined, undefined],
     ],
     [
-      'nor where an Ingress serves the host',
+      'has no obstacle with allowedCidrs and an Ingress',
       () => routeObstacle(withGateway({ allowedCidrs: '203.0.113.0/24' }, { gateway: undefined })),
       undefined,
     ],
@@ -88,7 +80,7 @@ describe('the route of a vector database', () => {
   for (const [sentence, look, expected] of cases) it(sentence, () => expect(look()).to.deep.equal(expected))
 })
 
-describe('what a Gateway says of a route', () => {
+describe('judgeRoute', () => {
   type Parent = NonNullable<NonNullable<HttpRoute['status']>['parents']>[number]
   const says = (type: string, status: string, reason = type, observedGeneration = 2) => ({
     type,
@@ -104,41 +96,41 @@ describe('what a Gateway says of a route', () => {
     status: { parents },
   })
   const cases: [sentence: string, route: HttpRoute | undefined, expected: object][] = [
-    ['nothing of one that is not there', undefined, { kind: 'pending' }],
-    ['nothing before it looked', route(), { kind: 'pending' }],
+    ['returns pending without a route', undefined, { kind: 'pending' }],
+    ['returns pending without a status', route(), { kind: 'pending' }],
+    ['returns accepted', route(parent(says('Accepted', 'True'), says('ResolvedRefs', 'True'))), { kind: 'accepted' }],
     [
-      'that it has taken it',
-      route(parent(says('Accepted', 'True'), says('ResolvedRefs', 'True'))),
-      { kind: 'accepted' },
-    ],
-    [
-      'nothing yet of the newest generation',
+      'returns pending for an acceptance of an older generation',
       route(parent(says('Accepted', 'True', 'Accepted', 1))),
       { kind: 'pending' },
     ],
     [
-      'a refusal of an older generation counts no more',
+      'returns pending for a refusal of an older generation',
       route(parent(says('Accepted', 'False', 'NotAllowedByListeners', 1))),
       { kind: 'pending' },
     ],
     [
-      'that no listener takes it',
+      'returns refused without a matching listener',
       route(parent(says('Accepted', 'False', 'NoMatchingListenerHostname'))),
       { kind: 'refused', reason: 'NoMatchingListenerHostname' },
     ],
     [
-      'that it does not find what is behind it',
+      'returns refused for unresolved references',
       route(parent(says('Accepted', 'True'), says('ResolvedRefs', 'False', 'BackendNotFound'))),
       { kind: 'refused', reason: 'BackendNotFound' },
     ],
-    ['that it cannot tell', route(parent(says('Accepted', 'Unknown', 'Pending'))), { kind: 'pending' }],
     [
-      'another listener’s word is not heard',
+      'returns pending for an unknown condition',
+      route(parent(says('Accepted', 'Unknown', 'Pending'))),
+      { kind: 'pending' },
+    ],
+    [
+      'ignores another listener',
       route({ parentRef: { ...gateway, sectionName: 'http' }, conditions: [says('Accepted', 'True')] }),
       { kind: 'pending' },
     ],
     [
-      'another Gateway’s word is not heard',
+      'ignores another Gateway',
       route({ parentRef: { ...gateway, namespace: 'elsewhere' }, conditions: [says('Accepted', 'False')] }),
       { kind: 'pending' },
     ],

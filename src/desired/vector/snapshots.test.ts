@@ -18,49 +18,43 @@ const taken = (more: Partial<TakenSnapshot> = {}): TakenSnapshot => ({ name: 'fi
 const file = (place: typeof HERE) => ({ ...place, file: `${place.peer}.snapshot`, sizeBytes: 7 })
 const NEW = { name: 'new.snapshot', sizeBytes: 9 }
 
-describe('the next step of a snapshot', () => {
+describe('nextSnapshotAction', () => {
   const cases: [string, TakenSnapshot, Partial<SnapshotFacts>, string, Partial<TakenSnapshot>?][] = [
-    ['notes what is there before the first file', taken(), {}, 'note'],
-    ['notes it for the next file', taken({ files: [file(HERE)] }), {}, 'note'],
-    ['asks once that is noted', taken({ pending: { ...HERE, known: [] } }), {}, 'ask'],
-    ['waits for what was asked for', taken({ pending: { ...HERE, known: [], askedAt: NOW } }), {}, 'wait'],
+    ['notes existing files before the first file', taken(), {}, 'note'],
+    ['notes existing files before the next file', taken({ files: [file(HERE)] }), {}, 'note'],
+    ['orders a file after the note', taken({ pending: { ...HERE, known: [] } }), {}, 'ask'],
+    ['waits for an ordered file', taken({ pending: { ...HERE, known: [], askedAt: NOW } }), {}, 'wait'],
     [
-      'takes for its own what was not there before, whether or not it remembers to have asked',
+      'adopts a new file even if it recorded no order',
       taken({ pending: { ...HERE, known: ['old.snapshot'] } }),
       { found: [{ name: 'old.snapshot', sizeBytes: 1 }, NEW] },
       'keep',
       { files: [{ ...HERE, file: NEW.name, sizeBytes: 9 }] },
     ],
     [
-      'gives up what did not end within an hour',
+      'fails after an hour without a file',
       taken({ pending: { ...HERE, known: [], askedAt: '2026-01-01T10:59:59Z' } }),
       {},
       'keep',
       { files: [], failure: 'The snapshot of collection "docs" at peer vc-a-0 did not end within an hour.' },
     ],
     [
-      'is the end once every peer has a file of each collection',
+      'completes with a file of each collection at each peer',
       taken({ startedAt: NOW, files: [file(HERE), file(THERE)] }),
       {},
       'keep',
       { startedAt: NOW, completedAt: NOW, files: [file(HERE), file(THERE)] },
     ],
+    ['completes without collections', taken(), { places: [] }, 'keep', { startedAt: NOW, completedAt: NOW }],
+    ['deletes the files of a removed snapshot', taken({ isLeaving: true, files: [file(HERE)] }), {}, 'delete'],
     [
-      'is the end where there are no collections',
-      taken(),
-      { places: [] },
-      'keep',
-      { startedAt: NOW, completedAt: NOW },
-    ],
-    ['deletes what nobody wants any more', taken({ isLeaving: true, files: [file(HERE)] }), {}, 'delete'],
-    [
-      'waits before it deletes: the file that is being made would stay',
+      'waits for an ordered file before it deletes',
       taken({ isLeaving: true, pending: { ...HERE, known: [], askedAt: NOW } }),
       {},
       'wait',
     ],
     [
-      'asks for nothing that nobody wants any more',
+      'drops an order of a removed snapshot',
       taken({ isLeaving: true, pending: { ...HERE, known: [] } }),
       {},
       'keep',
@@ -75,23 +69,23 @@ describe('the next step of a snapshot', () => {
     })
   }
 
-  it('is none where there would be too many files', () => {
+  it('fails for more than 300 files', () => {
     const places = Array.from({ length: 301 }, (_, index) => ({ ...HERE, collection: `c${index}` }))
     const action = nextSnapshotAction(taken(), { places, found: [], now: NOW })
     expect(action.kind === 'keep' && action.snapshot.failure).to.match(/301 files/)
   })
 })
 
-describe('what is noted before a file is asked for', () => {
+describe('withExistingFiles', () => {
   const there = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `old-${index}`, sizeBytes: 1 }))
 
-  it('is when it began, and what is there already', () => {
+  it('records the start and the existing files once', () => {
     const noted = taken({ startedAt: NOW, pending: { ...HERE, known: ['old-0', 'old-1'] } })
     expect(withExistingFiles(taken(), HERE, there(2), NOW)).to.deep.equal(noted)
     expect(withExistingFiles(noted, HERE, there(2), '2026-01-01T13:00:00Z')).to.deep.equal(noted)
   })
 
-  it('is that it fails where there is more than the status can hold', () => {
+  it('fails for more than 300 existing files', () => {
     expect(isUnfinished(withExistingFiles(taken(), HERE, there(300), NOW))).to.equal(true)
     const failed = withExistingFiles(taken(), HERE, there(301), NOW)
     expect(failed.failure).to.equal(
@@ -101,27 +95,27 @@ describe('what is noted before a file is asked for', () => {
   })
 })
 
-describe('snapshots that are wanted', () => {
-  it('are those of before and new ones', () => {
+describe('wanted snapshots', () => {
+  it('are the recorded and new ones', () => {
     const known = taken({ completedAt: NOW })
     expect(mergeWantedSnapshots([known], [{ name: 'first' }, { name: 'second' }])).to.deep.equal([
       ...[known, taken({ name: 'second' })],
     ])
   })
 
-  it('are none that somebody removed, even if the name is asked for again', () => {
+  it('exclude a removed snapshot until its files are deleted, even if its name returns', () => {
     const [left] = mergeWantedSnapshots([taken({ completedAt: NOW, files: [file(HERE)] })], [])
     expect(left).to.deep.include({ isLeaving: true })
     expect(mergeWantedSnapshots([left as TakenSnapshot], [{ name: 'first' }])).to.deep.equal([left])
   })
 
-  it('are forgotten at once where there is nothing of them', () => {
+  it('drop a removed snapshot without files at once', () => {
     expect(mergeWantedSnapshots([taken()], [{ name: 'second' }])).to.deep.equal([taken({ name: 'second' })])
     const asked = taken({ pending: { ...HERE, known: [] } })
     expect(mergeWantedSnapshots([asked], [])).to.deep.equal([{ ...asked, isLeaving: true }])
   })
 
-  it('are not whole any more once a peer is gone, and nothing more is asked of it', () => {
+  it('fail when a peer with a part is removed', () => {
     const one = failIfPeerRemoved(taken({ files: [file(HERE)], pending: { ...THERE, known: [] } }), ['vc-a-0'])
     expect(one).to.deep.equal(taken({ files: [file(HERE)], failure: 'Peer vc-a-1 went, and its part with it.' }))
     expect(isUnfinished(one)).to.equal(false)

@@ -28,7 +28,7 @@ type Loose = {
 const all = (input: VectorInput) => vectorAuxiliaryChildren(input) as unknown as Loose[]
 const one = (input: VectorInput, kind: string) => all(input).filter((object) => object.kind === kind)
 
-/** The parts of a pod that tests look at. */
+/** The parts of a pod template that the tests read. */
 type PodTemplate = {
   metadata: { annotations: Record<string, string> }
   spec: Record<string, unknown> & {
@@ -37,8 +37,8 @@ type PodTemplate = {
 }
 const template = (input: VectorInput) => (vectorWorkload(input).spec as { template: PodTemplate }).template
 
-describe('the children of a vector database', () => {
-  it('are, for one peer of the development plan, exactly these beside the workload', () => {
+describe('children of a VectorCluster', () => {
+  it('are these beside the workload for one peer of the development plan', () => {
     expect(vectorAuxiliaryChildren(vectorInput())).to.deep.equal([
       {
         apiVersion: 'v1',
@@ -98,7 +98,7 @@ describe('the children of a vector database', () => {
     ])
   })
 
-  it('have, for three peers, this workload', () => {
+  it('include this StatefulSet for three peers', () => {
     const secret = (name: string, key: string) => ({
       name,
       valueFrom: { secretKeyRef: { name: 'vc-products-apikey', key } },
@@ -221,27 +221,27 @@ describe('the children of a vector database', () => {
   })
 })
 
-describe('an option of a vector database', () => {
+describe('options of a VectorCluster', () => {
   const env = (input: VectorInput) => template(input).spec.containers[0].env.map(({ name }) => name)
   const policyFrom = (input: VectorInput) =>
     one(input, 'NetworkPolicy').flatMap(({ spec }) => (spec.ingress as [{ from: object[] }])[0].from)
   const cidrs = '203.0.113.0/24,2001:db8::/32'
 
   const cases: [sentence: string, look: () => unknown, expected: unknown][] = [
-    ['one peer has no disruption budget', () => one(vectorInput(), 'PodDisruptionBudget'), []],
+    ['include no PodDisruptionBudget for one peer', () => one(vectorInput(), 'PodDisruptionBudget'), []],
     [
-      'three peers may lose one at a time',
+      'allow one of three peers to be unavailable',
       () => one(vectorInput({ computePlan: 'vector-medium' }), 'PodDisruptionBudget').map(({ spec }) => spec),
       [{ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels: selector } }],
     ],
-    ['stopped runs no peer', () => vectorWorkload(vectorInput({}, { peers: 0 })).spec.replicas, 0],
+    ['run no peer while stopped', () => vectorWorkload(vectorInput({}, { peers: 0 })).spec.replicas, 0],
     [
-      'no key leaves no key in the environment',
+      'set no key variables without keys',
       () => env(vectorInput({}, { keys: undefined })),
       ['POD_NAME', 'QDRANT_INIT_FILE_PATH'],
     ],
     [
-      'an alternative key is a third variable, and the pod names both',
+      'set a third variable and both key ids for an alternative key',
       () => {
         const input = vectorInput(
           {},
@@ -252,7 +252,7 @@ describe('an option of a vector database', () => {
       [['QDRANT__SERVICE__API_KEY', 'QDRANT__SERVICE__READ_ONLY_API_KEY', 'QDRANT__SERVICE__ALT_API_KEY'], 'k2 k1'],
     ],
     [
-      'a restart is an annotation of the pods',
+      'set the restart annotation of pods',
       () =>
         template(vectorInput({ restartedAt: '2026-11-02T00:00:00Z' })).metadata.annotations[
           'freehold.dev/restarted-at'
@@ -260,13 +260,13 @@ describe('an option of a vector database', () => {
       '2026-11-02T00:00:00Z',
     ],
     [
-      'an image of one’s own is taken as it is',
+      'use imageName unchanged',
       () => template(vectorInput({ imageName: 'registry.example.org/qdrant:mine' })).spec.containers[0].image,
       'registry.example.org/qdrant:mine',
     ],
-    ['no Ingress without a claimed host', () => one(vectorInput({ enableIngress: true }), 'Ingress'), []],
+    ['include no Ingress without a claimed host', () => one(vectorInput({ enableIngress: true }), 'Ingress'), []],
     [
-      'an Ingress leads the host to the REST port, over TLS',
+      'route the host to the REST port over TLS',
       () =>
         one(vectorInput({}, { host: 'p.example.org', ingressClassName: 'nginx' }), 'Ingress').map(({ spec }) => spec),
       [
@@ -291,17 +291,17 @@ describe('an option of a vector database', () => {
       ],
     ],
     [
-      'allowed networks become the annotation of the Ingress',
+      'set the annotation of the Ingress for allowedCidrs',
       () => one(vectorInput({ allowedCidrs: cidrs }, { host: 'p.example.org' }), 'Ingress')[0]?.metadata.annotations,
       { 'nginx.ingress.kubernetes.io/whitelist-source-range': cidrs },
     ],
     [
-      'an Ingress lets its controller’s namespace through the policy',
+      'allow traffic from the namespace of the ingress controller',
       () => policyFrom(vectorInput({}, { host: 'p.example.org' })).at(-1),
       { namespaceSelector: { matchLabels: { 'freehold.dev/ingress-controller': 'true' } } },
     ],
     [
-      'a load balancer is a Service of its own and the inner address stays',
+      'add a public Service for a load balancer',
       () =>
         one(vectorInput({ enableLoadBalancer: true }), 'Service').map((service) => [
           service.metadata.name,
@@ -314,12 +314,12 @@ describe('an option of a vector database', () => {
       ],
     ],
     [
-      'a load balancer without allowed networks is open to all',
+      'allow traffic from all addresses for a load balancer without allowedCidrs',
       () => policyFrom(vectorInput({ enableLoadBalancer: true })).slice(2),
       [{ ipBlock: { cidr: '0.0.0.0/0' } }, { ipBlock: { cidr: '::/0' } }],
     ],
     [
-      'allowed networks bound the load balancer and the policy alike',
+      'limit load balancer and NetworkPolicy to allowedCidrs',
       () => {
         const input = vectorInput({ enableLoadBalancer: true, allowedCidrs: cidrs })
         return [one(input, 'Service').at(-1)?.spec.loadBalancerSourceRanges, policyFrom(input).slice(2)]
@@ -330,19 +330,19 @@ describe('an option of a vector database', () => {
       ],
     ],
     [
-      'allowed networks alone open nothing',
+      'allow no traffic for allowedCidrs without a load balancer',
       () => policyFrom(vectorInput({ allowedCidrs: cidrs })),
       [{ podSelector: {} }, platform],
     ],
     [
-      'the default storage class stays unnamed',
+      'omit the default storage class',
       () => Object.keys((vectorWorkload(vectorInput()).spec.volumeClaimTemplates as [{ spec: object }])[0].spec),
       ['accessModes', 'resources', 'volumeMode'],
     ],
   ]
   for (const [sentence, look, expected] of cases) it(sentence, () => expect(look()).to.deep.equal(expected))
 
-  it('changes nothing of the rest: two equal inputs build equal objects', () => {
+  it('build equal objects from equal inputs', () => {
     expect(vectorAuxiliaryChildren(vectorInput())).to.deep.equal(vectorAuxiliaryChildren(vectorInput()))
     expect(vectorWorkload(vectorInput())).to.deep.equal(vectorWorkload(vectorInput()))
   })

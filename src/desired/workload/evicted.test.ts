@@ -28,26 +28,26 @@ const running = (name: string, ready: boolean, labels = {}, creationTimestamp = 
   return { ...pod, metadata: { ...metadata, creationTimestamp } }
 }
 
-describe('why a pod was evicted', () => {
+describe('describeEviction', () => {
   const cases: [sentence: string, message: string, expected: string][] = [
-    ['all of it wrote too much', OVER_LIMIT, 'it wrote more to the disk than its limit of 4Gi'],
+    ['explains an exceeded limit of the pod', OVER_LIMIT, 'it wrote more to the disk than its limit of 4Gi'],
     [
-      'its container wrote too much',
+      'explains an exceeded limit of the container',
       'Container web exceeded its local ephemeral storage limit "512Mi". ',
       'it wrote more to the disk than its limit of 512Mi',
     ],
     [
-      'a volume of it is full',
+      'explains a full volume',
       'Usage of EmptyDir volume "cache" exceeds the limit "1.5Gi". ',
       'its volume "cache" holds more than 1.5Gi',
     ],
     [
-      'its node has no disk left, whatever others there are called',
+      'explains a full disk of the node, without names of its other containers',
       'The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 900Mi. Container secret-name was using 3Gi, request is 128Mi. ',
       'the disk of its node is full',
     ],
-    ['its node has no memory left', 'The node was low on resource: memory. ', 'its node ran short of memory'],
-    ['something else', 'Node is shutting down.', 'its node could not keep it'],
+    ['explains memory pressure of the node', 'The node was low on resource: memory. ', 'its node ran short of memory'],
+    ['has a general reason for others', 'Node is shutting down.', 'its node could not keep it'],
   ]
   for (const [sentence, message, expected] of cases)
     it(sentence, () => {
@@ -56,38 +56,38 @@ describe('why a pod was evicted', () => {
     })
 })
 
-describe('what was evicted', () => {
+describe('findEvictionProblem', () => {
   type Case = [sentence: string, pods: LivePod[], ended: LivePod[], expected: string | undefined]
   const words = 'A copy of it was evicted at 2026-01-01T11:50:00Z: it wrote more to the disk than its limit of 4Gi.'
   const pressed = evicted('web-0', '11:50', 'The node was low on resource: ephemeral-storage. ')
   const cases: Case[] = [
-    ['is the trouble while nothing has come in its place', [], [evicted('web-0', '11:50')], `CrashLooping: ${words}`],
+    ['returns an eviction without a replacement', [], [evicted('web-0', '11:50')], `CrashLooping: ${words}`],
     [
-      'is so while what came is not ready',
+      'returns an eviction whose replacement is not ready',
       [running('web-1', false)],
       [evicted('web-0', '11:50')],
       `CrashLooping: ${words}`,
     ],
-    ['is no more where that is ready', [running('web-1', true)], [evicted('web-0', '11:50')], undefined],
+    ['returns nothing once the replacement is ready', [running('web-1', true)], [evicted('web-0', '11:50')], undefined],
     [
-      'is so beside a copy that was there before',
+      'returns an eviction beside an older copy',
       [running('web-1', true, {}, '2026-01-01T11:00:00Z')],
       [evicted('web-0', '11:50')],
       `CrashLooping: ${words}`,
     ],
     [
-      'says nothing of another version that is rolled out',
+      'returns nothing for a pod of another template',
       [running('web-1', false, { 'pod-template-hash': 'next' })],
       [evicted('web-0', '11:50')],
       undefined,
     ],
     [
-      'did nothing wrong where its node was full',
+      'returns PartiallyAvailable for a full disk of the node',
       [],
       [pressed],
       'PartiallyAvailable: A copy of it was evicted at 2026-01-01T11:50:00Z: the disk of its node is full.',
     ],
-    ['is nothing where a pod failed for something else', [], [made('web-0', { phase: 'Failed' })], undefined],
+    ['returns nothing for another failure', [], [made('web-0', { phase: 'Failed' })], undefined],
   ]
   for (const [sentence, pods, ended, expected] of cases)
     it(sentence, () => {
@@ -98,10 +98,10 @@ describe('what was evicted', () => {
     })
 })
 
-describe('what ended', () => {
+describe('endedPodsToDelete', () => {
   const names = (ended: LivePod[]) => endedPodsToDelete(ended, NOON).map(({ metadata }) => metadata.name)
 
-  it('is kept by the last eviction of each component', () =>
+  it('keeps the last eviction of each component', () =>
     expect(
       names([
         evicted('web-0', '11:10'),
@@ -111,7 +111,7 @@ describe('what ended', () => {
       ]),
     ).to.deep.equal(['web-0', 'web-1']))
 
-  it('is forgotten after an hour, and at once where it tells nothing', () =>
+  it('deletes evictions after an hour and other failures at once', () =>
     expect(names([evicted('web-0', '11:00'), made('web-1', { phase: 'Failed', reason: 'Shutdown' })])).to.deep.equal([
       'web-0',
       'web-1',

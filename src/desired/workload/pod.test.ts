@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { literal } from './pod.ts'
 
-/** What a process gets of a text: the expansion of Kubernetes, third_party/forked/golang/expansion, byte by byte. */
+/** The expansion that Kubernetes applies to a text, byte by byte as in third_party/forked/golang/expansion. */
 function expanded(text: string, variables: Readonly<Record<string, string>>): string {
   const bytes = Buffer.from(text).toString('latin1')
   let out = ''
@@ -25,14 +25,14 @@ function expanded(text: string, variables: Readonly<Record<string, string>>): st
   return Buffer.from(out, 'latin1').toString('utf8')
 }
 
-describe('a text for a process', () => {
+describe('literal', () => {
   const cases: [string, string, string][] = [
-    ['without a dollar stays as it is', 'plain', 'plain'],
-    ['with a variable of the shell stays as it is', 'echo $HOME $', 'echo $HOME $'],
-    ['keeps a reference to a variable', '$(TEAM)', '$$(TEAM)'],
-    ['keeps two dollars, such as in a password', 'pa$$word', 'pa$$$$word'],
-    ['keeps an escaped reference', '$$(TEAM)', '$$$$(TEAM)'],
-    ['keeps a character beyond ASCII', '$ü', '$$ü'],
+    ['keeps a text without a dollar', 'plain', 'plain'],
+    ['keeps a shell variable', 'echo $HOME $', 'echo $HOME $'],
+    ['escapes a reference', '$(TEAM)', '$$(TEAM)'],
+    ['escapes two dollars, as in a password', 'pa$$word', 'pa$$$$word'],
+    ['escapes an escaped reference', '$$(TEAM)', '$$$$(TEAM)'],
+    ['escapes a dollar before a non-ASCII character', '$ü', '$$ü'],
   ]
   for (const [title, text, escaped] of cases) {
     it(title, () => {
@@ -41,7 +41,7 @@ describe('a text for a process', () => {
     })
   }
 
-  it('arrives as it was written, whatever it is', () => {
+  it('survives the expansion in every text of 5 parts', () => {
     const parts = ['$', '(', ')', 'A', 'ü', '€', ' ', '{']
     for (let number = 0; number < 8 ** 5; number += 1) {
       const text = [...number.toString(8).padStart(5, '0')].map((digit) => parts[Number(digit)]).join('')

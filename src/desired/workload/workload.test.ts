@@ -19,10 +19,10 @@ const plan = {
 const ports = [servicePort('http', 80, 8080)]
 const rules = (made: { spec: Record<string, unknown> }) => made.spec.ingress
 
-describe('the children that workloads of any kind share', () => {
+describe('shared children of workloads', () => {
   const cases: [sentence: string, look: () => unknown, expected: unknown][] = [
     [
-      'carry the labels of their resource, in its namespace',
+      'have the labels and namespace of their resource',
       () => service(input(), 'job-nightly', { ports }).metadata,
       {
         name: 'job-nightly',
@@ -36,14 +36,14 @@ describe('the children that workloads of any kind share', () => {
         },
       },
     ],
-    ['are closed to everybody without a port for clients', () => rules(networkPolicy(input(), 'p', {})), []],
+    ['allow no ingress without a client port', () => rules(networkPolicy(input(), 'p', {})), []],
     [
-      'are not opened to the outside by a load balancer that serves no port',
+      'allow no ingress for a load balancer without a client port',
       () => rules(networkPolicy(input({ enableLoadBalancer: true }), 'p', {})),
       [],
     ],
     [
-      'are open to group and platform on the ports for clients',
+      'allow ingress from group and platform to client ports',
       () => rules(networkPolicy(input(), 'p', { clientPorts: [8080] })),
       [
         {
@@ -55,23 +55,23 @@ describe('the children that workloads of any kind share', () => {
         },
       ],
     ],
-    ['have no public Service where none is asked for', () => publicService(input(), 'p', { ports }), undefined],
+    ['include no public Service by default', () => publicService(input(), 'p', { ports }), undefined],
     [
-      'bound the public Service by the allowed networks',
+      'limit the public Service to allowedCidrs',
       () => {
         const bounded = input({ enableLoadBalancer: true, allowedCidrs: '203.0.113.0/24,2001:db8::/32' })
         return publicService(bounded, 'p', { ports })?.spec.loadBalancerSourceRanges
       },
       ['203.0.113.0/24', '2001:db8::/32'],
     ],
-    ['have no disruption budget for one pod', () => podDisruptionBudget(input(), 'p', 1), undefined],
+    ['include no PodDisruptionBudget for one pod', () => podDisruptionBudget(input(), 'p', 1), undefined],
     [
-      'keep no node from being drained where they have crashed',
+      'allow eviction of unhealthy pods',
       () => podDisruptionBudget(input(), 'p', 2)?.spec.unhealthyPodEvictionPolicy,
       'AlwaysAllow',
     ],
     [
-      'run without volumes: nobody owns them then',
+      'set no fsGroup without volumes',
       () => restrictedPod({ user: 1000 }, { containers: [] }),
       {
         automountServiceAccountToken: false,
@@ -86,7 +86,7 @@ describe('the children that workloads of any kind share', () => {
       },
     ],
     [
-      'run as Pod Security demands, on a root file system that cannot be written',
+      'run containers restricted with a read-only root file system',
       () => restrictedContainer(plan, { name: 'main', image: 'example.org/nightly:1' }),
       {
         name: 'main',
