@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { settle } from '../../../test/make/clock.ts'
+import { until } from '../../../test/make/until.ts'
 import { BOUNDARY_ID } from '../../../test/worlds/controllers.ts'
 import { controllerWorld, makeChild } from '../../../test/worlds/runner.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
@@ -11,10 +13,10 @@ import { Reconciler } from './reconcile.ts'
 
 const { resource } = VectorCluster
 
-describe('a controller', () => {
+describe('Runner', () => {
   const world = controllerWorld()
 
-  it('puts on the incarnation first, then makes the child, then writes the status once', async () => {
+  it('writes the incarnation, then the child, then the status once', async () => {
     world.make()
     world.seed('orders')
     await world.bench.start()
@@ -29,7 +31,7 @@ describe('a controller', () => {
     expect(await world.ready('orders')).to.deep.equal(['Ready=True Available'])
   })
 
-  it('makes no request for a converged object, after a restart and in a day', async () => {
+  it('writes nothing for a converged object within a day and after a foreign label on its child', async () => {
     world.make()
     world.seed('orders')
     await world.bench.start()
@@ -43,7 +45,7 @@ describe('a controller', () => {
     expect(world.bench.clock.pending, 'timers beside those of the watches').to.be.lessThan(10)
   })
 
-  it('heals a child that somebody changed or deleted', async () => {
+  it('restores a child that was changed or deleted', async () => {
     world.make()
     world.seed('orders')
     await world.bench.start()
@@ -58,7 +60,7 @@ describe('a controller', () => {
     expect((await world.bench.client.get(configMap, ref)).data).to.deep.equal({ value: 'a' })
   })
 
-  it('never adopts an object of that name, and goes on when it is gone', async () => {
+  it('never adopts a foreign object with the name of its child and continues when that is deleted', async () => {
     world.make()
     world.seed('orders')
     const ref = { namespace: world.space, name: 'vc-orders' }
@@ -75,7 +77,7 @@ describe('a controller', () => {
     expect(await world.ready('orders')).to.deep.equal(['Ready=True Available'])
   })
 
-  it('does not take over the children of a namesake that was deleted before', async () => {
+  it('does not adopt a child of a deleted owner with the same name', async () => {
     world.make()
     world.seed('orders')
     world.bench.client.seed(configMap, {
@@ -92,7 +94,7 @@ describe('a controller', () => {
     expect(await world.ready('orders')).to.include('Stalled=True NameOccupied')
   })
 
-  it('tells each transition once, as an event with the reason of the condition', async () => {
+  it('emits one event per transition with the reason of the condition', async () => {
     let outcome: Outcome = waiting('WaitingForWorkload', '0 of 1 peer is ready.')
     world.make({ reconcile: () => outcome })
     world.seed('orders')
@@ -114,7 +116,7 @@ describe('a controller', () => {
     ])
   })
 
-  it('decides nothing on a cache that has not seen its own last write', async () => {
+  it('makes no pass while the cache has not seen its last write', async () => {
     let passes = 0
     const options: ControllerOptions<typeof VectorCluster, undefined> = {
       observes: [configMap],
@@ -133,7 +135,7 @@ describe('a controller', () => {
     expect([first.kind, second.kind, passes]).to.deep.equal(['settled', 'behind', 1])
   })
 
-  it('waits where the namespace is not that of a group, and begins when it is', async () => {
+  it('waits for the namespace and stalls until it belongs to a group', async () => {
     world.make()
     const lone = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'lone' } }
     const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false }
@@ -152,7 +154,7 @@ describe('a controller', () => {
     expect((await status())?.phase).to.equal('Available')
   })
 
-  it('writes its metrics in the names of controller-runtime', async () => {
+  it('exports metrics with the names of controller-runtime', async () => {
     world.make()
     world.seed('orders')
     await world.bench.start()
@@ -163,12 +165,13 @@ describe('a controller', () => {
     expect(metrics, 'no names of objects in labels').not.to.contain('orders')
   })
 
-  it('finishes the passes under way before it stops, and begins none after', async () => {
+  it('finishes a running pass on stop and starts no other', async () => {
     const gate = Promise.withResolvers<void>()
-    const ended: string[] = []
+    const [begun, ended]: [string[], string[]] = [[], []]
     world.make(
       {
         reconcile: async (pass) => {
+          begun.push(pass.key)
           await gate.promise
           ended.push(pass.key)
           return done()
@@ -179,10 +182,16 @@ describe('a controller', () => {
     world.seed('a')
     world.seed('b')
     const started = world.bench.start()
-    await new Promise((resolve) => setImmediate(resolve))
-    const stopped = world.bench.stop()
+    await until('a pass runs', () => Promise.resolve(begun.length > 0))
+    let isStopped = false
+    const stopped = world.bench.stop().then(() => {
+      isStopped = true
+    })
+    await settle()
+    expect(isStopped, 'a pass still runs').to.equal(false)
     gate.resolve()
     await Promise.all([started, stopped])
-    expect(ended.length).to.be.at.most(1)
+    const first = `${world.space}/a`
+    expect([begun, ended]).to.deep.equal([[first], [first]])
   })
 })

@@ -3,7 +3,7 @@ import { dump, load } from 'js-yaml'
 import { type RelationalSpec, relationalInput } from '../../../test/make/relational.ts'
 import { LOGINS, loginSecret, type Origin, relationalChildren } from './index.ts'
 
-/** The object of a kind as it would stand in a file, without what every child has. */
+/** The child of a kind as YAML would describe it, without the metadata that every child has. */
 function yamlOf(
   kind: string,
   spec: Partial<RelationalSpec>,
@@ -26,8 +26,8 @@ const COPY: Origin = {
   ownerName: 'seller',
 }
 
-describe('the Cluster of a relational database', () => {
-  it('is, from an empty spec with a backup target, exactly this', () => {
+describe('Cluster of a RelationalCluster', () => {
+  it('has these defaults for an empty spec with a backup target', () => {
     expect(yamlOf('Cluster', {})).to.deep.equal(
       load(`
 apiVersion: postgresql.cnpg.io/v1
@@ -80,7 +80,7 @@ spec:
     )
   })
 
-  it('that is restored to a moment is what CloudNativePG documents for recovery to a point in time', () => {
+  it('bootstraps a point-in-time recovery as CloudNativePG documents', () => {
     const origin = { ...COPY, targetTime: '2026-11-02T08:30:00Z' }
     const { spec } = yamlOf('Cluster', {}, { origin }) as { spec: Record<string, unknown> }
     expect({ bootstrap: spec.bootstrap, externalClusters: spec.externalClusters, plugins: spec.plugins }).to.deep.equal(
@@ -107,7 +107,7 @@ plugins:
     )
   })
 
-  it('that is restored from a snapshot alone ends where the snapshot does', () => {
+  it('bootstraps a restore of a snapshot without a time with targetImmediate', () => {
     const { spec } = yamlOf('Cluster', {}, { origin: COPY }) as { spec: { bootstrap: { recovery: object } } }
     expect(spec.bootstrap.recovery).to.deep.include({
       recoveryTarget: { backupID: 'backup-20261101020000', targetImmediate: true },
@@ -115,45 +115,37 @@ plugins:
   })
 
   const cases: [string, Partial<RelationalSpec>, object, Parameters<typeof relationalInput>[1]?][] = [
+    ['is hibernated while stopped', { running: false }, { metadata: { annotations: { 'cnpg.io/hibernation': 'on' } } }],
     [
-      'is hibernated while it is stopped',
-      { running: false },
-      { metadata: { annotations: { 'cnpg.io/hibernation': 'on' } } },
-    ],
-    [
-      'is told of a restart',
+      'has the restart annotation',
       { restartedAt: '2026-11-02T08:00:00Z' },
       { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '2026-11-02T08:00:00Z' } } },
     ],
     [
-      'writes no log to the target while that is suspended',
+      'skips WAL archiving while that is suspended',
       { archivingSuspended: true },
       { metadata: { annotations: { 'cnpg.io/skipWalArchiving': 'enabled' } } },
     ],
-    ['has the log on a volume of its own', { walStorageSize: '4Gi' }, { spec: { walStorage: { size: '4Gi' } } }],
+    ['has a WAL volume for walStorageSize', { walStorageSize: '4Gi' }, { spec: { walStorage: { size: '4Gi' } } }],
+    ['uses engineVersion', { engineVersion: '15' }, { spec: { imageName: 'ghcr.io/cloudnative-pg/postgresql:15' } }],
+    ['uses imageName', { imageName: 'example.org/pg:1' }, { spec: { imageName: 'example.org/pg:1' } }],
     [
-      'takes the version that is asked for',
-      { engineVersion: '15' },
-      { spec: { imageName: 'ghcr.io/cloudnative-pg/postgresql:15' } },
-    ],
-    ['takes an image as it is', { imageName: 'example.org/pg:1' }, { spec: { imageName: 'example.org/pg:1' } }],
-    [
-      'lets one query fill a tenth of the volume, unless the spec says otherwise',
+      'uses temp_file_limit of the spec instead of the default',
       { parameters: { temp_file_limit: '-1' } },
       { spec: { postgresql: { parameters: { temp_file_limit: '-1' } } } },
     ],
     [
-      'lets parameters of the spec win over the plan',
+      'prefers parameters of the spec to those of the plan',
       { parameters: { max_connections: '50', work_mem: '8MB' } },
       { spec: { postgresql: { parameters: { max_connections: '50', work_mem: '8MB' } } } },
     ],
     [
-      'waits for as many replicas as are asked for',
+      'waits for synchronousReplicas',
       { replicas: 3, synchronousReplicas: 2 },
       { spec: { postgresql: { synchronous: { method: 'any', number: 2 } } } },
     ],
     [
-      'never waits for more replicas than there are',
+      'waits for at most the existing replicas',
       { synchronousReplicas: 4 },
       { spec: { postgresql: { synchronous: { method: 'any', number: 1 } } } },
     ],
@@ -166,30 +158,30 @@ plugins:
     const { spec: made } = yamlOf('Cluster', spec, over) as { spec: { managed: { roles: { name: string }[] } } }
     return made.managed.roles.map(({ name }) => name)
   }
-  it('gives the logins of the editor other names where the owner has them', () => {
+  it('renames editor logins that collide with the owner', () => {
     expect(rolesOf({ ownerName: 'app_reader' })).to.deep.equal(['app_reader_1', 'app_writer'])
     expect(rolesOf({}, { origin: { ...COPY, ownerName: 'app_writer' } })).to.deep.equal(['app_reader', 'app_writer_1'])
   })
 
-  it('makes the logins of the editor members of nothing', () => {
+  it('gives editor logins no memberships', () => {
     expect(JSON.stringify(yamlOf('Cluster', {}))).to.not.match(/inRoles|pg_read_all_data|superuser":true/)
   })
 
-  it('archives nothing without a place for it', () => {
+  it('has no backup plugin without a target', () => {
     const kinds = relationalChildren(relationalInput({}, { backup: undefined }))
     expect(JSON.stringify(kinds)).not.to.contain('barman')
   })
 })
 
-/** Whether everything of `part` is in `whole`. */
+/** Whether `whole` contains everything in `part`. */
 function merged(whole: unknown, part: unknown): boolean {
   if (typeof part !== 'object' || part === null) return whole === part
   const of = (name: string) => (whole as Record<string, unknown> | undefined)?.[name]
   return Object.entries(part).every(([name, value]) => merged(of(name), value))
 }
 
-describe('what stands around it', () => {
-  it('keeps backups in the bucket, under the namespace, for as long as is asked', () => {
+describe('other children of a RelationalCluster', () => {
+  it('store backups in the bucket under the namespace with the configured retention', () => {
     expect(yamlOf('ObjectStore', {})).to.deep.equal(
       load(`
 apiVersion: barmancloud.cnpg.io/v1
@@ -213,7 +205,7 @@ spec:
     )
   })
 
-  it('takes base backups by the clock, with seconds in front and Sunday as 0, and leaves them to their snapshots', () => {
+  it('schedule base backups with seconds and Sunday as 0, without an owner', () => {
     expect(yamlOf('ScheduledBackup', { backupSchedule: '30 4 * * 5-7' })).to.deep.equal(
       load(`
 apiVersion: postgresql.cnpg.io/v1
@@ -236,11 +228,11 @@ spec:
     ['0 2 * * 7', '0 0 2 * * 0'],
     ['0 2 * * 6-7', '0 0 2 * * 0,6'],
   ] as const)
-    it(`takes base backups on the days that were meant: ${asked}`, () => {
+    it(`schedule base backups on the same days as ${asked}`, () => {
       expect(yamlOf('ScheduledBackup', { backupSchedule: asked })).to.have.nested.property('spec.schedule', told)
     })
 
-  it('lets the instances ask the API server where that is closed to their group', () => {
+  it('allow egress to the API server if the group denies it', () => {
     const apiServer = [{ cidr: '10.96.0.1/32', ports: [443] }]
     const egress = (over: object) => {
       const found = relationalChildren(relationalInput({}, over)).find(({ kind }) => kind === 'NetworkPolicy')
@@ -257,18 +249,20 @@ spec:
   const names = (spec: Partial<RelationalSpec>, over: Parameters<typeof relationalInput>[1] = {}) =>
     relationalChildren(relationalInput(spec, over)).map(({ kind, metadata }) => `${kind}/${metadata.name}`)
 
-  const cases: [string, string[]][] = [
-    ['a primary alone has no Service for reading', names({ replicas: 1 }).filter((name) => name.includes('relcro-'))],
+  const cases: [sentence: string, child: string, without: Partial<RelationalSpec>, having: Partial<RelationalSpec>][] =
     [
-      'a stopped one has no pooler',
-      names({ enablePooler: true, running: false }).filter((name) => name.startsWith('Pooler')),
-    ],
-    ['one without extensions has no Database', names({}).filter((name) => name.startsWith('Database'))],
-    ['one that is not public has no load balancer', names({}).filter((name) => name.includes('relcpublic'))],
-  ]
-  for (const [name, found] of cases) it(name, () => expect(found).to.deep.equal([]))
+      ['include no read-only Service for a single instance', 'Service/relcro-', { replicas: 1 }, { replicas: 2 }],
+      ['include no Pooler while stopped', 'Pooler/', { enablePooler: true, running: false }, { enablePooler: true }],
+      ['include no Database without extensions', 'Database/', {}, { extensions: ['hstore'] }],
+      ['include no public Service without a load balancer', 'Service/relcpublic', {}, { enableLoadBalancer: true }],
+    ]
+  for (const [sentence, child, without, having] of cases)
+    it(sentence, () => {
+      const counts = [without, having].map((spec) => names(spec).filter((name) => name.startsWith(child)).length)
+      expect(counts).to.deep.equal([0, 1])
+    })
 
-  it('reads the origin of a restored one from a store of its own, which never deletes', () => {
+  it('read the origin of a restore from a store without retention', () => {
     const all = relationalChildren(relationalInput({}, { origin: COPY }))
     const source = load(dump(all.find(({ metadata }) => metadata.name === 'relcsource-orders')?.spec ?? {}))
     expect(source).to.not.have.property('retentionPolicy')
@@ -278,12 +272,12 @@ spec:
     )
   })
 
-  it('leads the connection Services to the database that took the name over', () => {
+  it('route the Services to the database of connectTo', () => {
     const service = yamlOf('Service', { replicas: 1, connectTo: 'heir' }) as { spec: { selector: object } }
     expect(service.spec.selector).to.deep.equal({ 'cnpg.io/cluster': 'relc-heir', 'cnpg.io/instanceRole': 'primary' })
   })
 
-  it('takes out an extension that is no longer wanted', () => {
+  it('drop an extension that was removed from the spec', () => {
     const over = { installedExtensions: ['citext', 'hstore'] }
     const database = yamlOf('Database', { extensions: ['hstore'] }, over) as { spec: { extensions: object[] } }
     expect(database.spec.extensions).to.deep.equal([
@@ -292,7 +286,7 @@ spec:
     ])
   })
 
-  it('is open to the group, the platform and the engine, and outside only as far as is asked', () => {
+  it('allow traffic from group, platform and engine, and from allowedCidrs only', () => {
     const policy = yamlOf('NetworkPolicy', { enableLoadBalancer: true, allowedCidrs: '198.51.100.0/24' })
     expect(JSON.stringify(policy)).to.contain('198.51.100.0/24').and.to.contain('cnpg-system')
     expect(JSON.stringify(policy)).not.to.contain('0.0.0.0/0')
@@ -301,9 +295,9 @@ spec:
   })
 })
 
-describe('the Secrets of its logins', () => {
+describe('loginSecret', () => {
   for (const login of LOGINS) {
-    it(`are what CloudNativePG takes for a password, and takes at once: ${login}`, () => {
+    it(`returns a basic-auth Secret of ${login} that CloudNativePG reloads`, () => {
       const input = relationalInput({})
       const { metadata, type, data } = loginSecret(input.cluster, login, { username: 'u', password: 'p' })
       expect(metadata).to.include({ name: `relc${login}-orders`, namespace: 'shop-0123456789' })
