@@ -12,8 +12,8 @@ export type BindingGrants = {
   readHolders: () => Promise<ReadonlySet<string>>
   /** Whether everyone who has it got it from the binding. */
   isExclusive: boolean
-  /** Makes `people` the only ones among `ours` who have it. */
-  setHolders: (people: readonly string[], ours: ReadonlySet<string>) => Promise<void>
+  /** Makes `userIds` the only ones among `ours` who have it. */
+  setHolders: (userIds: readonly string[], ours: ReadonlySet<string>) => Promise<void>
 }
 
 /** Returns the users who have something from the binding, or are about to get or lose it. */
@@ -32,9 +32,9 @@ export function usersGrantedBy(status: IdpBinding['status']): ReadonlySet<string
 export async function reconcileGrants(
   pass: BindingPass,
   matched: readonly string[],
-  share: BindingGrants,
+  grants: BindingGrants,
 ): Promise<Outcome> {
-  const { holders, isExclusive, setHolders } = share
+  const { holders, isExclusive, setHolders } = grants
   const { memberIds = [], changingIds = [] } = pass.object.status ?? {}
   const ours = new Set([...usersGrantedBy(pass.object.status), ...(isExclusive ? holders : [])])
   // Too many for the status to list. A group never has this many members.
@@ -43,13 +43,13 @@ export async function reconcileGrants(
     pass.report({ memberIds: [], changingIds: [], leftIds: [] })
     return done()
   }
-  const leftIds = await findRemovedUsers(pass, matched, share)
+  const leftIds = await findRemovedUsers(pass, matched, grants)
   for (const id of leftIds) ours.delete(id)
   const wanted = matched.filter((id) => !leftIds.includes(id) && (ours.has(id) || !holders.has(id)))
   const staying = new Set(wanted)
   const coming = wanted.filter((id) => !holders.has(id))
-  const going = [...ours].filter((id) => !staying.has(id))
-  const changing = [...coming, ...going].slice(0, BINDING_PEOPLE_MAX)
+  const leaving = [...ours].filter((id) => !staying.has(id))
+  const changing = [...coming, ...leaving].slice(0, BINDING_PEOPLE_MAX)
   if (changing.some((id) => !changingIds.includes(id))) {
     pass.report({ memberIds: memberIds.filter((id) => staying.has(id)), changingIds: changing, leftIds })
     return waiting('ApplyingWorkload', 'What people get is being changed.', REQUEUE_NOW)
@@ -66,8 +66,8 @@ async function findRemovedUsers(
   { holders, readHolders }: BindingGrants,
 ): Promise<string[]> {
   const { memberIds = [], leftIds = [] } = pass.object.status ?? {}
-  const had = new Set(memberIds)
-  const missing = matched.filter((id) => had.has(id) && !holders.has(id))
+  const previousIds = new Set(memberIds)
+  const missing = matched.filter((id) => previousIds.has(id) && !holders.has(id))
   // Ask the API server: the cache may be stale, and a user wrongly recorded as removed does not come back.
   const now = missing.length === 0 ? holders : await readHolders()
   const left = new Set([...leftIds, ...missing.filter((id) => !now.has(id))])

@@ -106,14 +106,14 @@ function boundaryOf({ spec }: Pick<IdpBinding, 'spec'>): string | undefined {
 
 /** Returns the users a binding applies to, except its creator: users must not grant themselves what they may grant. */
 function boundUserIds({ records, object }: BindingPass): string[] {
-  const maker = createdByOf(object.metadata)
+  const creatorId = createdByOf(object.metadata)
   return records
     .cache(UserKind)
     .list({ namespace: SYSTEM_NAMESPACE })
     .filter(
       ({ metadata, spec }) =>
         metadata.deletionTimestamp === undefined &&
-        metadata.name !== maker &&
+        metadata.name !== creatorId &&
         isBoundBy(spec.externalIdentity, object.spec),
     )
     .map(({ metadata }) => metadata.name)
@@ -137,7 +137,7 @@ async function reconcileAssignments(pass: BindingPass): Promise<Outcome> {
       const { items } = await pass.records.client.list<Assignment>(RoleAssignment.resource, { labelSelector })
       return new Set(items.map(principalIdOf))
     },
-    setHolders: (people) => replaceAssignments(pass, present, people),
+    setHolders: (userIds) => replaceAssignments(pass, present, userIds),
   })
 }
 
@@ -156,8 +156,8 @@ function incarnationAtScope({ records, object }: BindingPass): string | undefine
 }
 
 function isScopeRecreated(pass: BindingPass): boolean {
-  const [meant, present] = [scopeIncarnationOf(pass.object), incarnationAtScope(pass)]
-  return meant !== undefined && present !== undefined && meant !== present
+  const [recorded, present] = [scopeIncarnationOf(pass.object), incarnationAtScope(pass)]
+  return recorded !== undefined && present !== undefined && recorded !== present
 }
 
 /** Records the incarnation of the scope if kubectl or Git left it out: the first one that exists. */
@@ -177,16 +177,16 @@ function assignmentsOf({ records, object }: BindingPass): readonly Assignment[] 
 async function replaceAssignments(
   { records, object }: BindingPass,
   present: readonly Assignment[],
-  people: readonly string[],
+  userIds: readonly string[],
 ): Promise<void> {
   const { client } = records
-  const wanted = people.flatMap((id) => bindingAssignment(object, id) ?? [])
+  const wanted = userIds.flatMap((id) => bindingAssignment(object, id) ?? [])
   const kept = new Set(wanted.map(keyOf))
   for (const assignment of present.filter((one) => !kept.has(keyOf(one)))) {
     await client.remove(RoleAssignment.resource, refOf(assignment), { uid: assignment.metadata.uid })
   }
-  const there = new Set(present.map(keyOf))
-  for (const assignment of wanted.filter((one) => !there.has(keyOf(one)))) {
+  const existingKeys = new Set(present.map(keyOf))
+  for (const assignment of wanted.filter((one) => !existingKeys.has(keyOf(one)))) {
     await client.create(RoleAssignment.resource, assignment).catch(ignoreKubeAlreadyExists)
   }
 }
@@ -219,7 +219,7 @@ async function reconcileMembers(pass: BindingPass): Promise<Outcome> {
       const found = await pass.records.client.get<Group>(PrincipalGroup.resource, refOf(group)).catch(absent)
       return new Set(found?.spec.memberIds)
     },
-    setHolders: (people, ours) => setMembers(pass, group, people, ours),
+    setHolders: (userIds, ours) => setMembers(pass, group, userIds, ours),
   })
 }
 
@@ -229,12 +229,12 @@ async function reconcileMembers(pass: BindingPass): Promise<Outcome> {
  */
 function groupOf({ records, object }: BindingPass): Group | undefined {
   const { groupId = '' } = object.spec
-  const meant = incarnationsNamedBy(object as IdpBinding & KubeObject)[groupId]
+  const recorded = incarnationsNamedBy(object as IdpBinding & KubeObject)[groupId]
   const groups = records.cache(PrincipalGroup).list({})
   return groups
     .filter(
       ({ metadata: { name, annotations } }) =>
-        name === groupId && (meant === undefined || annotations?.[INCARNATION_ANNOTATION] === meant),
+        name === groupId && (recorded === undefined || annotations?.[INCARNATION_ANNOTATION] === recorded),
     )
     .sort(byAge)[0]
 }
@@ -243,11 +243,11 @@ function groupOf({ records, object }: BindingPass): Group | undefined {
 async function setMembers(
   { records }: BindingPass,
   group: Group,
-  people: readonly string[],
+  userIds: readonly string[],
   ours: ReadonlySet<string>,
 ): Promise<void> {
-  const others = group.spec.memberIds.filter((id) => people.includes(id) || !ours.has(id))
-  const added = people.filter((id) => !others.includes(id))
+  const others = group.spec.memberIds.filter((id) => userIds.includes(id) || !ours.has(id))
+  const added = userIds.filter((id) => !others.includes(id))
   if (added.length === 0 && others.length === group.spec.memberIds.length) return
   // With the version, because the list is replaced as a whole and somebody else may be changing it.
   const { uid, resourceVersion } = group.metadata

@@ -119,7 +119,7 @@ function concernedBoundary({ metadata }: KubeObject, records: Workspace): string
   const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
   if (boundaryId === undefined) return []
   const boundary = records.cache(Boundary).get(undefined, boundaryId)
-  const isThere = records.cache(ResourceGroup).get(metadata.namespace, metadata.name) !== undefined
+  const exists = records.cache(ResourceGroup).get(metadata.namespace, metadata.name) !== undefined
   const isTold = boundary?.status?.heldBy?.includes(groupHolderName(ResourceGroup, metadata.name)) === true
-  return isThere === isTold ? [] : [boundaryId]
+  return exists === isTold ? [] : [boundaryId]
 }

@@ -62,7 +62,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
   },
   ({ createAuthority }) => {
     return {
-      state: (): CrosslinkState => ({ given: undefined, heard: { sites: [], exposures: [] } }),
+      state: (): CrosslinkState => ({ given: undefined, reports: { sites: [], exposures: [] } }),
       reconcile: steps(
         forgetSites,
         stopDisabled,
@@ -84,7 +84,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
         let authority =
           texts.authority === undefined ? undefined : (JSON.parse(texts.authority) as CertificateAuthority)
         const now = pass.clock.now()
-        const isKnown = (version: number) => isKnownEverywhere(pass.state.heard, version)
+        const isKnown = (version: number) => isKnownEverywhere(pass.state.reports, version)
         for (;;) {
           const move = nextRotationAction(authority, { wanted: spec.pkiVersion, isKnown, now })
           if (move.kind === 'stay') {
@@ -108,7 +108,7 @@ type CrosslinkState = {
   /** Hash of what the hub was given in this pass. */
   given: string | undefined
   /** What agents reported about sites that are still linked. */
-  heard: KnownReport
+  reports: KnownReport
 }
 
 /** Whether there is nothing to do: then no Secret is read. */
@@ -194,16 +194,17 @@ async function storeTexts(pass: CrosslinkPass, name: string, texts: Record<strin
 async function forgetSites(pass: CrosslinkPass): Promise<Outcome> {
   const { metadata, status } = pass.object
   const { sites = [], exposures = [] } = status ?? {}
-  const gone = new Set<string>()
+  const unlinkedIds = new Set<string>()
   for (const id of new Set([...sites, ...exposures].map(({ clusterId }) => clusterId)))
-    if (!(await isLinked(pass, id))) gone.add(id)
-  const heard = <T extends { clusterId: string }>(list: readonly T[]) => list.filter((one) => !gone.has(one.clusterId))
-  pass.state.heard = { sites: heard(sites), exposures: heard(exposures) }
-  if (gone.size === 0) return done()
-  const left = Object.entries(pass.state.heard).map(([name, list]) => [name, list.length === 0 ? null : list])
+    if (!(await isLinked(pass, id))) unlinkedIds.add(id)
+  const ofLinkedClusters = <T extends { clusterId: string }>(list: readonly T[]) =>
+    list.filter((one) => !unlinkedIds.has(one.clusterId))
+  pass.state.reports = { sites: ofLinkedClusters(sites), exposures: ofLinkedClusters(exposures) }
+  if (unlinkedIds.size === 0) return done()
+  const patchEntries = Object.entries(pass.state.reports).map(([name, list]) => [name, list.length === 0 ? null : list])
   // With the version that was read, so that a report written meanwhile is not overwritten.
   const options = { uid: metadata.uid, resourceVersion: metadata.resourceVersion, subresource: 'status' }
-  const patch = { status: Object.fromEntries(left) }
+  const patch = { status: Object.fromEntries(patchEntries) }
   await pass.records.client.mergePatch(BoundaryCrosslink.resource, refOf(pass.object), patch, options)
   return done()
 }
@@ -249,8 +250,8 @@ async function keepSite(pass: CrosslinkPass): Promise<Outcome> {
     await removeSite(pass)
     return done()
   }
-  const isThere = SKUPPER_RESOURCES.every((resource) => pass.workloads.isServed(resource))
-  if (!isThere) return stalled('EngineMissing', INSTALL)
+  const isInstalled = SKUPPER_RESOURCES.every((resource) => pass.workloads.isServed(resource))
+  if (!isInstalled) return stalled('EngineMissing', INSTALL)
   const namespace = homeOf(pass)
   const { object: policy } = await pass.children.ensure(routerPolicy(namespace), { resource: networkPolicy })
   // Earlier versions named it otherwise.
@@ -278,17 +279,17 @@ type AccessGrant = KubeObject & {
 /** Answers the newest grant request, unless it has expired. */
 async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
   const { spec, status } = pass.object
-  const { enabled, grantRequestedAt: asked } = spec
-  if (!enabled || asked === undefined || asked === status?.grantIssuedFor || !isHubHere(pass)) return done()
+  const { enabled, grantRequestedAt: requestedAt } = spec
+  if (!enabled || requestedAt === undefined || requestedAt === status?.grantIssuedFor || !isHubHere(pass)) return done()
   const now = pass.clock.now()
-  if (Date.parse(asked) + GRANT_TTL_MS <= now) return done()
-  const wanted = accessGrant(homeOf(pass), asked)
+  if (Date.parse(requestedAt) + GRANT_TTL_MS <= now) return done()
+  const wanted = accessGrant(homeOf(pass), requestedAt)
   const { object } = await pass.children.ensure(wanted, { resource: skupperAccessGrant })
   await pass.children.prune(skupperAccessGrant, [wanted.metadata.name])
   const { url, code, ca } = (object as AccessGrant).status ?? {}
   if (url === undefined || code === undefined || ca === undefined)
     return waiting('WaitingForDependency', 'Skupper has not made the grant yet.')
-  const expiresUtc = timestamp(Date.parse(asked) + GRANT_TTL_MS)
+  const expiresUtc = timestamp(Date.parse(requestedAt) + GRANT_TTL_MS)
   const grant: Grant = { url, code, caPem: ca, expiresUtc, hubEndpoint: status?.hub?.endpoint ?? '' }
   return withSecretRights(async () => {
     const texts = await readSecretTexts(pass, CROSSLINK_GRANTS_SECRET)
@@ -297,7 +298,7 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
     // Already stored by a process that died before it reported so.
     if (issued?.includes(JSON.stringify(grant.code)) !== true)
       await storeTexts(pass, CROSSLINK_GRANTS_SECRET, { issued: withGrant(issued, grant, now) })
-    pass.report({ grantIssuedFor: asked })
+    pass.report({ grantIssuedFor: requestedAt })
     return done()
   })
 }
@@ -305,7 +306,7 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
 function judgeHub(pass: CrosslinkPass): Outcome {
   const { spec } = pass.object
   if (!spec.enabled || isHubHere(pass)) return done()
-  const hub = pass.state.heard.sites.find(({ clusterId }) => clusterId === spec.hubClusterId)
+  const hub = pass.state.reports.sites.find(({ clusterId }) => clusterId === spec.hubClusterId)
   if (hub?.status === SITE_STATUS.active) return done()
   return waiting('WaitingForCluster', 'The agent of the hub has not reported an active site yet.')
 }

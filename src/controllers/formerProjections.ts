@@ -12,9 +12,9 @@ type ProjectionPass = Pass<typeof BoundaryProjection, unknown>
 
 /** Returns the mark of this boundary's namespaces on this cluster; see `projectionMark`. */
 export function projectionMarkOf({ object, records }: ProjectionPass): string {
-  const home = records.cache(namespace).get(undefined, object.metadata.namespace ?? '')
+  const namespaceObject = records.cache(namespace).get(undefined, object.metadata.namespace ?? '')
   const cluster = records.cache(PlatformCluster).get(undefined, object.spec.clusterId)
-  const boundary = home?.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
+  const boundary = namespaceObject?.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
   return projectionMark(boundary, cluster?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
 }
 
@@ -41,8 +41,8 @@ export async function removeFormerNamespace(pass: ProjectionPass, name: string):
     }
     await pass.workloads.client.remove(namespace, { name }, { uid, resourceVersion })
   }
-  const what = `Namespace "${name}" there is left over from an earlier projection`
-  throw new WaitingError('WaitingForDependency', `${what} and is being removed; it is created again after that.`)
+  const subject = `Namespace "${name}" there is left over from an earlier projection`
+  throw new WaitingError('WaitingForDependency', `${subject} and is being removed; it is created again after that.`)
 }
 
 /** Clears former namespaces that the present projection does not use. */
@@ -50,19 +50,19 @@ export async function removeFormerNamespaces(
   pass: ProjectionPass,
   wanted: ReadonlySet<string>,
 ): Promise<ProjectedNamespace[]> {
-  const left: ProjectedNamespace[] = []
+  const remaining: ProjectedNamespace[] = []
   for (const found of pass.workloads.cache(namespace).list()) {
     const { name } = found.metadata
     if (wanted.has(name) || !isFormer(pass, found)) continue
     try {
       await removeFormerNamespace(pass, name)
     } catch (error) {
-      if (error instanceof StalledError) left.push({ namespace: name, state: 'Drifted', message: error.message })
-      else if (error instanceof WaitingError) left.push({ namespace: name, state: 'Removing' })
+      if (error instanceof StalledError) remaining.push({ namespace: name, state: 'Drifted', message: error.message })
+      else if (error instanceof WaitingError) remaining.push({ namespace: name, state: 'Removing' })
       else throw error
     }
   }
-  return left
+  return remaining
 }
 
 function isFormer(pass: ProjectionPass, found: KubeObject): boolean {

@@ -244,7 +244,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
     ...(others !== undefined && { others }),
     clock,
     log,
-    events: { emit: (regarding, words) => events.record({ regarding, ...words }) },
+    events: { emit: (regarding, event) => events.record({ regarding, ...event }) },
     metrics: new EngineMetrics(registry),
     newId: randomUUID,
     random: options.random ?? Math.random,
@@ -252,19 +252,24 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   }
   countDataKeys(registry, records)
   countClusters(registry, records, clock)
-  const rooms = new FullBoundaryMarker({ records: options.records, maxObjects: options.objectsPerBoundary, clock, log })
-  countFullBoundaries(registry, rooms)
-  rooms.start()
+  const fullBoundaries = new FullBoundaryMarker({
+    records: options.records,
+    maxObjects: options.objectsPerBoundary,
+    clock,
+    log,
+  })
+  countFullBoundaries(registry, fullBoundaries)
+  fullBoundaries.start()
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
   others?.start(records.cache(PlatformCluster))
   log.info({ controllers: list.map(({ name }) => name) }, 'The controllers run.')
   return {
     stop: async () => {
-      await Promise.all([...runners, rooms].map((one) => one.stop()))
+      await Promise.all([...runners, fullBoundaries].map((one) => one.stop()))
       await others?.stop()
     },
-    whenIdle: async () => void (await Promise.all([...runners, rooms].map((one) => one.whenIdle()))),
+    whenIdle: async () => void (await Promise.all([...runners, fullBoundaries].map((one) => one.whenIdle()))),
   }
 }
 

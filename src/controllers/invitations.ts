@@ -42,9 +42,9 @@ export const invitationController = controller(MemberInvitation, {
 export async function endInvitation(pass: Pass<typeof MemberInvitation>): Promise<Outcome> {
   const { spec } = pass.object
   if (!isInvitationOpen(spec.state)) return done()
-  const left = Date.parse(spec.expiresAt) - Date.parse(pass.now)
-  if (left <= 0) return writeState(pass, 'Expired')
-  return (await isScopeGone(pass)) ? writeState(pass, 'Revoked') : done({ after: left })
+  const remainingMs = Date.parse(spec.expiresAt) - Date.parse(pass.now)
+  if (remainingMs <= 0) return writeState(pass, 'Expired')
+  return (await isScopeGone(pass)) ? writeState(pass, 'Revoked') : done({ after: remainingMs })
 }
 
 /** Whether the scope is gone. Asks the API server if the cache disagrees, because it may be stale. */
@@ -81,8 +81,8 @@ export const passwordResetController = controller(PasswordReset, {
 
 export async function removeReset(pass: Pass<typeof PasswordReset>): Promise<Outcome> {
   const { spec, metadata } = pass.object
-  const left = Date.parse(spec.expiresAt) + EXPIRED_TTL_MS - Date.parse(pass.now)
-  if (spec.usedAt === undefined && left > 0) return done({ after: left })
+  const remainingMs = Date.parse(spec.expiresAt) + EXPIRED_TTL_MS - Date.parse(pass.now)
+  if (spec.usedAt === undefined && remainingMs > 0) return done({ after: remainingMs })
   const { namespace, name, uid } = metadata
   await pass.records.client.remove(pass.kind.resource, { namespace, name }, { uid })
   return done()

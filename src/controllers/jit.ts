@@ -54,8 +54,8 @@ export async function keepTemporaryGrant(pass: JitPass): Promise<Outcome> {
       pass.event('Normal', 'Stopped', `${describe(request)} was revoked before its end.`)
       return done()
     }
-    const left = Date.parse(request.spec.decidedAt ?? '') + FACADE_WRITE_TIMEOUT_MS - now
-    if (left > 0) return done({ after: left })
+    const remainingMs = Date.parse(request.spec.decidedAt ?? '') + FACADE_WRITE_TIMEOUT_MS - now
+    if (remainingMs > 0) return done({ after: remainingMs })
     const obstacle = await grant(pass)
     if (obstacle !== undefined) return obstacle
   }
@@ -75,11 +75,11 @@ export async function keepTemporaryGrant(pass: JitPass): Promise<Outcome> {
 export async function revokeOnDeletion(pass: JitPass): Promise<Outcome> {
   const { metadata, spec } = pass.object
   if (spec.decision !== 'Approved') return done()
-  const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITE_TIMEOUT_MS - pass.clock.now()
+  const remainingMs = Date.parse(spec.decidedAt ?? '') + FACADE_WRITE_TIMEOUT_MS - pass.clock.now()
   // Not from the cache, which may lack what the facade wrote.
   const ref = { namespace: metadata.namespace, name: jitAssignmentName(pass.object) }
   await pass.records.client.remove(RoleAssignment.resource, ref)
-  return left > 0 ? waiting('TearingDown', 'The role is being revoked.', left) : done()
+  return remainingMs > 0 ? waiting('TearingDown', 'The role is being revoked.', remainingMs) : done()
 }
 
 function describe({ spec }: JitRequest): string {
@@ -102,7 +102,8 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
   if (spec === undefined || object?.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation) {
     return stalled('ReferenceMissing', `What was at ${request.spec.scope} at the time of the request no longer exists.`)
   }
-  const find: PrincipalLookup = (resource, home, name) => pass.records.cache(resource).get(home, name)
+  const find: PrincipalLookup = (resource, principalNamespace, name) =>
+    pass.records.cache(resource).get(principalNamespace, name)
   if (!namesCurrentPrincipal(find, request, request.spec.principalId))
     return stalled('ReferenceMissing', `${request.spec.principalId} did not make this request.`)
   const { namespace } = request.metadata

@@ -83,8 +83,8 @@ export function managedIdentityController(
       const message = `No resource "${resourceName}" of ${resourceType} with this uid is in the group.`
       return stalled('ReferenceMissing', message)
     }
-    const left = await pass.records.client.get(kind.resource, { namespace, name: resourceName }).catch(absent)
-    if (!isWorkloadOf(left, pass.object)) {
+    const workload = await pass.records.client.get(kind.resource, { namespace, name: resourceName }).catch(absent)
+    if (!isWorkloadOf(workload, pass.object)) {
       await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: pass.object.metadata.uid })
     }
     return waiting(
@@ -135,16 +135,16 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
   const { secretVersion } = object.spec
   const principalId = principalOf(object, incarnation)
   const client = identityClient(object, incarnation)
-  const inForce = object.status?.secretVersion
-  if (inForce === secretVersion && isLost(pass, client)) {
+  const activeVersion = object.status?.secretVersion
+  if (activeVersion === secretVersion && isLost(pass, client)) {
     return requestNewSecret(pass, 'The credentials of the service account were lost; new ones are made.')
   }
-  if (inForce !== secretVersion || object.status?.principalId !== principalId) {
+  if (activeVersion !== secretVersion || object.status?.principalId !== principalId) {
     const made = identitySecret(object, incarnation, pass.place, value)
     await pass.records.client.create(secret, made).catch(ignoreKubeAlreadyExists)
   }
   await pass.children.ensure(client, { resource: PlatformClient.resource })
-  if (inForce !== secretVersion) await removeAll(pass, olderSecrets(principalId, inForce, secretVersion))
+  if (activeVersion !== secretVersion) await removeAll(pass, olderSecrets(principalId, activeVersion, secretVersion))
   const { secretName } = client.spec as { secretName: string }
   pass.report({ principalId, secretName, secretVersion, mounted: object.spec.mounted })
   return done()

@@ -20,8 +20,8 @@ async function reportSeen(pass: AlertPass): Promise<Outcome> {
 export async function forgetResolved(pass: AlertPass): Promise<Outcome> {
   const { resolvedAt } = alertOccurrencesOf(pass.object, pass.now)
   if (resolvedAt === undefined) return done()
-  const left = Date.parse(resolvedAt) + RESOLVED_ALERT_TTL_MS - Date.parse(pass.now)
-  if (left > 0) return done({ after: left })
+  const remainingMs = Date.parse(resolvedAt) + RESOLVED_ALERT_TTL_MS - Date.parse(pass.now)
+  if (remainingMs > 0) return done({ after: remainingMs })
   const { namespace, name, uid, resourceVersion } = pass.object.metadata
   // With the version, because it may fire again at this moment.
   await pass.records.client.remove(pass.kind.resource, { namespace, name }, { uid, resourceVersion })

@@ -94,8 +94,8 @@ export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) 
   for (const claim of await claimsOf(pass)) {
     if (!isHeldBy(claim, pass) || !isToGo(claim.spec.value)) continue
     const { name, uid, resourceVersion } = claim.metadata
-    const left = remainingMs(claim, pass)
-    if (left > 0) after = earliest(after, left)
+    const remaining = remainingMs(claim, pass)
+    if (remaining > 0) after = earliest(after, remaining)
     else await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
   }
   return done({ after })

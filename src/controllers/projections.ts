@@ -53,15 +53,17 @@ type Placed = KubeObject & { spec: { clusterId?: string } }
 
 const MULTICLUSTER_KINDS = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)
 
-const projectionsIn = (space: string | undefined, records: Workspace) =>
-  records.cache(BoundaryProjection).list({ namespace: space })
+const projectionsIn = (namespaceName: string | undefined, records: Workspace) =>
+  records.cache(BoundaryProjection).list({ namespace: namespaceName })
 
 /** A resource wakes the projection that it depends on when it is deleted. */
 const projectionsOfObject = ({ metadata, spec }: KubeObject, records: Workspace): string[] => {
   const { clusterId } = spec as Placed['spec']
-  const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
-  const outer = home?.metadata.annotations?.[OWNER_NAMESPACE_ANNOTATION]
-  return clusterId === undefined || outer === undefined ? [] : projectionsIn(outer, records).map(keyOf)
+  const namespaceObject = records.cache(namespace).get(undefined, metadata.namespace ?? '')
+  const ownerNamespace = namespaceObject?.metadata.annotations?.[OWNER_NAMESPACE_ANNOTATION]
+  return clusterId === undefined || ownerNamespace === undefined
+    ? []
+    : projectionsIn(ownerNamespace, records).map(keyOf)
 }
 
 /** A volume wakes the projection of its namespace: its deletion may unblock the namespace. */
@@ -72,7 +74,9 @@ const projectionsOfVolume = ({ metadata }: KubeObject, records: Workspace, clust
         .cache(BoundaryProjection)
         .list()
         .filter((each) => each.metadata.name === clusterId)
-        .filter(({ status }) => status?.resolvedNamespaces?.some((home) => home.namespace === metadata.namespace))
+        .filter(({ status }) =>
+          status?.resolvedNamespaces?.some((resolved) => resolved.namespace === metadata.namespace),
+        )
         .map(keyOf)
 
 const WRITES: readonly Rights[] = [
@@ -161,13 +165,13 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
     const isMade = ({ name }: { name: string }) =>
       shown.some((one) => one.namespace === name && one.state === 'Applied')
     const made = wanted.filter(isMade).map(({ group }) => group)
-    const turn = await keepPullSecrets(pass, made, { registry, failures })
-    const left = await removeAllBut(pass, names)
-    const later = await keepPullSecrets(pass, groupsInUse(pass, left), { registry, failures })
-    shown.push(...left, ...(await removeFormerNamespaces(pass, names)))
+    const nextRotation = await keepPullSecrets(pass, made, { registry, failures })
+    const remaining = await removeAllBut(pass, names)
+    const laterRotation = await keepPullSecrets(pass, groupsInUse(pass, remaining), { registry, failures })
+    shown.push(...remaining, ...(await removeFormerNamespaces(pass, names)))
     reportNamespaces(pass, [...shown.map((one) => withRetainedVolumes(pass, one)), ...strange])
     Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
-    return done({ after: earliest(turn, later) })
+    return done({ after: earliest(nextRotation, laterRotation) })
   }
 
 async function prepareNamespace(
@@ -177,10 +181,10 @@ async function prepareNamespace(
   { closedNetworks, disk }: { closedNetworks: readonly string[]; disk: DiskShare },
 ): Promise<void> {
   const { children } = pass
-  const home = projectedNamespace(boundaryId, metadata.name, projectionMarkOf(pass))
-  const { name } = home.metadata
+  const namespaceObject = projectedNamespace(boundaryId, metadata.name, projectionMarkOf(pass))
+  const { name } = namespaceObject.metadata
   await removeFormerNamespace(pass, name)
-  await children.ensure(home, { resource: namespace })
+  await children.ensure(namespaceObject, { resource: namespace })
   for (const binding of secretBindings(name)) await children.ensure(binding, { resource: roleBinding })
   await children.ensure(groupNetworkPolicy(name, closedNetworks), { resource: networkPolicy })
   await limitNamespace(pass, name, spec.quota, disk)
@@ -195,14 +199,14 @@ function reasonOf(error: unknown, { kind }: ProjectionPass): Pick<ProjectedNames
 
 /** Deletes namespaces that are no longer needed; returns those left, with what still uses them. */
 async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Promise<ProjectedNamespace[]> {
-  const left: ProjectedNamespace[] = []
+  const remaining: ProjectedNamespace[] = []
   for (const { metadata } of pass.children.owned(namespace)) {
     if (keep.has(metadata.name)) continue
     const isGoing = metadata.deletionTimestamp !== undefined
     const seen = holdersOf(pass, metadata.name)
     const holders = seen.length === 0 && !isGoing ? await storedHoldersOf(pass, metadata.name) : seen
     if (holders.length > 0) {
-      left.push({
+      remaining.push({
         namespace: metadata.name,
         state: 'Drifted',
         message: `It is still used by ${abbreviateNames(holders)}.`,
@@ -210,68 +214,76 @@ async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Pr
       continue
     }
     const isGone = await pass.children.remove(namespace, undefined, metadata.name)
-    if (!isGone) left.push({ namespace: metadata.name, state: 'Removing' })
+    if (!isGone) remaining.push({ namespace: metadata.name, state: 'Removing' })
   }
-  return left
+  return remaining
 }
 
-function holdersOf(pass: ProjectionPass, space: string): string[] {
+function holdersOf(pass: ProjectionPass, namespaceName: string): string[] {
   const { records, workloads } = pass
-  const placed = MULTICLUSTER_KINDS.map((kind) => ({
+  const contents = MULTICLUSTER_KINDS.map((kind) => ({
     kind,
-    objects: records.cache<Placed>(kind.resource).list({ namespace: space }),
+    objects: records.cache<Placed>(kind.resource).list({ namespace: namespaceName }),
   }))
-  return namesOf(pass, space, placed, workloads.cache(persistentVolumeClaim).list({ namespace: space }))
+  return namesOf(
+    pass,
+    namespaceName,
+    contents,
+    workloads.cache(persistentVolumeClaim).list({ namespace: namespaceName }),
+  )
 }
 
 /** Asks both API servers, because the caches may be stale and deleting a namespace deletes its content. */
-async function storedHoldersOf(pass: ProjectionPass, space: string): Promise<string[]> {
-  const options = { namespace: space }
-  const placed: Contents = []
+async function storedHoldersOf(pass: ProjectionPass, namespaceName: string): Promise<string[]> {
+  const options = { namespace: namespaceName }
+  const contents: Contents = []
   for (const kind of MULTICLUSTER_KINDS)
-    placed.push({ kind, objects: (await pass.records.client.list<Placed>(kind.resource, options)).items })
+    contents.push({ kind, objects: (await pass.records.client.list<Placed>(kind.resource, options)).items })
   const claims = await pass.workloads.client.list(persistentVolumeClaim, options)
-  return namesOf(pass, space, placed, claims.items)
+  return namesOf(pass, namespaceName, contents, claims.items)
 }
 
 type Contents = { kind: AnyKind; objects: readonly Placed[] }[]
 
 function namesOf(
   { records, object }: ProjectionPass,
-  space: string,
-  placed: Contents,
+  namespaceName: string,
+  contents: Contents,
   claims: readonly KubeObject[],
 ): string[] {
-  const group = groupOfProjected(records.cache(namespace).get(undefined, space))
-  const resources = placed.flatMap(({ kind, objects }) =>
+  const group = groupOfProjected(records.cache(namespace).get(undefined, namespaceName))
+  const resources = contents.flatMap(({ kind, objects }) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
       .map(({ metadata }) => `${kind.segment}/${group}/${metadata.name}`),
   )
-  return [...resources, ...claims.filter(isRetainedClaim).map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
+  return [
+    ...resources,
+    ...claims.filter(isRetainedClaim).map(({ metadata }) => `volumes/${namespaceName}/${metadata.name}`),
+  ]
 }
 
 const removeNamespaces = ({ registry }: GroupOptions) =>
   async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
-    const left = await removeAllBut(pass, new Set())
+    const remaining = await removeAllBut(pass, new Set())
     reportNamespaces(
       pass,
-      left.map((one) => withRetainedVolumes(pass, one)),
+      remaining.map((one) => withRetainedVolumes(pass, one)),
     )
-    if (left.length === 0) return done()
+    if (remaining.length === 0) return done()
     const failures: unknown[] = []
-    const turn = await keepPullSecrets(pass, groupsInUse(pass, left), { registry, failures })
+    const nextRotation = await keepPullSecrets(pass, groupsInUse(pass, remaining), { registry, failures })
     if (failures.length > 0) throw failures[0]
-    const held = left.find(({ state }) => state === 'Drifted')
-    const names = abbreviateNames(left.map((each) => each.namespace))
+    const held = remaining.find(({ state }) => state === 'Drifted')
+    const names = abbreviateNames(remaining.map((each) => each.namespace))
     return held === undefined
       ? waiting('TearingDown', `Waiting for the deletion of ${names}.`)
-      : waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`, turn)
+      : waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`, nextRotation)
   }
 
 /** Returns the groups whose resources still run in namespaces that are due for deletion. */
-function groupsInUse({ object, place, records }: ProjectionPass, left: readonly ProjectedNamespace[]): Group[] {
-  const names = new Set(left.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
+function groupsInUse({ object, place, records }: ProjectionPass, remaining: readonly ProjectedNamespace[]): Group[] {
+  const names = new Set(remaining.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
   const groups = records.cache(ResourceGroup).list({ namespace: object.metadata.namespace })
   return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
 }
@@ -279,8 +291,8 @@ function groupsInUse({ object, place, records }: ProjectionPass, left: readonly 
 /** On a revoked cluster only our records count: resources must not silently lose their projection. */
 async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
   const { object, place, records } = pass
-  const homes = records.cache(namespace).list()
-  const inBoundary = homes.filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === place.boundaryId)
+  const namespaces = records.cache(namespace).list()
+  const inBoundary = namespaces.filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === place.boundaryId)
   const usersIn = ({ metadata: { labels } }: KubeObject, { segment }: AnyKind, objects: readonly Placed[]) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
@@ -324,6 +336,8 @@ function judge({ state: { shown, strange, failures } }: ProjectionPass): Outcome
   if (first !== undefined) return stalled('ReferenceMissing', `Namespace "${first.namespace}": ${first.message}`)
   const waits = failures.find(isWaiting)
   if (waits !== undefined) throw waits
-  const going = shown.find(({ state }) => state === 'Removing')
-  return going === undefined ? done() : waiting('ApplyingWorkload', `Namespace "${going.namespace}" is being removed.`)
+  const removing = shown.find(({ state }) => state === 'Removing')
+  return removing === undefined
+    ? done()
+    : waiting('ApplyingWorkload', `Namespace "${removing.namespace}" is being removed.`)
 }

@@ -120,12 +120,12 @@ async function renewProjection(pass: Pass): Promise<Outcome> {
   const projection = projectionOf(pass)
   if (projection === undefined) return done()
   const { bindings, nextEnd } = projection
-  const there = pass.children.owned(roleBinding).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const existing = pass.children.owned(roleBinding).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   for (const binding of bindings) {
-    const { name, namespace: home = '' } = binding.metadata
-    const isThere = there.some(({ metadata }) => metadata.name === name && metadata.namespace === home)
+    const { name, namespace: bindingNamespace = '' } = binding.metadata
+    const exists = existing.some(({ metadata }) => metadata.name === name && metadata.namespace === bindingNamespace)
     // A namespace that is being deleted takes its bindings with it, and accepts no new ones.
-    if (isThere && !isNamespaceTerminating(pass.records, home))
+    if (exists && !isNamespaceTerminating(pass.records, bindingNamespace))
       await pass.children.ensure(binding, { resource: roleBinding })
   }
   await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), pass.children)
@@ -148,19 +148,22 @@ function computeProjection(pass: Pass): Projection | undefined {
   const boundary = isGroup ? records.cache(Boundary).get(undefined, boundaryId ?? '') : (object as KubeObject)
   if (boundary === undefined) return undefined
   const namespaces = [boundaryNamespace(boundary.metadata.name), SYSTEM_NAMESPACE]
-  const near = <T extends KubeObject>(resource: Resource) =>
+  const listVisible = <T extends KubeObject>(resource: Resource) =>
     namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
-  const find: PrincipalLookup = (resource, home, name) => records.cache(resource).get(home, name)
+  const find: PrincipalLookup = (resource, principalNamespace, name) =>
+    records.cache(resource).get(principalNamespace, name)
   // Without the webhook, a disabled principal could act until its token expires.
-  const means = (record: KubeObject, id: string) =>
+  const namesActivePrincipal = (record: KubeObject, id: string) =>
     namesCurrentPrincipal(find, record, id) && isPrincipalEnabled(find, id)
   return projectedBindings({
     boundary,
     group: isGroup ? (object as KubeObject) : undefined,
-    assignments: near<RoleAssignment>(RoleAssignment.resource).filter((one) => means(one, one.spec.principalId)),
-    groups: near<PrincipalGroup>(PrincipalGroup.resource).map((group) => ({
+    assignments: listVisible<RoleAssignment>(RoleAssignment.resource).filter((one) =>
+      namesActivePrincipal(one, one.spec.principalId),
+    ),
+    groups: listVisible<PrincipalGroup>(PrincipalGroup.resource).map((group) => ({
       ...group,
-      spec: { ...group.spec, memberIds: group.spec.memberIds.filter((id) => means(group, id)) },
+      spec: { ...group.spec, memberIds: group.spec.memberIds.filter((id) => namesActivePrincipal(group, id)) },
     })),
     clusterRoles: CLUSTER_ROLES,
     now: clock.now(),

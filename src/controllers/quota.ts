@@ -50,12 +50,12 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
   const known: DemandCache = demandCaches.get(records) ?? createLruCache(MAX_CACHED_DEMANDS)
   demandCaches.set(records, known)
-  const homes = records
+  const namespaceObjects = records
     .cache(namespaces)
     .list()
     .filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === boundaryId)
   return QUOTA_COUNTED_KINDS.flatMap((kind) =>
-    homes.flatMap(({ metadata: { name: namespace, labels } }) =>
+    namespaceObjects.flatMap(({ metadata: { name: namespace, labels } }) =>
       records
         .cache<User>(kind.resource)
         .list({ namespace })
@@ -142,9 +142,9 @@ function decideGrant(
   const held = grant && demandOfGrant(grant)
   if (held !== undefined && coversDemand(held, subject.demand)) return { kind: 'held' }
   const seen = new Set(users.map((user) => user.key))
-  const lapsed = lapsedCounted(grants, (one) => seen.has(one), now)
+  const expired = lapsedCounted(grants, (one) => seen.has(one), now)
   if (grant === undefined && runsAsSpecified(object, subject.demand))
-    return { kind: 'granted', demand: subject.demand, lapsed }
+    return { kind: 'granted', demand: subject.demand, expired }
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
@@ -152,7 +152,7 @@ function decideGrant(
   const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
   const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
   if (verdict.kind === 'fits')
-    return { kind: 'granted', demand: held ? maxDemand(held, subject.demand) : subject.demand, lapsed }
+    return { kind: 'granted', demand: held ? maxDemand(held, subject.demand) : subject.demand, expired }
   return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
 }
 
@@ -233,12 +233,12 @@ const relevantOfUser = ({ metadata, spec, status }: KubeObject) => {
 /** Wakes resources of a kind that wait for room: limits changed, or other resources shrank or were deleted. */
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
-    const homes = records.cache(namespaces)
+    const namespaceCache = records.cache(namespaces)
     return records
       .cache<User>(kind.resource)
       .byIndex(PHASE_INDEX, 'QuotaExceeded')
       .filter(({ metadata }) => {
-        const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
+        const labels = namespaceCache.get(undefined, metadata.namespace ?? '')?.metadata.labels
         return labels?.[BOUNDARY_LABEL] === boundaryId
       })
       .map(keyOf)
@@ -250,10 +250,10 @@ export function quotaObservers(kind: AnyKind): Observed[] {
     const groups = group === undefined ? limits.groups.map(({ name }) => name) : [group]
     return groups.flatMap((name) => {
       if (!isLimited(limits, name)) return []
-      const here = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
+      const inGroup = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
       const hasNone = ({ metadata }: KubeObject) =>
         grantIn(records, boundaryId, grantKey(kind.plural, name, metadata.name)) === undefined
-      return here.filter((one) => readyReasonOf(one) !== undefined && hasNone(one)).map(keyOf)
+      return inGroup.filter((one) => readyReasonOf(one) !== undefined && hasNone(one)).map(keyOf)
     })
   }
   /** @param group the only group whose limits may have changed; the whole boundary if absent */
@@ -276,8 +276,8 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       relevant: relevantOfUser,
       wakesOnCreate: false,
       keysOf: ({ metadata }: KubeObject, records: Workspace) => {
-        const home = records.cache(namespaces).get(undefined, metadata.namespace ?? '')
-        return waiting(records, home?.metadata.labels?.[BOUNDARY_LABEL])
+        const namespaceObject = records.cache(namespaces).get(undefined, metadata.namespace ?? '')
+        return waiting(records, namespaceObject?.metadata.labels?.[BOUNDARY_LABEL])
       },
     })),
   ]

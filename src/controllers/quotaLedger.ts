@@ -28,8 +28,8 @@ export type LedgerView = { grants: QuotaGrants }
 export type LedgerDecision =
   /** It already has what it asks for. */
   | { kind: 'held' }
-  /** @param lapsed keys of grants whose room it may take */
-  | { kind: 'granted'; demand: Demand | undefined; lapsed?: readonly string[] }
+  /** @param expired keys of grants whose room it may take */
+  | { kind: 'granted'; demand: Demand | undefined; expired?: readonly string[] }
   /** @param isUnsettled whether the room is taken by a grant that may never be used */
   | { kind: 'refused'; message: string; isUnsettled: boolean }
 
@@ -55,24 +55,24 @@ export async function askLedger(
   ask: (view: LedgerView) => LedgerDecision,
 ): Promise<Outcome> {
   let ledger = cached(pass, boundaryId)
-  let asked = ask(ledger?.spec ?? { grants: {} })
-  if (asked.kind === 'refused') {
+  let decision = ask(ledger?.spec ?? { grants: {} })
+  if (decision.kind === 'refused') {
     ledger = await read(pass, boundaryId)
-    asked = ask(ledger?.spec ?? { grants: {} })
+    decision = ask(ledger?.spec ?? { grants: {} })
   }
-  if (asked.kind === 'refused') {
+  if (decision.kind === 'refused') {
     // Retry, because no event reports that an unused grant has expired.
-    return asked.isUnsettled
+    return decision.isUnsettled
       ? waiting(
           'WaitingForDependency',
-          `${asked.message} Another resource is being created; this one waits for it.`,
+          `${decision.message} Another resource is being created; this one waits for it.`,
           UNSEEN_GRANT_TTL_MS,
         )
-      : stalled('QuotaExceeded', asked.message)
+      : stalled('QuotaExceeded', decision.message)
   }
-  if (asked.kind === 'held') return done()
-  const lapsed = Object.fromEntries((asked.lapsed ?? []).map((each) => [each, null]))
-  await grant(pass, boundaryId, ledger, { ...lapsed, [key]: grantOf(asked.demand, timestamp(pass.clock.now())) })
+  if (decision.kind === 'held') return done()
+  const lapsed = Object.fromEntries((decision.expired ?? []).map((each) => [each, null]))
+  await grant(pass, boundaryId, ledger, { ...lapsed, [key]: grantOf(decision.demand, timestamp(pass.clock.now())) })
   return done()
 }
 
@@ -108,10 +108,10 @@ export async function lessenGrant(
   const known = ledger?.spec.grants[key]
   if (known === undefined) return done()
   const [granted, now] = [demandOfGrant(known), pass.clock.now()]
-  const left = leftOf(granted)
-  if (coversDemand(left, granted)) return done()
+  const remainingDemand = leftOf(granted)
+  if (coversDemand(remainingDemand, granted)) return done()
   if (isInFlight(known, now)) return done({ after: Date.parse(known.at) + UNSEEN_GRANT_TTL_MS - now })
-  await grant(pass, boundaryId, ledger, { [key]: grantOf(left, known.at) })
+  await grant(pass, boundaryId, ledger, { [key]: grantOf(remainingDemand, known.at) })
   return done()
 }
 

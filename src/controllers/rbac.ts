@@ -49,10 +49,10 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
   const { principalId } = spec.initialOwner
   const { client } = pass.records
   // Keep the recorded incarnation: a later principal with the id of a deleted one is not meant.
-  const named = metadata.annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]
+  const recorded = metadata.annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]
   const annotations = {
     [CREATED_BY_ANNOTATION]: principalId,
-    ...(named !== undefined && { [PRINCIPAL_INCARNATIONS_ANNOTATION]: named }),
+    ...(recorded !== undefined && { [PRINCIPAL_INCARNATIONS_ANNOTATION]: recorded }),
   }
   const made = { ...assignment, metadata: { ...assignment.metadata, annotations } }
   // An earlier pass may have created it and died before setting the annotation.
@@ -72,8 +72,8 @@ function removeWhenExpired(endOf: (object: never) => number | undefined) {
   return async function removeExpired(pass: Pass): Promise<Outcome> {
     const end = endOf(pass.object as never)
     if (end === undefined) return done()
-    const left = end - pass.clock.now()
-    if (left > 0) return done({ after: left })
+    const remainingMs = end - pass.clock.now()
+    if (remainingMs > 0) return done({ after: remainingMs })
     const { uid, resourceVersion } = pass.object.metadata
     // With the version, so that a recently extended expiry holds.
     const conditions = { uid, resourceVersion }
@@ -120,11 +120,12 @@ async function recordRole(pass: Pass): Promise<Outcome> {
   if (isBuiltInName(spec.roleDefinitionName)) return done()
   const roles = rolesIn(pass.records)
   const incarnation = incarnationOfRole(roles, spec.roleDefinitionName)
-  const named = roleIncarnationOf(assignment)
-  if (named !== undefined) return named === incarnation ? done() : stalled('ReferenceMissing', roleIsGone(assignment))
+  const recorded = roleIncarnationOf(assignment)
+  if (recorded !== undefined)
+    return recorded === incarnation ? done() : stalled('ReferenceMissing', roleIsGone(assignment))
   if (incarnation === undefined) {
-    const isThere = roleNamed(roles, spec.roleDefinitionName) !== undefined
-    return isThere ? done() : waiting('WaitingForDependency', `There is no role "${spec.roleDefinitionName}" yet.`)
+    const exists = roleNamed(roles, spec.roleDefinitionName) !== undefined
+    return exists ? done() : waiting('WaitingForDependency', `There is no role "${spec.roleDefinitionName}" yet.`)
   }
   const patch = { metadata: { annotations: { [ROLE_INCARNATION_ANNOTATION]: incarnation } } }
   const { uid, resourceVersion } = metadata

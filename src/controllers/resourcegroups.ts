@@ -101,7 +101,7 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
     finalize: steps(closeNamespace, pullWhileHeld(registry), removeResources, removeNamespace, releaseQuota),
   })
 
-function home(pass: ResourceGroupPass): string {
+function groupNamespaceOf(pass: ResourceGroupPass): string {
   return groupNamespace(boundaryIdOf(pass), pass.object.metadata.name)
 }
 
@@ -114,7 +114,7 @@ function boundaryIdOf(pass: ResourceGroupPass): string {
 
 /** Only a new group can be refused: a group with a namespace stays if the limit is lowered later. */
 export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
-  if ((await pass.children.get(namespace, undefined, home(pass))) !== undefined) return done()
+  if ((await pass.children.get(namespace, undefined, groupNamespaceOf(pass))) !== undefined) return done()
   const boundary = pass.records.cache(Boundary).get(undefined, boundaryIdOf(pass))
   const limits = boundary?.spec.quota ?? {}
   if (limits.resourceGroups === undefined) return done()
@@ -126,8 +126,8 @@ export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
     const unseen = unseenUsers(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
     const others = [...siblings.map((sibling) => countedGroupOf(sibling, grants)), ...unseen]
     const verdict = groupCountVerdict(limits, countedGroupOf(pass.object as StoredGroup, grants), others)
-    const lapsed = expiredGrants(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
-    if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined, lapsed }
+    const expired = expiredGrants(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
+    if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined, expired }
     return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
   })
 }
@@ -155,18 +155,19 @@ export async function ensureNamespace(pass: ResourceGroupPass): Promise<Outcome>
 }
 
 export async function grantSecretAccess(pass: ResourceGroupPass): Promise<Outcome> {
-  for (const binding of secretBindings(home(pass))) await pass.children.ensure(binding, { resource: roleBinding })
+  for (const binding of secretBindings(groupNamespaceOf(pass)))
+    await pass.children.ensure(binding, { resource: roleBinding })
   return done()
 }
 
 const closeTraffic = (closedNetworks: readonly string[]) => async (pass: ResourceGroupPass) => {
-  await pass.children.ensure(groupNetworkPolicy(home(pass), closedNetworks), { resource: networkPolicy })
+  await pass.children.ensure(groupNetworkPolicy(groupNamespaceOf(pass), closedNetworks), { resource: networkPolicy })
   return done()
 }
 
 export const limitPods = (disk: DiskShare = DISK_SHARE) =>
   async function limitPods(pass: ResourceGroupPass): Promise<Outcome> {
-    await limitNamespace(pass, home(pass), pass.object.spec.quota, disk)
+    await limitNamespace(pass, groupNamespaceOf(pass), pass.object.spec.quota, disk)
     return done()
   }
 
@@ -201,27 +202,27 @@ function holdersOf(pass: ResourceGroupPass): string[] {
   return listGroupHolders(
     (kind) => cachedObjects(pass, kind),
     claimsOf(pass),
-    retainedElsewhere(projections, home(pass)),
+    retainedElsewhere(projections, groupNamespaceOf(pass)),
   )
 }
 
 function claimsOf(pass: ResourceGroupPass): readonly KubeObject[] {
-  return pass.workloads.cache(persistentVolumeClaim).list({ namespace: home(pass) })
+  return pass.workloads.cache(persistentVolumeClaim).list({ namespace: groupNamespaceOf(pass) })
 }
 
 function cachedObjects(pass: ResourceGroupPass, { resource }: AnyKind): readonly KubeObject[] {
-  return pass.records.cache(resource).list({ namespace: home(pass) })
+  return pass.records.cache(resource).list({ namespace: groupNamespaceOf(pass) })
 }
 
 /** Returns the holders as the API server has them now. */
 async function storedHoldersOf(pass: ResourceGroupPass): Promise<string[]> {
-  const options = { namespace: home(pass) }
+  const options = { namespace: groupNamespaceOf(pass) }
   const contents = new Map<AnyKind, KubeObject[]>()
   for (const kind of GROUP_KINDS) contents.set(kind, (await pass.records.client.list(kind.resource, options)).items)
   const claims = await pass.workloads.client.list(persistentVolumeClaim, options)
-  const outer = { namespace: pass.object.metadata.namespace }
-  const projections = await pass.records.client.list(BoundaryProjection.resource, outer)
-  const elsewhere = retainedElsewhere(projections.items, home(pass))
+  const inBoundary = { namespace: pass.object.metadata.namespace }
+  const projections = await pass.records.client.list(BoundaryProjection.resource, inBoundary)
+  const elsewhere = retainedElsewhere(projections.items, groupNamespaceOf(pass))
   return listGroupHolders((kind) => contents.get(kind) ?? [], claims.items, elsewhere)
 }
 
@@ -251,16 +252,17 @@ export async function blockWhileHeld(pass: ResourceGroupPass): Promise<Outcome> 
 const pullWhileHeld = (registry: GroupOptions['registry']) =>
   async function stopWhilePulling(pass: ResourceGroupPass): Promise<Outcome> {
     const held = await blockWhileHeld(pass)
-    const space = pass.records.cache(namespace).get(undefined, home(pass))
-    const isThere = space !== undefined && space.metadata.deletionTimestamp === undefined
-    if (held.kind !== 'waiting' || !isThere) return held
+    const namespaceObject = pass.records.cache(namespace).get(undefined, groupNamespaceOf(pass))
+    const exists = namespaceObject !== undefined && namespaceObject.metadata.deletionTimestamp === undefined
+    if (held.kind !== 'waiting' || !exists) return held
     const { after } = await keepPullSecret(registry)(pass)
     return after === undefined ? held : { ...held, after }
   }
 
 /** Whether this pass deletes a resource or the namespace, rather than waiting for deletions in progress. */
 function isAboutToDelete(pass: ResourceGroupPass): boolean {
-  if (pass.records.cache(namespace).get(undefined, home(pass))?.metadata.deletionTimestamp !== undefined) return false
+  if (pass.records.cache(namespace).get(undefined, groupNamespaceOf(pass))?.metadata.deletionTimestamp !== undefined)
+    return false
   const contents = GROUP_KINDS.flatMap((kind) => cachedObjects(pass, kind))
   return contents.length === 0 || contents.some((object) => isToBeDeleted(pass, object))
 }
@@ -278,16 +280,16 @@ const DELETED_BY_OWNER: readonly { kind: AnyKind; owner: AnyKind; field: string 
  * them.
  */
 export async function removeResources(pass: ResourceGroupPass): Promise<Outcome> {
-  const left: string[] = []
+  const remaining: string[] = []
   for (const kind of GROUP_KINDS) {
     for (const object of cachedObjects(pass, kind)) {
       if (!isToBeDeleted(pass, object)) continue
       await pass.records.client.remove(kind.resource, refOf(object), { uid: object.metadata.uid })
     }
-    left.push(...cachedObjects(pass, kind).map((object) => nameOf(object)))
+    remaining.push(...cachedObjects(pass, kind).map((object) => nameOf(object)))
   }
-  if (left.length === 0) return done()
-  return waiting('TearingDown', `Waiting for the deletion of ${abbreviateNames(left)}.`)
+  if (remaining.length === 0) return done()
+  return waiting('TearingDown', `Waiting for the deletion of ${abbreviateNames(remaining)}.`)
 }
 
 function isToBeDeleted(pass: ResourceGroupPass, object: KubeObject): boolean {
@@ -298,7 +300,7 @@ function isLeftToOwner(pass: ResourceGroupPass, object: KubeObject): boolean {
   const rule = DELETED_BY_OWNER.find(({ kind }) => kind.kind === object.kind)
   const name = rule === undefined ? undefined : (object.spec as Record<string, unknown>)[rule.field]
   if (rule === undefined || typeof name !== 'string') return false
-  return pass.records.cache(rule.owner.resource).get(home(pass), name) !== undefined
+  return pass.records.cache(rule.owner.resource).get(groupNamespaceOf(pass), name) !== undefined
 }
 
 function nameOf(object: KubeObject): string {
@@ -306,7 +308,7 @@ function nameOf(object: KubeObject): string {
 }
 
 export function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
-  return removeOwnedNamespace(pass, home(pass))
+  return removeOwnedNamespace(pass, groupNamespaceOf(pass))
 }
 
 /** Returns the groups that were refused for their number: only these depend on the boundary and their siblings. */
@@ -330,19 +332,19 @@ function refusedSiblings(group: KubeObject, records: Workspace): string[] {
 /** Wakes the group while it is being deleted, or if the object changes what holds it. */
 function concernedGroup(kind: AnyKind) {
   return (object: KubeObject, records: Workspace): string[] => {
-    const { namespace: space, name } = object.metadata
-    const group = groupOf(space, records)
+    const { namespace: namespaceName, name } = object.metadata
+    const group = groupOf(namespaceName, records)
     if (group === undefined) return []
     if (group.metadata.deletionTimestamp !== undefined || RETENTION_DEPENDENT_KINDS.has(kind)) return [keyOf(group)]
-    const now = records.cache(kind.resource).get(space, name)
+    const now = records.cache(kind.resource).get(namespaceName, name)
     const holds = now !== undefined && requiresRetention(kind, now)
     return holds === reportsHolder(group, groupHolderName(kind, name)) ? [] : [keyOf(group)]
   }
 }
 
 function groupOfClaim(claim: KubeObject, records: Workspace): string[] {
-  const { namespace: space, name } = claim.metadata
-  const group = groupOf(space, records)
+  const { namespace: namespaceName, name } = claim.metadata
+  const group = groupOf(namespaceName, records)
   return group !== undefined && (isRetainedClaim(claim) || reportsHolder(group, claimHolderName(name)))
     ? [keyOf(group)]
     : []
@@ -353,18 +355,18 @@ type Projection = KubeObject & Pick<BoundaryProjection, 'status'>
 const homesOf = (projection: KubeObject) => (projection as Projection).status?.resolvedNamespaces ?? []
 
 function volumesOf(projection: KubeObject): unknown {
-  return homesOf(projection).map(({ namespace: home, retainedVolumes }) => [home, retainedVolumes])
+  return homesOf(projection).map(({ namespace: namespaceName, retainedVolumes }) => [namespaceName, retainedVolumes])
 }
 
 /** Returns the groups with retained volumes on another cluster, and those that still report some. */
 function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
-  const { namespace: outer, name } = projection.metadata
+  const { namespace: boundaryNamespaceName, name } = projection.metadata
   const holding = homesOf(projection).filter(({ retainedVolumes = [] }) => retainedVolumes.length > 0)
-  const groups = records.cache(ResourceGroup).list({ namespace: outer })
+  const groups = records.cache(ResourceGroup).list({ namespace: boundaryNamespaceName })
   return groups
     .filter(
       ({ status }) =>
-        holding.some((home) => home.namespace === status?.namespace) ||
+        holding.some((resolved) => resolved.namespace === status?.namespace) ||
         status?.heldBy?.some((holder) => holder.startsWith(claimHolderName(`${name}/`))) === true,
     )
     .map(keyOf)
@@ -374,10 +376,10 @@ function reportsHolder({ status }: ResourceGroup, holder: string): boolean {
   return status?.heldBy?.includes(holder) === true
 }
 
-function groupOf(space: string | undefined, records: Workspace): (ResourceGroup & KubeObject) | undefined {
-  const place = records.cache(namespace).get(undefined, space ?? '')
+function groupOf(namespaceName: string | undefined, records: Workspace): (ResourceGroup & KubeObject) | undefined {
+  const place = records.cache(namespace).get(undefined, namespaceName ?? '')
   const key = place === undefined ? undefined : ownerKeyOf(place, ResourceGroup.resource)
   if (key === undefined) return undefined
-  const { namespace: outer, name } = refOfKey(key)
-  return records.cache(ResourceGroup).get(outer, name)
+  const { namespace: boundaryNamespaceName, name } = refOfKey(key)
+  return records.cache(ResourceGroup).get(boundaryNamespaceName, name)
 }

@@ -65,8 +65,8 @@ function misplacedMessage({ spec, metadata }: Grant): string {
 }
 
 function laterScopeOutcome(grant: Grant, object: KubeObject | undefined, now: number): Outcome {
-  const what = object === undefined ? 'Nothing was' : 'What is there now was not'
-  const message = `${what} at ${grant.spec.scope} when this was created: create it again once the resource exists.`
+  const subject = object === undefined ? 'Nothing was' : 'What is there now was not'
+  const message = `${subject} at ${grant.spec.scope} when this was created: create it again once the resource exists.`
   // The object may reach the cache after the grant.
   const isNew =
     object === undefined && now - Date.parse(grant.metadata.creationTimestamp ?? '') < MISSING_SCOPE_TIMEOUT_MS
@@ -82,17 +82,17 @@ function wasReserved(scope: Scope, grant: Grant, records: Workspace): boolean {
   const { boundaryId } = scope
   const name =
     scope.level === 'boundary' ? boundaryNamespace(boundaryId) : groupNamespace(boundaryId, scope.resourceGroup)
-  const home = records.cache(namespace).get(undefined, name)
-  return home?.metadata.labels?.[RESERVED_LABEL] !== undefined && !isYoungerThanGrant(home, grant)
+  const namespaceObject = records.cache(namespace).get(undefined, name)
+  return namespaceObject?.metadata.labels?.[RESERVED_LABEL] !== undefined && !isYoungerThanGrant(namespaceObject, grant)
 }
 
 /** Wakes waiting grants of this kind when a boundary or group gets its incarnation. */
 export function scopeObservers(kind: AnyKind): Controller['observes'] {
   const relevant = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION]
-  const waitingIn = (home: string | undefined, records: Workspace) =>
+  const waitingIn = (namespaceName: string | undefined, records: Workspace) =>
     records
       .cache<Grant>(kind.resource)
-      .list({ namespace: home ?? '' })
+      .list({ namespace: namespaceName ?? '' })
       .filter((grant) => scopeIncarnationOf(grant) === undefined)
       .map(keyOf)
   return [

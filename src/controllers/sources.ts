@@ -72,8 +72,8 @@ export const sourceController = controllerWith(
         return stalled('ReferenceMissing', 'The provider says that the installation is gone: delete the source.')
       if (spec.provider === 'GitHub' && spec.installationId === undefined)
         return waiting('WaitingForDependency', 'The GitHub App is not installed yet.')
-      const left = remainingValidityMs(pass)
-      if (left > 0) return done({ after: left })
+      const remainingMs = remainingValidityMs(pass)
+      if (remainingMs > 0) return done({ after: remainingMs })
       return withSecretRights(() => withSourceErrors(() => signIn(pass)))
     }
 

@@ -48,11 +48,11 @@ export const ssoController = controllerWith(
     async function verifyDomains(pass: SsoPass): Promise<Outcome> {
       const { object } = pass
       const known = object.status?.domains ?? []
-      const taken = domainsClaimedEarlier(pass)
+      const claimedEarlier = domainsClaimedEarlier(pass)
       const domains = await Promise.all(
         object.spec.domains.map(async (domain): Promise<DomainStatus> => {
           const before = known.find((one) => one.domain === domain)
-          if (taken.has(domain)) return { domain, status: 'Failed' }
+          if (claimedEarlier.has(domain)) return { domain, status: 'Failed' }
           // A verification is permanent: a DNS outage must not lock a tenant out.
           if (before?.status === 'Verified') return before
           const { name, value } = verificationRecord(object.metadata.name, domain)
@@ -71,8 +71,8 @@ export const ssoController = controllerWith(
       const identityProviders = await Promise.all(all.map((provider) => stateOf(pass.object, provider)))
       pass.report({ identityProviders })
       const failing = identityProviders.find(({ status }) => status === 'Failing')
-      const [hole] = all.flatMap((provider) => missingSecretMessage(pass.object, provider) ?? [])
-      if (hole !== undefined) return stalled('ReferenceMissing', hole, DOMAIN_INTERVAL_MS)
+      const [missing] = all.flatMap((provider) => missingSecretMessage(pass.object, provider) ?? [])
+      if (missing !== undefined) return stalled('ReferenceMissing', missing, DOMAIN_INTERVAL_MS)
       if (failing !== undefined) {
         const message = `The identity provider "${failing.alias}" does not answer as it should: ${failing.lastError}`
         return degraded('PartiallyAvailable', message, DOMAIN_INTERVAL_MS)
@@ -84,8 +84,8 @@ export const ssoController = controllerWith(
     async function stateOf(object: SsoConnection, provider: Complete<SsoIdentityProvider>): Promise<ProviderStatus> {
       const { alias, enabled, metadataUrl } = provider
       if (!enabled) return { alias, status: 'Disabled' }
-      const hole = missingSecretMessage(object, provider)
-      if (hole !== undefined) return { alias, status: 'Failing', lastError: hole.slice(0, MAX_ERROR_LENGTH) }
+      const missing = missingSecretMessage(object, provider)
+      if (missing !== undefined) return { alias, status: 'Failing', lastError: missing.slice(0, MAX_ERROR_LENGTH) }
       if (metadataUrl === undefined) return { alias, status: 'Active' }
       try {
         const read = parseProviderMetadata(await outgoing.document(metadataUrl), { ...provider, metadataUrl })
@@ -108,10 +108,10 @@ function missingSecretMessage({ status }: SsoConnection, provider: Complete<SsoI
 
 /** Returns domains that an older connection claims: of two made with kubectl, the older counts. */
 function domainsClaimedEarlier({ object, records }: SsoPass): ReadonlySet<string> {
-  const mine = ageOf(object)
+  const ownAge = ageOf(object)
   const others = records
     .cache(SsoConnection)
     .list({})
-    .filter((other) => other.metadata.name !== object.metadata.name && ageOf(other) < mine)
+    .filter((other) => other.metadata.name !== object.metadata.name && ageOf(other) < ownAge)
   return new Set(others.flatMap(({ spec }) => spec.domains))
 }

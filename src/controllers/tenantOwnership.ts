@@ -37,10 +37,10 @@ export function ownedByTenant(tenantOf: TenantOf) {
     const { uid, resourceVersion, ownerReferences = [] } = own.metadata
     if (tenant?.metadata.uid === undefined || ownerReferences.some((owner) => owner.uid === tenant.metadata.uid))
       return done()
-    const { apiVersion, kind: word } = PlatformTenant
+    const { apiVersion, kind: kindName } = PlatformTenant
     // A reference to an earlier incarnation would make the garbage collector delete it.
-    const others = ownerReferences.filter((owner) => owner.kind !== word)
-    const reference = { apiVersion, kind: word, name: tenant.metadata.name, uid: tenant.metadata.uid }
+    const others = ownerReferences.filter((owner) => owner.kind !== kindName)
+    const reference = { apiVersion, kind: kindName, name: tenant.metadata.name, uid: tenant.metadata.uid }
     const patch = { metadata: { ownerReferences: [...others, reference] } }
     await records.client.mergePatch(kind.resource, refOf(own), patch, { uid, resourceVersion })
     return done()

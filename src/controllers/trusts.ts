@@ -59,8 +59,8 @@ async function findIncarnation(
   id: string,
   expected: string | undefined,
 ): Promise<string | undefined> {
-  const life = (boundary: KubeObject | undefined) => boundary?.metadata.annotations?.[INCARNATION_ANNOTATION]
-  const cached = life(records.cache(Boundary).get(undefined, id))
+  const incarnationOf = (boundary: KubeObject | undefined) => boundary?.metadata.annotations?.[INCARNATION_ANNOTATION]
+  const cached = incarnationOf(records.cache(Boundary).get(undefined, id))
   if (cached !== undefined && (expected === undefined || cached === expected)) return cached
-  return life(await records.client.get(Boundary.resource, { name: id }).catch(absent))
+  return incarnationOf(await records.client.get(Boundary.resource, { name: id }).catch(absent))
 }

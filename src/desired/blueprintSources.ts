@@ -42,8 +42,8 @@ export function mergeTemplates(sourceId: string, files: readonly File[], read: R
   const refused: InvalidFile[] = []
   const keep = (slug: string, path: string, content: string) =>
     void templates.set(slug, { name: sourceTemplateName(sourceId, slug), slug, content, path })
-  for (const { path: whole, text } of files) {
-    const path = shownPath(whole)
+  for (const { path: fullPath, text } of files) {
+    const path = shownPath(fullPath)
     const found = parseFile(text, read)
     if (found.errors !== undefined) refused.push({ path, slug: found.slug, errors: found.errors })
     else if (templates.has(found.slug)) refused.push({ path, errors: [duplicate(found.slug)] })
@@ -130,8 +130,8 @@ export function describeStaleTemplate(invalid: readonly Invalid[]): string | und
   const line = error.line === undefined ? '' : ` at line ${error.line}`
   const others = stale.length - 1
   const more = others === 0 ? '' : ` So ${pluralizeVerb(others, 'does', 'do')} ${pluralize(others, 'other')}.`
-  const why = [error.path, error.message].filter((words) => words !== '').join(' ')
-  const head = asSentence(`"${first.path}" is not valid${line}: ${why}`)
+  const detail = [error.path, error.message].filter((text) => text !== '').join(' ')
+  const head = asSentence(`"${first.path}" is not valid${line}: ${detail}`)
   return `${head} Blueprint "${first.keeps}" stays as it was.${more}`.slice(0, 1024)
 }
 

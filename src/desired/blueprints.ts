@@ -54,12 +54,12 @@ export function initialProgress(
   { spec, status }: Pick<BlueprintExecution, 'spec' | 'status'>,
   now: string,
 ): StepProgress[] {
-  const taken = new Set(spec.takenOver)
+  const takenOver = new Set(spec.takenOver)
   return spec.steps.map(({ component, isSkipped = false }) => {
     const seen = status?.steps?.find((one) => one.component === component)
     if (seen !== undefined) return { ...seen }
     if (isSkipped) return { component, status: 'Skipped' }
-    return taken.has(component)
+    return takenOver.has(component)
       ? { component, status: 'Ready', message: 'Taken over.', startedAt: now, finishedAt: now }
       : { component, status: 'Pending' }
   })

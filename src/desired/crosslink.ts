@@ -3,7 +3,7 @@ import { CROSSLINK_NAME, GRANT_TTL_MS, ROTATION_TIMEOUT_MS } from '../contracts/
 import { timestamp } from '../core/clock.ts'
 import { sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { DNS_PORTS, outside } from './workload/network.ts'
+import { DNS_PORTS, outsidePeers } from './workload/network.ts'
 
 /** A certificate and its key in PEM. */
 export type CertificateKeyPair = { readonly certPem: string; readonly keyPem: string }
@@ -115,7 +115,7 @@ export function routerPolicy(namespace: string): KubeObject {
       podSelector: { matchLabels: { 'skupper.io/component': 'router' } },
       policyTypes: ['Ingress', 'Egress'],
       ingress: [{ ports: ROUTER_PORTS.map((port) => ({ port, protocol: 'TCP' })) }],
-      egress: [{ to: outside() }, { ports: DNS_PORTS }],
+      egress: [{ to: outsidePeers() }, { ports: DNS_PORTS }],
     },
   }
 }

@@ -108,8 +108,8 @@ function decideBuilding(seen: DeploymentFacts): DeploymentDecision {
 
 function decideReported({ record: { spec }, createdAt, now }: DeploymentFacts): DeploymentDecision {
   const { phase = 'Queued', message, image, commitSha, timestamp } = spec
-  const heard = Math.max(createdAt, timestamp === undefined ? 0 : Date.parse(timestamp))
-  if (!isFinalPhase(phase) && phase !== 'Deploying' && now - heard >= EXTERNAL_BUILD_TIMEOUT_MS)
+  const lastReportAt = Math.max(createdAt, timestamp === undefined ? 0 : Date.parse(timestamp))
+  if (!isFinalPhase(phase) && phase !== 'Deploying' && now - lastReportAt >= EXTERNAL_BUILD_TIMEOUT_MS)
     return decision('Failed', 'Its builder has reported nothing for two hours.')
   if (phase === 'Deploying' || phase === 'Succeeded') return { ...decision('Deploying'), image, commitSha }
   return { ...decision(phase, message), commitSha }

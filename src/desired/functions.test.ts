@@ -18,10 +18,10 @@ const plan = {
   storageClass: '',
   replicas: 1,
 }
-const around = { spec: FunctionNamespace.spec.parse({ runtime: 'nodejs' }) }
+const functionNamespace = { spec: FunctionNamespace.spec.parse({ runtime: 'nodejs' }) }
 const given = {
   object,
-  around,
+  functionNamespace,
   plan,
   image: 'orders:1',
   environment: [],
@@ -54,7 +54,7 @@ describe('functionCopies', () => {
       const copies = functionCopies({
         ...given,
         object: busy as ServerlessFunction,
-        around: { spec: { ...around.spec, ...spec } },
+        functionNamespace: { spec: { ...functionNamespace.spec, ...spec } },
         identitySecret: undefined,
       }) as unknown as { spec: { replicas: number; template: { metadata: { annotations?: object } } } }
       return [copies.spec.replicas, copies.spec.template.metadata.annotations ?? {}]

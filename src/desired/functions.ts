@@ -31,15 +31,15 @@ export function mergeVariables(namespace: readonly Variable[], own: readonly Var
 /** Returns the replicas that calls need now, within the function's bounds; 0 if it or its namespace is switched off. */
 export function wantedCopies(
   { spec, status }: Pick<ServerlessFunction, 'spec' | 'status'>,
-  around: Pick<FunctionNamespace, 'spec'> | undefined,
+  functionNamespace: Pick<FunctionNamespace, 'spec'> | undefined,
 ): number {
-  if (!spec.enabled || around?.spec.running === false) return 0
+  if (!spec.enabled || functionNamespace?.spec.running === false) return 0
   return Math.min(Math.max(status?.desiredReplicas ?? 0, spec.minReplicas), spec.maxReplicas)
 }
 
 export type CopyInput = {
   object: ServerlessFunction
-  around: Pick<FunctionNamespace, 'spec'>
+  functionNamespace: Pick<FunctionNamespace, 'spec'>
   image: string
   plan: EffectivePlan
   environment: readonly Variable[]
@@ -56,13 +56,13 @@ export function functionShared(object: Pick<ServerlessFunction, 'kind' | 'metada
 
 /** The copies of a function. Pods of its group reach them directly; other calls go through the activator's checks. */
 export function functionCopies(input: CopyInput): Child<'Deployment'> {
-  const { object, around, image, registryHost, valuesVersion, identitySecret } = input
-  const { restartedAt } = around.spec
+  const { object, functionNamespace, image, registryHost, valuesVersion, identitySecret } = input
+  const { restartedAt } = functionNamespace.spec
   const shared = functionShared(object)
   const pullSecrets = pullSecretsOf(image, registryHost)
   return deployment(shared, {
     name: shared.names.workload,
-    replicas: wantedCopies(object, around),
+    replicas: wantedCopies(object, functionNamespace),
     labels: {},
     annotations: {
       ...(valuesVersion === undefined ? {} : { [VALUES_ANNOTATION]: valuesVersion }),

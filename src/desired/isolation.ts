@@ -1,6 +1,6 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { ALLOW_DNS, namespacePeer, outside } from './workload/network.ts'
+import { ALLOW_DNS, namespacePeer, outsidePeers } from './workload/network.ts'
 
 /** The default policy of each of our namespaces. Areas allow more traffic by further policies, but cannot deny any. */
 const POLICY_NAME = 'freehold-default'
@@ -27,6 +27,6 @@ export function closedNetworkPolicy(namespace: string): KubeObject {
 export function groupNetworkPolicy(namespace: string, closed: readonly string[] = []): KubeObject {
   return policy(namespace, {
     ingress: [{ from: [{ podSelector: {} }, namespacePeer(SYSTEM_NAMESPACE)] }],
-    egress: [{ to: [{ podSelector: {} }, namespacePeer(SYSTEM_NAMESPACE)] }, ALLOW_DNS, { to: outside(closed) }],
+    egress: [{ to: [{ podSelector: {} }, namespacePeer(SYSTEM_NAMESPACE)] }, ALLOW_DNS, { to: outsidePeers(closed) }],
   })
 }

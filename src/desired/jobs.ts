@@ -120,9 +120,9 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
   const container = last?.status?.containerStatuses?.[0]?.state
   const hasStarted = pods.some(({ status }) => ['Running', 'Succeeded', 'Failed'].includes(status?.phase ?? ''))
   const state = ended?.state ?? (hasStarted ? 'Running' : 'Pending')
-  const why = ended === undefined ? container?.waiting?.reason : (container?.terminated?.reason ?? ended.reason)
+  const reason = ended === undefined ? container?.waiting?.reason : (container?.terminated?.reason ?? ended.reason)
   const exitCode = container?.terminated?.exitCode
-  const causes = state === 'Failed' ? explainFailedRun(last, why) : describeReason(why)
+  const causes = state === 'Failed' ? explainFailedRun(last, reason) : describeReason(reason)
   return {
     state,
     message: [SENTENCES[state], ...causes].join(' '),
@@ -140,14 +140,14 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
 export function findStartProblem(job: BatchJob | undefined, pods: readonly JobPod[]): Outcome | undefined {
   const [container] = job?.spec?.template?.spec?.containers ?? []
   const { requests, limits } = container?.resources ?? {}
-  const asked = {
-    ...{ what: 'the job', image: container?.image ?? '' },
+  const workload = {
+    ...{ subject: 'the job', image: container?.image ?? '' },
     ...{ cpuRequest: requests?.cpu ?? '', memoryRequest: requests?.memory ?? '', memoryLimit: limits?.memory ?? '' },
   }
   const pending = pods.filter(({ status }) => status?.phase === undefined || status.phase === 'Pending')
-  const words = pending.flatMap((pod) => describePlacement(asked, pod) ?? [])
-  const [first] = words
-  return first === undefined ? findWorkloadProblem(asked, pending, undefined) : waiting('WaitingForWorkload', first)
+  const messages = pending.flatMap((pod) => describePlacement(workload, pod) ?? [])
+  const [first] = messages
+  return first === undefined ? findWorkloadProblem(workload, pending, undefined) : waiting('WaitingForWorkload', first)
 }
 
 function endOf(job: BatchJob | undefined) {

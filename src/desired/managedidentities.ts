@@ -122,8 +122,8 @@ export function identityCopy(
 const MAX_OLD_SECRETS = 8
 
 /** Returns the Secret names of versions before `below`, starting at the version last known to be in force. */
-export function olderSecrets(principalId: string, inForce: number | undefined, below: number): string[] {
-  const from = Math.max(1, inForce ?? 1, below - MAX_OLD_SECRETS)
+export function olderSecrets(principalId: string, activeVersion: number | undefined, below: number): string[] {
+  const from = Math.max(1, activeVersion ?? 1, below - MAX_OLD_SECRETS)
   return Array.from({ length: Math.max(0, below - from) }, (_, index) =>
     managedIdentitySecretName(principalId, from + index),
   )

@@ -110,14 +110,14 @@ export function targetSecret(
 
 /** An on-demand base backup of a database, with the method that archives its WAL. */
 export function baseBackup(cluster: DatabaseCluster, name: string, labels: Record<string, string>): Child<'Backup'> {
-  const { namespace = '', name: of } = cluster.metadata
+  const { namespace = '', name: clusterName } = cluster.metadata
   const plugin = (archiverOf(cluster) as { name?: string } | undefined)?.name
   return {
     apiVersion: 'postgresql.cnpg.io/v1',
     kind: 'Backup',
     metadata: { name, namespace, labels },
     spec: {
-      cluster: { name: of },
+      cluster: { name: clusterName },
       ...(plugin === undefined
         ? { method: 'barmanObjectStore' }
         : { method: 'plugin', pluginConfiguration: { name: plugin } }),

@@ -26,12 +26,12 @@ type Group = ResourceGroup & { [key: string]: unknown }
 export function wantedNamespaces(
   boundaryId: string,
   groups: readonly Group[],
-  named: readonly string[] | undefined,
+  chosen: readonly string[] | undefined,
 ): { name: string; group: Group }[] {
   return groups
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map((group) => ({ name: groupNamespace(boundaryId, group.metadata.name), group }))
-    .filter(({ name }) => named === undefined || named.includes(name))
+    .filter(({ name }) => chosen === undefined || chosen.includes(name))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
@@ -39,11 +39,11 @@ export function wantedNamespaces(
 export function unknownNamespaces(
   boundaryId: string,
   groups: readonly Group[],
-  named: readonly string[] = [],
+  chosen: readonly string[] = [],
 ): ProjectedNamespace[] {
   const known = new Set(groups.map(({ metadata }) => groupNamespace(boundaryId, metadata.name)))
   const message = 'It is not the namespace of a group of this boundary. Take it out of spec.namespaces.'
-  return named.filter((name) => !known.has(name)).map((namespace) => ({ namespace, state: 'Failed', message }))
+  return chosen.filter((name) => !known.has(name)).map((namespace) => ({ namespace, state: 'Failed', message }))
 }
 
 /**
@@ -52,9 +52,9 @@ export function unknownNamespaces(
  * @param mark from `projectionMark`
  */
 export function projectedNamespace(boundaryId: string, group: string, mark: string): KubeObject {
-  const home = groupNamespaceObject(boundaryId, group, '')
-  const { [OWNER_KIND_LABEL]: _kind, [OWNER_NAME_LABEL]: _name, ...labels } = home.metadata.labels ?? {}
-  return { ...home, metadata: { name: home.metadata.name, labels, annotations: { [PROJECTED_ANNOTATION]: mark } } }
+  const base = groupNamespaceObject(boundaryId, group, '')
+  const { [OWNER_KIND_LABEL]: _kind, [OWNER_NAME_LABEL]: _name, ...labels } = base.metadata.labels ?? {}
+  return { ...base, metadata: { name: base.metadata.name, labels, annotations: { [PROJECTED_ANNOTATION]: mark } } }
 }
 
 /**
@@ -71,19 +71,19 @@ export function projectionMark(boundary: string, cluster: string): string {
 /** Whether an earlier projection of this boundary on this cluster created the namespace. */
 export function isOfFormerProjection(
   { metadata: { labels, annotations } }: KubeObject,
-  of: { boundaryId: string; clusterId: string; mark: string; incarnation: string },
+  projection: { boundaryId: string; clusterId: string; mark: string; incarnation: string },
 ): boolean {
   const incarnation = annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
   return (
-    annotations?.[PROJECTED_ANNOTATION] === of.mark &&
-    labels?.[BOUNDARY_LABEL] === of.boundaryId &&
+    annotations?.[PROJECTED_ANNOTATION] === projection.mark &&
+    labels?.[BOUNDARY_LABEL] === projection.boundaryId &&
     labels[OWNER_KIND_LABEL] === BoundaryProjection.kind &&
-    labels[OWNER_NAME_LABEL] === of.clusterId &&
+    labels[OWNER_NAME_LABEL] === projection.clusterId &&
     incarnation !== '' &&
-    incarnation !== of.incarnation
+    incarnation !== projection.incarnation
   )
 }
 
-export function groupOfProjected(home: KubeObject | undefined): string {
-  return home?.metadata.labels?.[GROUP_LABEL] ?? '?'
+export function groupOfProjected(namespaceObject: KubeObject | undefined): string {
+  return namespaceObject?.metadata.labels?.[GROUP_LABEL] ?? '?'
 }

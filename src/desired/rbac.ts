@@ -11,8 +11,8 @@ export function grantExpiryOf({ spec }: { spec: { expiresAt?: string | undefined
  * so that the requester can read the outcome.
  */
 export function requestRemovalTimeOf({ metadata, spec }: Pick<JitRequest, 'metadata' | 'spec'>): number | undefined {
-  const asked = readTime(metadata.creationTimestamp)
-  const since = readTime(spec.decidedAt) ?? asked
+  const createdAt = readTime(metadata.creationTimestamp)
+  const since = readTime(spec.decidedAt) ?? createdAt
   if (since === undefined) return undefined
   if (spec.decision === undefined) return since + DAY_MS + DAY_MS
   return spec.decision === 'Approved' ? since + spec.durationMinutes * 60_000 + DAY_MS : since + DAY_MS

@@ -110,7 +110,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
     gitFiles: engines.gitFiles,
     readTemplate: readCheckedTemplate,
     crosslink: { createAuthority },
-    rollouts: { look: engines.clusterLook, version: '1.0.0', velero: 'velero' },
+    rollouts: { inspector: engines.clusterLook, version: '1.0.0', velero: 'velero' },
     lifecycle: { feed: engines.releases, feedInterval: 3_600_000, healthSettle: 0, ownVersion: '1.0.0' },
     projectRbac: true,
     vaultKeys: platformKeys,

@@ -47,5 +47,5 @@ const clientAs =
   }
 
 export function rolloutPorts(setup: AreaSetup): Pick<ControllerPorts, 'rollouts'> {
-  return { rollouts: { look: clusterLook(setup), version: VERSION, velero: setup.configuration.backupNamespace } }
+  return { rollouts: { inspector: clusterLook(setup), version: VERSION, velero: setup.configuration.backupNamespace } }
 }

@@ -55,9 +55,9 @@ export async function buildApp(pass: AppPass): Promise<Outcome> {
   if (spec.sourceKind !== 'Repository') return done()
   const { repositoryUrl = '', branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion } = spec
   const code = [repositoryUrl, branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion]
-  const asked = codeOf(pass, { repositoryUrl, branch, deploymentSourceId })
-  await deployCode(pass, code, asked)
-  await deployWhenAsked(pass, asked)
+  const request = codeOf(pass, { repositoryUrl, branch, deploymentSourceId })
+  await deployCode(pass, code, request)
+  await deployWhenAsked(pass, request)
   return done()
 }
 

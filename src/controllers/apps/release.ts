@@ -156,8 +156,15 @@ function findStartProblem({ state }: AppPass, pods: readonly LivePod[]): Outcome
   const pending = pods.filter(({ status }) => status?.phase === 'Pending')
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(APP_COMPONENT) ?? {}
   const image = state.deployed?.image ?? ''
-  const asked = { what: 'the release command', image, cpuRequest, memoryRequest, memoryLimit, takesCredential: true }
-  return findWorkloadProblem(asked, pending, undefined)
+  const workload = {
+    subject: 'the release command',
+    image,
+    cpuRequest,
+    memoryRequest,
+    memoryLimit,
+    takesCredential: true,
+  }
+  return findWorkloadProblem(workload, pending, undefined)
 }
 
 export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {

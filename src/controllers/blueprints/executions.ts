@@ -63,8 +63,8 @@ async function removeOwnValues(pass: ExecutionPass): Promise<Outcome> {
   const namespace = homeOf(pass)
   // A step that another deployment has taken over belongs to that deployment.
   const isOurs = (step: ExecutionStep) => {
-    const mark = observedObjectOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
-    return mark === undefined || mark === pass.key
+    const ownerKey = observedObjectOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
+    return ownerKey === undefined || ownerKey === pass.key
   }
   await removeValueSecrets(pass, object.spec.steps.filter(isOurs))
   return done()
@@ -144,10 +144,10 @@ async function advanceStep(
     Object.assign(one, { status: 'Ready', finishedAt: now })
     return Number.POSITIVE_INFINITY
   }
-  const left = timeLeft(one, clock.now())
-  if (readiness.kind === 'waiting' && left > 0) {
+  const remainingMs = timeLeft(one, clock.now())
+  if (readiness.kind === 'waiting' && remainingMs > 0) {
     Object.assign(one, readiness.message !== '' && { message: readiness.message })
-    return 'lacking' in made ? RIGHTS_RECHECK_MS : left
+    return 'missingRight' in made ? RIGHTS_RECHECK_MS : remainingMs
   }
   const isLate = readiness.kind === 'waiting'
   const message = isLate ? `It was not ready within 30 minutes. ${readiness.message}`.trim() : readiness.message
@@ -159,7 +159,8 @@ async function advanceStep(
 /** @param age milliseconds since the step began */
 function readinessOfWrite(made: StepWriteResult, age: number): Readiness {
   if ('refusal' in made) return { kind: 'failed', message: made.refusal }
-  if ('lacking' in made) return { kind: age < RIGHTS_TIMEOUT_MS ? 'waiting' : 'failed', message: made.lacking }
+  if ('missingRight' in made)
+    return { kind: age < RIGHTS_TIMEOUT_MS ? 'waiting' : 'failed', message: made.missingRight }
   const readiness = readinessOf(made.object)
   if (made.awaits === undefined || readiness.kind === 'failed') return readiness
   return { kind: 'waiting', message: made.awaits }
@@ -183,13 +184,13 @@ async function judge(
     })
     return done({ reason: 'Completed' })
   }
-  const begun = open.filter(({ status }) => status === 'Creating')
-  if (begun.length === 0)
+  const creating = open.filter(({ status }) => status === 'Creating')
+  if (creating.length === 0)
     return fail(pass, progress, 'No remaining component can start: each waits for one that is never made.')
-  const message = begun
+  const message = creating
     .map(({ component, message: why = '' }) => `"${component}" is not ready yet. ${why}`.trim())
     .join(' ')
-  const stage = begun.some(({ startedAt }) => startedAt === pass.now) ? 'Creating' : 'WaitingForReady'
+  const stage = creating.some(({ startedAt }) => startedAt === pass.now) ? 'Creating' : 'WaitingForReady'
   pass.report({ steps: progress, stage, message: message.slice(0, 1024) })
   return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, again))
 }

@@ -18,8 +18,8 @@ export function collectOutputs(
     if (value !== undefined) return [{ name, value: fillLateText(pass, value, namespace) }]
     const step = steps.find((one) => one.component === component)
     const found = step && observed(step)
-    const told = step && found && output && plainOutput(step.collection, found, output)
-    return [{ name, ...(told && { value: told }) }]
+    const plainValue = step && found && output && plainOutput(step.collection, found, output)
+    return [{ name, ...(plainValue && { value: plainValue }) }]
   })
 }
 

@@ -115,8 +115,8 @@ function credentialSourceOf({ object, records }: SourcePass): CredentialSource |
 async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<Outcome> {
   const { spec, status } = pass.object
   if (!spec.enabled) return disable(pass)
-  const surplus = findSyncRefusal(pass)
-  if (surplus !== undefined) return refuse(pass, surplus)
+  const refusal = findSyncRefusal(pass)
+  if (refusal !== undefined) return refuse(pass, refusal)
   const connected = credentialSourceOf(pass)
   const push = pushOf(pass, connected)
   const isWhole = status?.templateCount === templatesHere(pass).length
@@ -153,10 +153,10 @@ function pushOf({ object, records }: SourcePass, connected: CredentialSource | u
     repositoryUrl !== undefined
       ? isOfRepository(spec, head, repositoryUrl)
       : spec.provider === 'Git' || head.repositoryId === repositoryId
-  const told = (repositoryUrl !== undefined ? all : connected === undefined ? [] : [connected]).flatMap((source) =>
+  const reported = (repositoryUrl !== undefined ? all : connected === undefined ? [] : [connected]).flatMap((source) =>
     (source.status?.heads ?? []).filter((head) => isMeant(source, head as RecordedHead)),
   )
-  return told
+  return reported
     .filter(({ kind, ref }) => kind !== 'PullRequest' && refs.includes(ref))
     .toSorted((one, other) => (one.receivedAt < other.receivedAt ? 1 : -1))[0]
 }

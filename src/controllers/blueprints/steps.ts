@@ -31,7 +31,7 @@ export type StepWriteResult =
   | { readonly object: KubeObject; readonly awaits?: string }
   | { readonly refusal: string }
   /** The user who started the deployment lacks a right, which may just not have propagated yet. */
-  | { readonly lacking: string }
+  | { readonly missingRight: string }
 type StepLocation = {
   readonly namespace: string
   readonly parameters: Parameters
@@ -86,14 +86,14 @@ export async function writeStepObject(
   // Check the rights now, not only at the request: a component with dependencies may be written half an hour later.
   const spec = specOf(pass, step, stored, where.namespace)
   if ('refusal' in spec) return spec
-  const around = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, where.namespace)
-  const given = withSecrets(spec.given, { kind, stored, around })
-  const whole = { ...(stored?.spec as object | undefined), ...given }
+  const surroundings = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, where.namespace)
+  const given = withSecrets(spec.given, { kind, stored, surroundings })
+  const mergedSpec = { ...(stored?.spec as object | undefined), ...given }
   const isGiven = stored === undefined || !isHarmless(changedFields(stored.spec as Fields, given))
-  const references = isGiven ? [whole, ...around] : []
-  const asked = { step, spec: whole, references, entry, ref, group: where.namespace, isNew: stored === undefined }
-  const lacking = await findMissingRight(pass, asked)
-  if (lacking !== undefined) return { lacking }
+  const references = isGiven ? [mergedSpec, ...surroundings] : []
+  const change = { step, spec: mergedSpec, references, entry, ref, group: where.namespace, isNew: stored === undefined }
+  const missingRight = await findMissingRight(pass, change)
+  if (missingRight !== undefined) return { missingRight }
   const written = await write(pass, { step, kind, stored, spec: given }, where)
   return 'object' in written ? passVaultValue(pass, step, written.object, where) : written
 }
@@ -129,21 +129,22 @@ const SECRET_LIST_FIELDS = new Map([
   [FunctionNamespace.kind, 'functionSecrets'],
 ])
 
-type SecretContext = { kind: AnyKind; stored: KubeObject | undefined; around: readonly Fields[] }
+type SecretContext = { kind: AnyKind; stored: KubeObject | undefined; surroundings: readonly Fields[] }
 
 /**
  * Completes the list of what a function or its namespace may be given, as REST does; each entry is then checked for the
  * user who started the deployment. An existing object is not given more than before.
  */
-function withSecrets(given: Fields, { kind, stored, around }: SecretContext): Fields {
+function withSecrets(given: Fields, { kind, stored, surroundings }: SecretContext): Fields {
   const list = SECRET_LIST_FIELDS.get(kind.kind)
   if (list === undefined) return given
-  const { [list]: asked = stored === undefined ? [] : undefined } = given
+  const { [list]: requested = stored === undefined ? [] : undefined } = given
   // The API server refuses what is not a list.
-  if (!Array.isArray(asked)) return given
-  if (stored === undefined) return { ...given, [list]: [...new Set([...asked, ...around.flatMap(secretsGivenTo)])] }
+  if (!Array.isArray(requested)) return given
+  if (stored === undefined)
+    return { ...given, [list]: [...new Set([...requested, ...surroundings.flatMap(secretsGivenTo)])] }
   const { [list]: before = [] } = stored.spec as Fields
-  return { ...given, [list]: filterAllowedSecrets(asked, before as readonly string[]) }
+  return { ...given, [list]: filterAllowedSecrets(requested, before as readonly string[]) }
 }
 
 type StepWrite = {
@@ -175,8 +176,8 @@ async function write(
       ...refOfStep(pass, step, namespace),
       annotations: { ...annotations, [CREATED_BY_ANNOTATION]: startedBy },
     }
-    const { apiVersion, kind: word } = kind
-    return { object: await records.client.create(kind.resource, { apiVersion, kind: word, metadata, spec }) }
+    const { apiVersion, kind: kindName } = kind
+    return { object: await records.client.create(kind.resource, { apiVersion, kind: kindName, metadata, spec }) }
   } catch (error) {
     if (!isKubeError(error, 'Invalid', 'Forbidden')) throw error
     return {

@@ -89,7 +89,7 @@ export function reportStatus(pass: InstancePass): Outcome {
   const isComplete = object.spec.components.every(({ name }) => isDeployed(state.deployments.get(name)))
   pass.report({
     publicHost: host,
-    publicUrl: isServed ? publicUrl(host, state.home?.spec.publicPort) : undefined,
+    publicUrl: isServed ? publicUrl(host, state.cluster?.spec.publicPort) : undefined,
     certificateStatus: worstCertificateState(certificatesOf(pass)),
     certificates: shownCertificates(pass),
     ...(isComplete ? { restartedAt: object.spec.restartedAt } : {}),
@@ -103,7 +103,7 @@ function foundCertificates(
 ): { host: string; issuer: string; found: CertificateObject | undefined }[] {
   const { namespace } = placeOfPass(pass)
   const names = containerNamesOf(pass.object)
-  const issuer = pass.state.home?.spec.certificateIssuer
+  const issuer = pass.state.cluster?.spec.certificateIssuer
   if (issuer === undefined) return []
   const known = pass.workloads.cache<CertificateObject>(certificateResource)
   return pass.state.domains.map((host) => ({ host, issuer, found: known.get(namespace, names.certificate(host)) }))
@@ -136,9 +136,9 @@ export function judgeHealth(pass: InstancePass): Outcome {
 }
 
 function judgeStopped(pass: InstancePass): Outcome {
-  const left = podsOf(pass).length
-  const going = `${pluralize(left, 'copy', 'copies')} ${pluralizeVerb(left, 'is', 'are')} shutting down.`
-  return judgeStop(left, going, 'No copy runs; volumes are kept.')
+  const remaining = podsOf(pass).length
+  const progress = `${pluralize(remaining, 'copy', 'copies')} ${pluralizeVerb(remaining, 'is', 'are')} shutting down.`
+  return judgeStop(remaining, progress, 'No copy runs; volumes are kept.')
 }
 
 /** Returns how to stop the instance if its steps cannot run to their end. */
@@ -159,9 +159,9 @@ function availableOutcome(pass: InstancePass): Outcome {
     evictionNotes(`component "${name}"`, ofComponent(ended, name), clock.now()),
   )
   const ready = state.replicas === 1 ? 'The copy is ready.' : `All ${state.replicas} copies are ready.`
-  const message = [ready, ...notes.map(({ words }) => words)].join(' ')
+  const message = [ready, ...notes.map(({ message: text }) => text)].join(' ')
   emitEvictions(pass, notes)
-  if (notes.length > 0) return done({ message, after: Math.min(...notes.map(({ left }) => left)) })
+  if (notes.length > 0) return done({ message, after: Math.min(...notes.map(({ remainingMs }) => remainingMs)) })
   return done({ message, ...(certificatesOf(pass).length > 0 && { after: DAY_MS }) })
 }
 
@@ -170,18 +170,20 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   const pods = podsOf(pass)
   const pending = object.spec.components.filter(({ name }) => !isDeployed(state.deployments.get(name)))
   if (pending.length === 0) return undefined
-  const trouble = pending
+  const problem = pending
     .map((component) => findComponentProblem(pass, component, pods))
     .find((found) => found !== undefined)
-  if (trouble !== undefined) return trouble
+  if (problem !== undefined) return problem
   const ready = pods.filter(isReady).length
-  const words = pending
+  const reason = pending
     .map(({ name, readinessProbe }) =>
       describeUnready(`component "${name}"`, ofComponent(pods, name), readinessProbe?.initialDelaySeconds),
     )
     .find((found) => found !== undefined)
-  const held = state.heldBack && `Component "${state.heldBack.component}" waits for "${state.heldBack.by}".`
-  const progress = [`${describeReadyCount(ready, state.replicas, 'copy', 'copies')}.`, words ?? held]
+  const held =
+    state.waitingComponent &&
+    `Component "${state.waitingComponent.component}" waits for "${state.waitingComponent.by}".`
+  const progress = [`${describeReadyCount(ready, state.replicas, 'copy', 'copies')}.`, reason ?? held]
     .filter(Boolean)
     .join(' ')
   const starting = judgeStart(pass, progress)
@@ -193,7 +195,7 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
       (status?.updatedReplicas ?? 0) < (spec?.replicas ?? 1)
     )
   })
-  if (isRolling) return waiting(state.heldBack === undefined ? 'RollingOut' : 'WaitingForDependency', progress)
+  if (isRolling) return waiting(state.waitingComponent === undefined ? 'RollingOut' : 'WaitingForDependency', progress)
   return wasComplete(pass, 'BackupFailing') ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
 }
 
@@ -209,8 +211,8 @@ function findComponentProblem(
     object.spec.volumes.map(({ storageClass }) => storageClass),
   )
   const takesCredential = 'registryCredential' in pass.kind.spec.shape
-  const asked = {
-    what: `component "${name}"`,
+  const workload = {
+    subject: `component "${name}"`,
     image,
     cpuRequest,
     memoryRequest,
@@ -219,8 +221,8 @@ function findComponentProblem(
     missingClass,
   }
   const own = ofComponent(pods, name)
-  const trouble = findWorkloadProblem(asked, own, state.deployments.get(name))
-  return trouble ?? findEvictionProblem(asked.what, own, ofComponent(endedPodsOf(pass), name))
+  const problem = findWorkloadProblem(workload, own, state.deployments.get(name))
+  return problem ?? findEvictionProblem(workload.subject, own, ofComponent(endedPodsOf(pass), name))
 }
 
 function judgeCertificates(pass: InstancePass): Outcome | undefined {

@@ -31,8 +31,8 @@ export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
     const names = items.map(({ metadata }) => metadata.name).sort()
     return waiting('TearingDown', `Pods are shutting down: ${names.join(', ')}.`)
   }
-  const left = pass.children.owned(deployment).length
-  return left === 0 ? done() : waiting('TearingDown', 'The workload is being deleted.')
+  const remaining = pass.children.owned(deployment).length
+  return remaining === 0 ? done() : waiting('TearingDown', 'The workload is being deleted.')
 }
 
 const AUXILIARY_RESOURCES: readonly Resource[] = [certificate, service, podDisruptionBudget, networkPolicy]

@@ -39,7 +39,7 @@ export type InstanceState = WorkloadState & {
   revisions: Readonly<Record<string, number>>
   /** applyWorkload: by component. */
   deployments: Map<string, LiveDeployment>
-  heldBack: { component: string; by: string } | undefined
+  waitingComponent: { component: string; by: string } | undefined
   route: RouteVerdict | undefined
 }
 
@@ -56,7 +56,7 @@ export function newInstanceState(): InstanceState {
     identitySecret: undefined,
     revisions: {},
     deployments: new Map(),
-    heldBack: undefined,
+    waitingComponent: undefined,
     route: undefined,
   }
 }

@@ -75,8 +75,8 @@ const MAX_SECRET_BYTES = 900 * 1024
 
 async function storeValues(pass: InstancePass, name: string, data: Record<string, string>): Promise<void> {
   const stillRead = async () => {
-    const live = await deploymentsOf(pass)
-    return (key: string) => live.some((one) => mayRead(one, name, key))
+    const deployments = await deploymentsOf(pass)
+    return (key: string) => deployments.some((one) => mayRead(one, name, key))
   }
   const { version } = await keepVersionedSecret(pass, instanceShared(pass.object), name, { data, stillRead })
   if (version !== undefined) pass.state.versions.set(name, version)

@@ -4,7 +4,7 @@ import { instanceShared, volumeClaim } from '../../desired/containers/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import type { Claim as StatefulClaim } from '../stateful/types.ts'
 import { isNamespaceTerminating, placeOfPass } from '../workload/pass.ts'
-import { adopt, isKeptFor, mark, retained } from '../workload/retainedIncarnations.ts'
+import { adopt, annotateData, isKeptFor, retained } from '../workload/retainedIncarnations.ts'
 import { isShared } from './resolve.ts'
 import type { InstancePass } from './types.ts'
 
@@ -64,16 +64,18 @@ function sizeFor(pass: InstancePass, held: Claim | undefined, name: string, want
 /** Deletes the volumes, or retains them for a new resource of this name, as the accepted deletion asked. */
 export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
-  const left: string[] = []
+  const remaining: string[] = []
   for (const { metadata } of pass.children.owned<Claim>(persistentVolumeClaim)) {
     const claim = await pass.children.get<Claim>(persistentVolumeClaim, namespace, metadata.name)
     if (claim === undefined) continue
     // Retaining is pointless if the group's namespace is deleted too.
     if (pass.object.spec.onDelete === 'Retain' && !isNamespaceTerminating(pass.records, namespace)) {
-      await mark(pass, persistentVolumeClaim, claim, retained(pass), { ownerReferences: null })
+      await annotateData(pass, persistentVolumeClaim, claim, retained(pass), { ownerReferences: null })
     } else if (!(await pass.children.remove(persistentVolumeClaim, namespace, metadata.name))) {
-      left.push(metadata.name)
+      remaining.push(metadata.name)
     }
   }
-  return left.length === 0 ? done() : waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
+  return remaining.length === 0
+    ? done()
+    : waiting('TearingDown', `Volumes are being deleted: ${remaining.sort().join(', ')}.`)
 }

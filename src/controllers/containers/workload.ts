@@ -64,7 +64,7 @@ async function applyComponent(pass: InstancePass, input: InstanceInput, componen
   const unready = component.dependsOn.find((name) => !isDeployed(state.deployments.get(name)))
   // Stopping does not wait for dependencies: everything stops at once.
   if (unready !== undefined && object.spec.running) {
-    state.heldBack ??= { component: component.name, by: unready }
+    state.waitingComponent ??= { component: component.name, by: unready }
     const held = await pass.children.get<LiveDeployment>(
       deployment,
       input.namespace,
@@ -86,7 +86,7 @@ export function instanceInputOf(
 ): InstanceInput {
   const { object, state, workloads } = pass
   const shared = instanceShared(object)
-  const issuer = workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
+  const issuer = workloads.isServed(certificate) ? state.cluster?.spec.certificateIssuer : undefined
   return {
     ...shared,
     instance: object,
@@ -104,7 +104,7 @@ export function instanceInputOf(
       host,
       secretName: issuer === undefined ? undefined : shared.names.certificate(host),
     })),
-    ingressClassName: state.home?.spec.ingressClassName,
+    ingressClassName: state.cluster?.spec.ingressClassName,
     gateway: gatewayOf(pass),
   }
 }

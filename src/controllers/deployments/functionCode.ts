@@ -34,8 +34,8 @@ export async function prepareFunctionCode(
   const { namespace = '', name } = object.metadata
   if (source === undefined || source.deploymentId !== name)
     throw new BuildNotStartedError('Other files were uploaded meanwhile, or these were removed.')
-  const around = records.cache(FunctionNamespace).get(namespace, namespaceName)
-  const runtime = around?.spec.runtime
+  const functionNamespace = records.cache(FunctionNamespace).get(namespace, namespaceName)
+  const runtime = functionNamespace?.spec.runtime
   const server = runtime && FUNCTION_RUNTIMES[runtime].server
   if (runtime === undefined || server === undefined)
     throw new BuildNotStartedError(`Sources of functions of runtime ${runtime ?? 'none'} cannot be built.`)
@@ -44,7 +44,7 @@ export async function prepareFunctionCode(
   const read = () => readParts(options.sourceBlobs, placeOf, source.parts)
   const pipeline = { rootPath: '/', buildCommand: server.build, buildEnv: [], buildTimeoutMinutes: BUILD_MINUTES }
   // Use the namespace's version: the default of apps may be older.
-  const runtimeVersion = around?.spec.runtimeVersion ?? newestRuntimeVersion(runtime)
+  const runtimeVersion = functionNamespace?.spec.runtimeVersion ?? newestRuntimeVersion(runtime)
   const code = { branch: functionName, pipeline, runtime, runtimeVersion, startCommand: server.start }
   return {
     code: { ...code, port: FUNCTION_PORT } as unknown as BuildableCode,

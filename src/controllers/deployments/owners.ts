@@ -54,8 +54,8 @@ export function deploymentObserver({ segment }: AnyKind): Observed {
     relevant: (record) => {
       const { metadata, spec, status } = record as CachedRecord
       const { stage, image, number, lastMessage } = status ?? {}
-      const life = metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
-      return [metadata.deletionTimestamp, life, spec, stage, image, number, lastMessage]
+      const incarnation = metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
+      return [metadata.deletionTimestamp, incarnation, spec, stage, image, number, lastMessage]
     },
     keysOf: (record) => {
       const { spec, metadata } = record as CachedRecord
@@ -115,9 +115,9 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   if (owner !== undefined && bound === incarnationOf(owner)) return done()
   if (bound !== '') return removeOrphan(pass)
   if (owner === undefined) {
-    const left = createdAt(object) + OWNER_TIMEOUT_MS - pass.clock.now()
-    if (left <= 0) return removeOrphan(pass)
-    return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`, left)
+    const remainingMs = createdAt(object) + OWNER_TIMEOUT_MS - pass.clock.now()
+    if (remainingMs <= 0) return removeOrphan(pass)
+    return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`, remainingMs)
   }
   const { apiVersion, kind, metadata } = owner
   // It was made for an earlier owner of this name, which was deleted before this pass.
@@ -153,8 +153,8 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   const kind = kindOf(object.spec.ownerCollection)
   if (kind === undefined) return done()
   const { namespace } = placeOfPass(pass)
-  const left = await records.client.get(kind.resource, { namespace, name: object.spec.ownerName }).catch(absent)
-  if (left === undefined || !isOwner(left, object)) {
+  const owner = await records.client.get(kind.resource, { namespace, name: object.spec.ownerName }).catch(absent)
+  if (owner === undefined || !isOwner(owner, object)) {
     await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid })
   }
   return waiting(

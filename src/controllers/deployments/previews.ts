@@ -33,16 +33,16 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   for (const { resource, segment } of KINDS_WITH_SOURCES) {
     for (const owner of followersOf<PreviewOwner>(pass, resource)) {
       const { namespace } = owner.metadata
-      const there = records
+      const previews = records
         .cache<PreviewOwner>(resource)
         .list({ namespace })
         .filter((object) => isPreviewOf(object, owner) && sourceOf(object) === source.metadata.name)
-      const branches = previewedBranches(owner, headsFor(pass, owner, there, segment), now)
+      const branches = previewedBranches(owner, headsFor(pass, owner, previews, segment), now)
       after = earliest(after, ...branches.map(({ endsAt }) => Math.max(0, endsAt - now)))
       const wanted = branches.map(({ branch }) => previewOf(owner, branch))
       const isIn = (list: readonly KubeObject[], name: string) => list.some(({ metadata }) => metadata.name === name)
       // A preview may exist already: the cache is stale, or a user's own resource has its name and stays untouched.
-      const missing = isDisabled(source) ? [] : wanted.filter(({ metadata }) => !isIn(there, metadata.name))
+      const missing = isDisabled(source) ? [] : wanted.filter(({ metadata }) => !isIn(previews, metadata.name))
       for (const preview of missing)
         after = earliest(
           after,
@@ -50,7 +50,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
             records.client.create(resource, preview).catch(ignoreKubeAlreadyExists),
           ),
         )
-      for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
+      for (const preview of previews.filter(({ metadata }) => !isIn(wanted, metadata.name)))
         await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid })
     }
   }
@@ -62,14 +62,14 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
 function headsFor(
   { object: source, records }: SourcePass,
   owner: PreviewOwner,
-  there: PreviewOwner[],
+  previews: PreviewOwner[],
   collection: string,
 ) {
   const { repositoryUrl } = owner.spec
   if (repositoryUrl === undefined) return []
   const heads = source.status?.heads ?? []
   const own = heads.filter((head) => isOfRepository(source.spec, head, repositoryUrl))
-  const following = there
+  const following = previews
     .filter(({ spec }) => spec.repositoryUrl === repositoryUrl)
     .map(({ spec: { branch = 'main' }, metadata: { namespace, name, creationTimestamp = '' } }) => {
       const deployed = deploymentsOf(records, { namespace, collection, name })

@@ -87,8 +87,8 @@ async function gitAccess(
     // A simulated build fetches nothing.
     const hostAddresses = options.isSimulated ? [] : await options.addressesOf(repositoryUrl)
     if (deploymentSourceId === undefined) return { hostAddresses }
-    const asked = { repositoryUrl, deploymentSourceId }
-    return { hostAddresses, credentials: await checkoutCredentials(pass, asked, options) }
+    const repository = { repositoryUrl, deploymentSourceId }
+    return { hostAddresses, credentials: await checkoutCredentials(pass, repository, options) }
   } catch (error) {
     if (!(error instanceof SourceError || error instanceof OutgoingError)) throw error
     throw new BuildNotStartedError(error.message, error.reason !== 'Unreachable')
@@ -107,11 +107,11 @@ async function registryAccounts(
 ): Promise<{ pull?: RegistryAccount; push?: RegistryAccount }> {
   if (registry === undefined) return {}
   const { boundaryId = '', resourceGroup = '' } = place
-  const lifeOf = (found: { metadata: { annotations?: Record<string, string> } } | undefined) =>
+  const incarnationOf = (found: { metadata: { annotations?: Record<string, string> } } | undefined) =>
     found?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
-  const lives = {
-    [boundaryId]: lifeOf(records.cache(Boundary).get(undefined, boundaryId)),
-    [`${boundaryId}/${resourceGroup}`]: lifeOf(
+  const incarnations = {
+    [boundaryId]: incarnationOf(records.cache(Boundary).get(undefined, boundaryId)),
+    [`${boundaryId}/${resourceGroup}`]: incarnationOf(
       records.cache(ResourceGroup).get(boundaryNamespace(boundaryId), resourceGroup),
     ),
   }
@@ -120,7 +120,7 @@ async function registryAccounts(
     username: 'build',
     password: await registry.keys.issue({
       ...{ kind: 'Build', principalId: PLATFORM_ACTOR, principalType: 'Platform' },
-      ...{ limit: { repositories, actions }, lives, expiresAt },
+      ...{ limit: { repositories, actions }, lives: incarnations, expiresAt },
     }),
   })
   return { pull: await account('pull'), push: await account('pull', 'push') }

@@ -18,7 +18,7 @@ export class PassChildren implements Children {
   readonly #expectations: Expectations
   readonly #mutatedWrites: MutatedWrites
   /** The message about children that are stored differently from how they were written. */
-  readonly unlike = new Set<string>()
+  readonly mutations = new Set<string>()
 
   constructor(
     owner: Owner,
@@ -45,9 +45,9 @@ export class PassChildren implements Children {
     const observed = held ?? (await this.#read<T>(resource, namespace, name))
     if (observed !== undefined && adopts?.(observed) !== true) this.#requireUsable(resource, observed)
     const wanted = withOwner(desired, this.#owner)
-    const standing = this.#mutatedWrites.standing(this.#key, wanted, observed)
-    if (observed !== undefined && standing !== undefined) {
-      this.unlike.add(standing)
+    const skipReason = this.#mutatedWrites.skipReason(this.#key, wanted, observed)
+    if (observed !== undefined && skipReason !== undefined) {
+      this.mutations.add(skipReason)
       return { object: observed, changed: false }
     }
     const { object, changed } = await applyIfChanged<T>(this.#workspace.client, resource, wanted, observed)
@@ -64,8 +64,8 @@ export class PassChildren implements Children {
 
   #recordWrite(wanted: KubeObject, stored: KubeObject, view: CacheView | undefined): void {
     if (view !== undefined) this.#expectations.written(this.#key, view, stored)
-    const unlike = this.#mutatedWrites.written(this.#key, wanted, stored)
-    if (unlike !== undefined) this.unlike.add(unlike)
+    const mutation = this.#mutatedWrites.written(this.#key, wanted, stored)
+    if (mutation !== undefined) this.mutations.add(mutation)
   }
 
   async get<T extends KubeObject>(
@@ -125,10 +125,10 @@ export class PassChildren implements Children {
 
   async #delete(resource: Resource, child: KubeObject): Promise<boolean> {
     const { uid, resourceVersion } = child.metadata
-    const left = await this.#workspace.client.remove(resource, refOf(child), { uid, resourceVersion })
+    const remaining = await this.#workspace.client.remove(resource, refOf(child), { uid, resourceVersion })
     const view = this.#view(resource, child.metadata.namespace)
     if (view !== undefined) this.#expectations.removed(this.#key, view, child)
-    return left === undefined
+    return remaining === undefined
   }
 
   /** Returns the cache for these objects; undefined if there is none or it has not synced. */
@@ -145,16 +145,16 @@ export class PassChildren implements Children {
   }
 
   #requireUsable(resource: Resource, observed: KubeObject): void {
-    const what = `${resource.kind} "${objectKey(observed.metadata.namespace, observed.metadata.name)}"`
+    const subject = `${resource.kind} "${objectKey(observed.metadata.namespace, observed.metadata.name)}"`
     if (!belongsTo(observed, this.#owner)) {
       throw new StalledError(
         'NameOccupied',
-        `${what} exists and does not belong to this ${this.#owner.object.kind}. Delete it, or choose another name.`,
+        `${subject} exists and does not belong to this ${this.#owner.object.kind}. Delete it, or choose another name.`,
         occupantId(resource, observed),
       )
     }
     if (observed.metadata.deletionTimestamp !== undefined) {
-      throw new WaitingError('WaitingForDependency', `${what} is being deleted; it is created again after that.`)
+      throw new WaitingError('WaitingForDependency', `${subject} is being deleted; it is created again after that.`)
     }
   }
 }

@@ -40,64 +40,66 @@ type NarrowingPass = Pick<Pass, 'children' | 'workloads'> & { readonly object: {
  * field manager. An obstacle that keeps the steps from writing them in full must not keep access open for clients that
  * were shut out. Once they are written in full, the manager gives up its fields.
  *
- * @param among the kinds of exposures that the controller keeps
+ * @param candidates the kinds of exposures that the controller keeps
  * @param isWhole whether all steps are done
  */
 export async function narrowExposures(
   pass: NarrowingPass,
-  among: readonly Resource[],
+  candidates: readonly Resource[],
   isWhole: boolean,
 ): Promise<void> {
   const { object, children, workloads } = pass
-  for (const resource of among.filter((each) => workloads.isServed(each)))
-    for (const way of children.owned<Exposure>(resource)) {
-      if (way.metadata.deletionTimestamp !== undefined) continue
-      const { [NARROWED_ANNOTATION]: mark, [APPLIED_ANNOTATION]: intent } = way.metadata.annotations ?? {}
-      if (mark !== undefined && intent !== NARROWED_INTENT) await children.amend(resource, way, undefined)
-      if (!isWhole) await narrowExposure(children, resource, way, object.spec)
+  for (const resource of candidates.filter((each) => workloads.isServed(each)))
+    for (const exposure of children.owned<Exposure>(resource)) {
+      if (exposure.metadata.deletionTimestamp !== undefined) continue
+      const { [NARROWED_ANNOTATION]: narrowedFor, [APPLIED_ANNOTATION]: appliedHash } =
+        exposure.metadata.annotations ?? {}
+      if (narrowedFor !== undefined && appliedHash !== NARROWED_INTENT)
+        await children.amend(resource, exposure, undefined)
+      if (!isWhole) await narrowExposure(children, resource, exposure, object.spec)
     }
 }
 
 async function narrowExposure(
   children: Children,
   resource: Resource,
-  way: Exposure,
+  exposure: Exposure,
   bounds: ExposureLimits,
 ): Promise<void> {
   // A route cannot restrict its clients, so remove it.
   if (resource === httpRoute && sourceRanges(bounds.allowedCidrs) !== undefined) {
-    await children.remove(resource, way.metadata.namespace, way.metadata.name)
+    await children.remove(resource, exposure.metadata.namespace, exposure.metadata.name)
     return
   }
-  const { stands, allowed } = fieldsOf(way, bounds)
-  if (JSON.stringify(stands) === JSON.stringify(allowed)) return
+  const { stored, allowed } = fieldsOf(exposure, bounds)
+  if (JSON.stringify(stored) === JSON.stringify(allowed)) return
   const annotations = { ...allowed.annotations, [NARROWED_ANNOTATION]: 'true', [APPLIED_ANNOTATION]: NARROWED_INTENT }
-  await children.amend(resource, way, { metadata: { annotations }, ...(allowed.spec && { spec: allowed.spec }) })
+  await children.amend(resource, exposure, { metadata: { annotations }, ...(allowed.spec && { spec: allowed.spec }) })
 }
 
 /** Kinds of exposures that can be narrowed. */
 export const NARROWABLE_RESOURCES: readonly Resource[] = [ingress, httpRoute, service, networkPolicy]
 
 /** Returns the restricting fields of an exposure: as stored, and the most that the spec allows. */
-function fieldsOf(way: Exposure, bounds: ExposureLimits): { stands: ExposureFields; allowed: ExposureFields } {
+function fieldsOf(exposure: Exposure, bounds: ExposureLimits): { stored: ExposureFields; allowed: ExposureFields } {
   const ranges = sourceRanges(bounds.allowedCidrs)
-  switch (way.kind) {
+  switch (exposure.kind) {
     case ingress.kind:
-      return fieldsOfIngress(way, bounds, ranges)
+      return fieldsOfIngress(exposure, bounds, ranges)
     case httpRoute.kind: {
-      const hostnames = way.spec.hostnames ?? []
+      const hostnames = exposure.spec.hostnames ?? []
       const kept = hostnames.filter(hostFilter(hostnames[0], bounds))
-      return { stands: { spec: { hostnames } }, allowed: { spec: { hostnames: kept } } }
+      return { stored: { spec: { hostnames } }, allowed: { spec: { hostnames: kept } } }
     }
     case service.kind: {
-      const before = way.spec.loadBalancerSourceRanges
-      const after = way.spec.type === 'LoadBalancer' ? (ranges ?? before) : before
-      return { stands: fieldsOfService(before), allowed: fieldsOfService(after) }
+      const before = exposure.spec.loadBalancerSourceRanges
+      const after = exposure.spec.type === 'LoadBalancer' ? (ranges ?? before) : before
+      return { stored: fieldsOfService(before), allowed: fieldsOfService(after) }
     }
     default: {
-      const rules = way.spec.ingress ?? []
+      const rules = exposure.spec.ingress ?? []
       const allowed = rules.flatMap((rule) => limitRule(rule, bounds, ranges))
-      return { stands: { spec: { ingress: rules } }, allowed: { spec: { ingress: allowed } } }
+      return { stored: { spec: { ingress: rules } }, allowed: { spec: { ingress: allowed } } }
     }
   }
 }
@@ -123,7 +125,7 @@ function fieldsOfIngress({ metadata, spec }: Exposure, bounds: ExposureLimits, r
     rules: rules.filter(({ host }) => isKept(host)),
     tls: tls.filter(({ hosts = [] }) => hosts.every(isKept)),
   }
-  return { stands: fields(written, { rules, tls }), allowed: fields(ranges?.join(',') ?? written, kept) }
+  return { stored: fields(written, { rules, tls }), allowed: fields(ranges?.join(',') ?? written, kept) }
 }
 
 /** Outside networks are peers of their own. A rule without peers would allow everybody, so it is dropped. */

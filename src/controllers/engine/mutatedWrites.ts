@@ -6,7 +6,7 @@ import { canonicalJson, firstMismatchedField } from '../../kube/apply.ts'
 /** Milliseconds until an object that the API server stored differently is written again. */
 export const REWRITE_DELAY_MS = 600_000
 
-type MutatedWrite = { intent: string; path: string; at: number }
+type MutatedWrite = { wantedHash: string; path: string; at: number }
 
 /**
  * Children that the API server stored differently than they were written: an admission webhook changed a field, or an
@@ -33,18 +33,18 @@ export class MutatedWrites {
       this.#forgetWrite(key, id)
       return undefined
     }
-    const standing = this.#byKey.get(key) ?? new Map<string, MutatedWrite>()
-    this.#byKey.set(key, standing.set(id, { intent: hashOf(wanted), path, at: this.#clock.monotonic() }))
+    const writes = this.#byKey.get(key) ?? new Map<string, MutatedWrite>()
+    this.#byKey.set(key, writes.set(id, { wantedHash: hashOf(wanted), path, at: this.#clock.monotonic() }))
     return describeMutation(id, path)
   }
 
   /** @returns the same message if rewriting the child now would not help; undefined if it should be written */
-  standing(key: string, wanted: KubeObject, observed: KubeObject | undefined): string | undefined {
+  skipReason(key: string, wanted: KubeObject, observed: KubeObject | undefined): string | undefined {
     const id = idOf(wanted)
     const known = this.#byKey.get(key)?.get(id)
     if (known === undefined) return undefined
     const isOld = this.#clock.monotonic() - known.at >= REWRITE_DELAY_MS
-    const isSame = observed !== undefined && !isOld && hashOf(wanted) === known.intent
+    const isSame = observed !== undefined && !isOld && hashOf(wanted) === known.wantedHash
     if (isSame && firstMismatchedField(wanted, observed) === known.path) return describeMutation(id, known.path)
     this.#forgetWrite(key, id)
     return undefined
@@ -55,9 +55,9 @@ export class MutatedWrites {
   }
 
   #forgetWrite(key: string, id: string): void {
-    const standing = this.#byKey.get(key)
-    standing?.delete(id)
-    if (standing?.size === 0) this.#byKey.delete(key)
+    const writes = this.#byKey.get(key)
+    writes?.delete(id)
+    if (writes?.size === 0) this.#byKey.delete(key)
   }
 }
 

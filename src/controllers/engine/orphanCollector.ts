@@ -68,9 +68,9 @@ export class OrphanCollector {
     const isSuspect = this.#suspects.has(key) || object === undefined
     for (const [clusterId, workspace] of this.#open) {
       if (clusterId === at && !isSuspect) continue
-      const left = isSuspect ? this.#orphansOf(key, clusterId, workspace) : this.#childrenOf(object, workspace)
+      const orphans = isSuspect ? this.#orphansOf(key, clusterId, workspace) : this.#childrenOf(object, workspace)
       const mayBeSecrets = was === clusterId && at !== clusterId
-      if (left.length > 0 || mayBeSecrets) await this.#removeOrphans(key, clusterId, workspace, left)
+      if (orphans.length > 0 || mayBeSecrets) await this.#removeOrphans(key, clusterId, workspace, orphans)
     }
     this.#suspects.delete(key)
     if (at === undefined) this.#clusterByKey.delete(key)
@@ -107,11 +107,11 @@ export class OrphanCollector {
   #isOrphan(child: KubeObject, clusterId: string): boolean {
     const { kind } = this.#controller
     if (ownerIncarnationOf(child) === '' || child.metadata.labels?.[OWNER_KIND_LABEL] !== kind.kind) return false
-    const here = this.#records.cache(kind.resource)
+    const owners = this.#records.cache(kind.resource)
     const { namespace, name } = refOfKey(ownerKeyOf(child, kind.resource) ?? '')
-    const named = here.get(namespace, name)
-    if (named !== undefined && this.#isOwned(child, [named], clusterId)) return false
-    return !this.#isOwned(child, here.list({ namespace: child.metadata.namespace }), clusterId)
+    const namedOwner = owners.get(namespace, name)
+    if (namedOwner !== undefined && this.#isOwned(child, [namedOwner], clusterId)) return false
+    return !this.#isOwned(child, owners.list({ namespace: child.metadata.namespace }), clusterId)
   }
 
   #isOwned(child: KubeObject, objects: readonly KubeObject[], clusterId: string): boolean {
@@ -120,7 +120,12 @@ export class OrphanCollector {
   }
 
   /** Deletes Secrets first: no cache finds them once the rest is deleted. */
-  async #removeOrphans(key: string, clusterId: string, workspace: Workspace, left: readonly Orphan[]): Promise<void> {
+  async #removeOrphans(
+    key: string,
+    clusterId: string,
+    workspace: Workspace,
+    orphans: readonly Orphan[],
+  ): Promise<void> {
     const { namespace = '' } = refOfKey(key)
     if (!this.#mayRemove(clusterId, namespace)) return
     const { kind } = this.#controller
@@ -129,19 +134,19 @@ export class OrphanCollector {
     const secrets = (await secretsOf(workspace, kind.kind, namespace)).filter(
       (each) => ownerKeyOf(each, kind.resource) === key,
     )
-    for (const { resource, object } of [...secrets.map((object) => ({ resource: secret, object })), ...left]) {
+    for (const { resource, object } of [...secrets.map((object) => ({ resource: secret, object })), ...orphans]) {
       if (object.metadata.deletionTimestamp !== undefined || this.#isOwned(object, items, clusterId)) continue
       await workspace.client.remove(resource, refOf(object), { uid: object.metadata.uid })
-      const what = { clusterId, key, kind: resource.kind, name: keyOf(object) }
-      this.#log.warn(what, 'Removed in another cluster what was left of an object that is gone or runs elsewhere.')
+      const details = { clusterId, key, kind: resource.kind, name: keyOf(object) }
+      this.#log.warn(details, 'Removed in another cluster what was left of an object that is gone or runs elsewhere.')
     }
   }
 
   /** A revoked agent is not trusted, and another platform may use the same cluster. */
   #mayRemove(clusterId: string, namespace: string): boolean {
     if (resolveCluster(clusterId, this.#records, this.#others).kind !== 'there') return false
-    const home = this.#records.cache(namespaces).get(undefined, namespace)
-    const boundaryId = home?.metadata.labels?.[BOUNDARY_LABEL]
+    const namespaceObject = this.#records.cache(namespaces).get(undefined, namespace)
+    const boundaryId = namespaceObject?.metadata.labels?.[BOUNDARY_LABEL]
     if (boundaryId === undefined) return false
     return checkProjection(clusterId, { boundaryId }, namespace, this.#records).kind === 'done'
   }

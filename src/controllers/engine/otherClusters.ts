@@ -21,7 +21,7 @@ type OpenCluster = {
   ends: (() => void)[]
   /** Id of the tunnel in use, from the cluster's record. */
   tunnel: string | undefined
-  doubt: Timer | undefined
+  silenceTimer: Timer | undefined
   lost: LostConnection | undefined
   /** By type: why it cannot be watched. */
   refused: Map<string, string>
@@ -124,7 +124,7 @@ export class ConnectedClusters implements OtherClusters {
       ended: (resource, error) => {
         if (error !== undefined && this.#isRefusal(open, resource, error))
           this.#recordRefusal(clusterId, open, resource, error.message)
-        if (error !== undefined && open.doubt === undefined)
+        if (error !== undefined && open.silenceTimer === undefined)
           this.#scheduleSilenceCheck(clusterId, open, SILENCE_TIMEOUT_MS)
       },
     })
@@ -134,7 +134,7 @@ export class ConnectedClusters implements OtherClusters {
       isSynced: false,
       ends: [],
       tunnel,
-      doubt: undefined,
+      silenceTimer: undefined,
       lost: undefined,
       refused: new Map(),
       busy: new Map(),
@@ -161,19 +161,19 @@ export class ConnectedClusters implements OtherClusters {
   }
 
   /** Records why a type cannot be watched; undefined clears it. */
-  #recordRefusal(clusterId: string, open: OpenCluster, resource: Resource, why: string | undefined): void {
+  #recordRefusal(clusterId: string, open: OpenCluster, resource: Resource, reason: string | undefined): void {
     const id = resourceId(resource)
-    if (this.#open.get(clusterId) !== open || open.refused.get(id) === why) return
-    if (why === undefined) open.refused.delete(id)
-    else open.refused.set(id, why)
+    if (this.#open.get(clusterId) !== open || open.refused.get(id) === reason) return
+    if (reason === undefined) open.refused.delete(id)
+    else open.refused.set(id, reason)
     for (const listener of this.#lossListeners) listener(clusterId)
   }
 
   /** Checks after a while whether the connection carries anything. */
   #scheduleSilenceCheck(clusterId: string, open: OpenCluster, after: number): void {
-    open.doubt?.cancel()
-    open.doubt = this.#clock.setTimeout(() => {
-      open.doubt = undefined
+    open.silenceTimer?.cancel()
+    open.silenceTimer = this.#clock.setTimeout(() => {
+      open.silenceTimer = undefined
       const { silence } = open.connection.caches
       if (this.#open.get(clusterId) !== open || silence === 0) return
       if (silence < SILENCE_TIMEOUT_MS) return this.#scheduleSilenceCheck(clusterId, open, SILENCE_TIMEOUT_MS - silence)
@@ -194,7 +194,7 @@ export class ConnectedClusters implements OtherClusters {
     const open = this.#open.get(clusterId)
     if (open === undefined) return
     this.#open.delete(clusterId)
-    open.doubt?.cancel()
+    open.silenceTimer?.cancel()
     for (const end of open.ends) end()
     await open.connection.caches.stopAll()
     await open.connection.close()

@@ -11,6 +11,6 @@ export function phaseIndexKeys({ apiVersion, status }: KubeObject): readonly str
   if (!apiVersion.includes('freehold.dev/')) return []
   const { phase, conditions = [] } = (status ?? {}) as Phased
   if (typeof phase !== 'string') return []
-  const hindrance = phase === 'Stopped' ? conditions.find(({ type }) => type === 'Startable') : undefined
-  return hindrance === undefined ? [phase] : [phase, hindrance.reason]
+  const startCondition = phase === 'Stopped' ? conditions.find(({ type }) => type === 'Startable') : undefined
+  return startCondition === undefined ? [phase] : [phase, startCondition.reason]
 }

@@ -22,14 +22,14 @@ export function resolvePlace(
 ): { place: Place; obstacle: Outcome | undefined } {
   const { namespace } = object.metadata
   if (namespace === undefined || !dependsOnNamespace(kind)) return { place: {}, obstacle: undefined }
-  const home = namespaces.get(undefined, namespace)
-  const boundaryId = boundaryAt(home, namespace)
-  const resourceGroup = home?.metadata.labels?.[GROUP_LABEL]
+  const namespaceObject = namespaces.get(undefined, namespace)
+  const boundaryId = boundaryAt(namespaceObject, namespace)
+  const resourceGroup = namespaceObject?.metadata.labels?.[GROUP_LABEL]
   const place: Place = {
     ...(boundaryId === undefined ? {} : { boundaryId }),
     ...(resourceGroup === undefined ? {} : { resourceGroup }),
   }
-  return { place, obstacle: obstacleOf(kind, home, namespace, place) }
+  return { place, obstacle: obstacleOf(kind, namespaceObject, namespace, place) }
 }
 
 /** Returns the boundary of a key; undefined for the platform's own objects. */
@@ -39,27 +39,31 @@ export function boundaryOfKey(kind: Pick<AnyKind, 'kind'>, key: string, namespac
   return namespace && boundaryAt(namespaces.get(undefined, namespace), namespace)
 }
 
-function boundaryAt(home: KubeObject | undefined, namespace: string): string | undefined {
-  return home?.metadata.labels?.[BOUNDARY_LABEL] ?? boundaryOfNamespace(namespace)
+function boundaryAt(namespaceObject: KubeObject | undefined, namespace: string): string | undefined {
+  return namespaceObject?.metadata.labels?.[BOUNDARY_LABEL] ?? boundaryOfNamespace(namespace)
 }
 
 function obstacleOf(
   kind: Pick<AnyKind, 'placement' | 'kind'>,
-  home: KubeObject | undefined,
+  namespaceObject: KubeObject | undefined,
   namespace: string,
   place: Place,
 ): Outcome | undefined {
-  if (home === undefined) return waiting('WaitingForGroup', `Namespace "${namespace}" has not been seen yet.`)
-  if (home.metadata.deletionTimestamp !== undefined) {
+  if (namespaceObject === undefined)
+    return waiting('WaitingForGroup', `Namespace "${namespace}" has not been seen yet.`)
+  if (namespaceObject.metadata.deletionTimestamp !== undefined) {
     return waiting('WaitingForGroup', `Namespace "${namespace}" is being deleted, with everything in it.`)
   }
-  const { labels } = home.metadata
+  const { labels } = namespaceObject.metadata
   if (labels?.[RESERVED_LABEL] !== undefined && labels[BOUNDARY_LABEL] === undefined) {
     return waiting('WaitingForGroup', `Namespace "${namespace}" waits for its ${labels[RESERVED_LABEL]}.`)
   }
   const wanted = kind.placement === 'group' ? place.resourceGroup : place.boundaryId
   const wrong = kind.placement === 'boundary' && place.resourceGroup !== undefined
   if (wanted !== undefined && !wrong) return undefined
-  const what = kind.placement === 'group' ? 'a resource group' : 'a boundary'
-  return stalled('ConfigurationInvalid', `${kind.kind} belongs in the namespace of ${what}; "${namespace}" is not one.`)
+  const parent = kind.placement === 'group' ? 'a resource group' : 'a boundary'
+  return stalled(
+    'ConfigurationInvalid',
+    `${kind.kind} belongs in the namespace of ${parent}; "${namespace}" is not one.`,
+  )
 }

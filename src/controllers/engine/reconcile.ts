@@ -132,15 +132,15 @@ export class Reconciler {
   }
 
   async #reconcileObject(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
-    const { place, obstacle: misplaced } = this.#place(object)
+    const { place, obstacle: placeObstacle } = this.#place(object)
     const where = this.#locate(object, place, false)
-    const obstacle = misplaced ?? (where.kind === 'away' ? where.obstacle : undefined)
-    const begun = this.#startPass(key, object, place, where)
-    const { pass, draft, children } = begun
+    const obstacle = placeObstacle ?? (where.kind === 'away' ? where.obstacle : undefined)
+    const started = this.#startPass(key, object, place, where)
+    const { pass, draft, children } = started
     if (obstacle !== undefined) return this.#conclude(pass, draft, obstacle)
     const { reconcile, refuse } = this.#controller
     const outcome = await this.#run(pass, refusal === undefined ? reconcile : refuse(refusal))
-    return this.#conclude(pass, draft, withMutations(await this.#haltOnObstacle(begun, outcome), children.unlike))
+    return this.#conclude(pass, draft, withMutations(await this.#haltOnObstacle(started, outcome), children.mutations))
   }
 
   /** An obstacle to running does not prevent stopping: then it is reported, but is not a failure. */
@@ -235,13 +235,13 @@ export class Reconciler {
     const { kind, childrenIn } = this.#controller
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const draft: StatusDraft = { reported: {}, serving: undefined, isHalted: false }
-    const home = childrenIn === 'records' ? records : workloads
+    const childWorkspace = childrenIn === 'records' ? records : workloads
     const remembered = { expectations: this.#expectations, otherwise: this.#mutatedWrites }
     const childrenOn = (workspace: Workspace) => {
       const owner = { object, resource: kind.resource, incarnation, place, sameCluster: workspace === records }
       return new PassChildren(owner, key, workspace, remembered)
     }
-    const children = childrenOn(home)
+    const children = childrenOn(childWorkspace)
     const pass: Pass = {
       kind,
       key,
@@ -252,7 +252,7 @@ export class Reconciler {
       workloads,
       others: this.#environment.others ?? NO_OTHER_CLUSTERS,
       children,
-      recordChildren: home === records ? children : childrenOn(records),
+      recordChildren: childWorkspace === records ? children : childrenOn(records),
       clock,
       log: log.child({ controller: this.#controller.name, key }),
       now: timestamp(clock.now()),
@@ -382,10 +382,10 @@ function describeError(error: unknown): string {
 }
 
 /** Children that are stored differently from how they were written are reported, and written again after a while. */
-function withMutations<T extends PassOutcome>(outcome: T, unlike: ReadonlySet<string>): T {
-  if (unlike.size === 0 || outcome.kind === 'failed') return outcome
+function withMutations<T extends PassOutcome>(outcome: T, mutations: ReadonlySet<string>): T {
+  if (mutations.size === 0 || outcome.kind === 'failed') return outcome
   const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : REWRITE_DELAY_MS
-  const message = [...(outcome.message === undefined ? [] : [outcome.message]), ...unlike].join(' ')
+  const message = [...(outcome.message === undefined ? [] : [outcome.message]), ...mutations].join(' ')
   return { ...outcome, message, after: Math.min(after, REWRITE_DELAY_MS) }
 }
 

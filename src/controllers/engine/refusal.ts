@@ -34,14 +34,14 @@ export function outcomeOfRefusal(thrown: unknown, kind: Pick<AnyKind, 'spec'>): 
 
 function kubeRefusal(error: KubeError, { spec }: Pick<AnyKind, 'spec'>): string | undefined {
   if (error.reason !== 'Invalid' && error.denial === undefined) return undefined
-  const what = `${error.resource?.kind ?? 'object'} "${objectKey(error.namespace, error.objectName ?? '')}"`
+  const subject = `${error.resource?.kind ?? 'object'} "${objectKey(error.namespace, error.objectName ?? '')}"`
   // Policy messages are written for people; the server's own messages repeat values, which may be secret.
-  if (error.denial !== undefined) return `${refusalSubjectOf(error)} refuses ${what}: ${error.denial.message}`
+  if (error.denial !== undefined) return `${refusalSubjectOf(error)} refuses ${subject}: ${error.denial.message}`
   const paths = [...new Set(error.causes.map(({ field }) => field).filter((field) => field !== ''))].slice(0, 5)
   const ours = [...new Set(paths.flatMap((path) => fieldOf(path, spec)))]
   const where = paths.length === 0 ? '' : ` (${paths.join(', ')})`
-  if (ours.length === 0) return `${refusalSubjectOf(error)} refuses ${what}${where}. Change the spec.`
-  return `${refusalSubjectOf(error)} refuses ${what} because of ${ours.join(', ')}${where}. Set another value.`
+  if (ours.length === 0) return `${refusalSubjectOf(error)} refuses ${subject}${where}. Change the spec.`
+  return `${refusalSubjectOf(error)} refuses ${subject} because of ${ours.join(', ')}${where}. Set another value.`
 }
 
 function fieldOf(path: string, spec: AnyKind['spec']): string[] {

@@ -46,11 +46,11 @@ export function withExposuresClosed<K extends AnyKind, State>(
 ): Step<K, State> {
   const ids = new Set(observes.map((each) => ('resource' in each ? '' : resourceId(each))))
   const narrowed = NARROWABLE_RESOURCES.filter((each) => ids.has(resourceId(each)))
-  const whole = steps<K, State>(closeExposures(observes), step)
+  const guardedStep = steps<K, State>(closeExposures(observes), step)
   return async function withExposuresClosed(pass: Pass<K, State>): Promise<Outcome> {
     let isWhole = false
     try {
-      const outcome = await whole(pass)
+      const outcome = await guardedStep(pass)
       isWhole = outcome.kind === 'done'
       return outcome
     } finally {
@@ -60,11 +60,11 @@ export function withExposuresClosed<K extends AnyKind, State>(
 }
 
 function closeExposures(observes: readonly Observed[]) {
-  const cut = removeRoutes(observedRoutes(observes))
+  const removeOwnRoutes = removeRoutes(observedRoutes(observes))
   const hasServices = observes.some((each) => !('resource' in each) && resourceId(each) === resourceId(service))
   return async function closeExposures({ object, children, workloads }: ClosingPass): Promise<Outcome> {
     const { isPublic, enableIngress, enableLoadBalancer } = object.spec as ExposureSwitches
-    if (isPublic === false || enableIngress === false) await cut({ children, workloads })
+    if (isPublic === false || enableIngress === false) await removeOwnRoutes({ children, workloads })
     if (enableLoadBalancer !== false || !hasServices) return done()
     for (const { metadata, spec } of children.owned<Exposing>(service))
       if (spec?.type === 'LoadBalancer') await children.remove(service, metadata.namespace, metadata.name)

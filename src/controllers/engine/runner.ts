@@ -172,10 +172,10 @@ export class Runner {
       if (isMetadata) return workspace.subscribeSecretMetadata(wakeKeys)
       return workspace.cache(observed.resource).subscribe(wakeKeys)
     }
-    const wake = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, kind.resource)
+    const onEvent = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, kind.resource)
     const isSecret = resourceId(observed) === resourceId(secret)
-    if (!isSecret) return workspace.cache(observed).subscribe(wake)
-    const unsubscribe = workspace.subscribeSecrets(wake)
+    if (!isSecret) return workspace.cache(observed).subscribe(onEvent)
+    const unsubscribe = workspace.subscribeSecrets(onEvent)
     // Earlier passes asked the API server for Secrets; no watch has reported later deletions.
     const forget = workspace.onSecretsSynced((name) => this.#wakeNamespace(name))
     return () => {
@@ -205,7 +205,7 @@ export class Runner {
     const key = ownerKeyOf(object, kind)
     if (key !== undefined) this.#queue.add(key)
     if (type !== 'removed') return
-    for (const freed of this.#reconciler.freedBy(occupantId(child, object))) this.#queue.add(freed)
+    for (const waitingKey of this.#reconciler.freedBy(occupantId(child, object))) this.#queue.add(waitingKey)
   }
 
   /** A namespace's labels place its objects. Its other changes are frequent and irrelevant here. */
@@ -251,8 +251,8 @@ export class Runner {
 }
 
 /** Whether a controller runs workloads on other clusters, or reports on them. */
-export function watchesOtherClusters({ clusterOf, watchesOtherClusters: tells }: Controller): boolean {
-  return clusterOf !== undefined || tells
+export function watchesOtherClusters({ clusterOf, watchesOtherClusters: isObserver }: Controller): boolean {
+  return clusterOf !== undefined || isObserver
 }
 
 const nameOfRecord = (object: object) => (object as KubeObject).metadata.name

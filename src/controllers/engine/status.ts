@@ -73,8 +73,8 @@ function difference(previous: Record<string, unknown>, next: Record<string, unkn
     if (after === undefined || after === null) {
       if (before !== undefined && before !== null) patch[key] = null
     } else if (isRecord(before) && isRecord(after)) {
-      const inner = difference(before, after)
-      if (Object.keys(inner).length > 0) patch[key] = inner
+      const nestedPatch = difference(before, after)
+      if (Object.keys(nestedPatch).length > 0) patch[key] = nestedPatch
     } else if (!isDeepStrictEqual(before, after)) {
       patch[key] = after
     }
@@ -93,10 +93,10 @@ export function transition(
 ): Transition | undefined {
   const [before, after] = [readyOf(previous), readyOf(next)]
   if (after === undefined || (before?.status === after.status && before.reason === after.reason)) return undefined
-  const good = outcome.kind === 'done' || outcome.kind === 'waiting'
+  const isNormal = outcome.kind === 'done' || outcome.kind === 'waiting'
   // An event without a message shows as <none>; only a healthy outcome has none.
   const note = after.message === '' ? 'Everything is as it should be.' : after.message
-  return { type: good ? 'Normal' : 'Warning', reason: after.reason, note }
+  return { type: isNormal ? 'Normal' : 'Warning', reason: after.reason, note }
 }
 
 function readyOf(status: Record<string, unknown>): Condition | undefined {

@@ -24,9 +24,9 @@ export function withEarliestRequeue<O extends Outcome>(pass: object, outcome: O)
 export function steps<K extends AnyKind, State = undefined>(...list: readonly Step<K, State>[]): Step<K, State> {
   return async function runSteps(pass: Pass<K, State>): Promise<Outcome> {
     let result: Done = { kind: 'done' }
-    const around = progress.get(pass)?.after
+    const outerAfter = progress.get(pass)?.after
     for (const step of list) {
-      progress.set(pass, { step: step.name, after: earliest(around, result.after) })
+      progress.set(pass, { step: step.name, after: earliest(outerAfter, result.after) })
       const outcome = await step(pass)
       if (outcome.kind !== 'done') return withEarlierRequeue(outcome, result.after)
       result = merge(result, outcome)

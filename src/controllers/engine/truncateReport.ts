@@ -15,17 +15,17 @@ export function truncateReport<Report extends object>(report: Report): Report {
   return truncate(report, { characters: MAX_TOTAL_LENGTH }) as Report
 }
 
-function truncate(value: unknown, left: Budget): unknown {
-  if (typeof value === 'string') return truncateText(value, left)
-  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => truncate(item, left))
+function truncate(value: unknown, budget: Budget): unknown {
+  if (typeof value === 'string') return truncateText(value, budget)
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => truncate(item, budget))
   if (!isRecord(value)) return value
   const fields = Object.entries(value).slice(0, MAX_ITEMS)
-  return Object.fromEntries(fields.map(([name, part]) => [name, truncate(part, left)]))
+  return Object.fromEntries(fields.map(([name, part]) => [name, truncate(part, budget)]))
 }
 
-function truncateText(text: string, left: Budget): string {
+function truncateText(text: string, budget: Budget): string {
   // Do not split a surrogate pair.
-  const cut = text.slice(0, Math.min(MAX_TEXT_LENGTH, left.characters)).replace(/[\ud800-\udbff]$/, '')
-  left.characters -= cut.length
-  return cut.replaceAll(/\p{Cc}/gu, ' ')
+  const truncated = text.slice(0, Math.min(MAX_TEXT_LENGTH, budget.characters)).replace(/[\ud800-\udbff]$/, '')
+  budget.characters -= truncated.length
+  return truncated.replaceAll(/\p{Cc}/gu, ' ')
 }

@@ -57,7 +57,7 @@ export function resolveCluster(clusterId: string, records: Workspace, others: Ot
   const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   const name = cluster?.spec.displayName ?? clusterId
   const state = (cluster?.status?.state ?? 'AwaitingJoin') as ClusterState
-  const away = (obstacle: Outcome, ending: UnreachablePolicy = 'waits'): WorkloadLocation => ({
+  const unreachable = (obstacle: Outcome, ending: UnreachablePolicy = 'waits'): WorkloadLocation => ({
     kind: 'away',
     obstacle,
     ending,
@@ -65,13 +65,16 @@ export function resolveCluster(clusterId: string, records: Workspace, others: Ot
   if (state === 'Revoked') {
     const hadAgent = cluster?.status?.agent?.joinedAt !== undefined
     const obstacle = stalled('ClusterRevoked', `The agent of cluster "${name}" was revoked. Let it join again.`)
-    return away(obstacle, hadAgent ? 'left' : 'nothing there')
+    return unreachable(obstacle, hadAgent ? 'left' : 'nothing there')
   }
   if (state === 'AwaitingJoin')
-    return away(waiting('WaitingForCluster', `Cluster "${name}" has no agent yet. Let one join.`), 'nothing there')
+    return unreachable(
+      waiting('WaitingForCluster', `Cluster "${name}" has no agent yet. Let one join.`),
+      'nothing there',
+    )
   if (state === 'Offline') {
     const seen = cluster?.status?.agent?.lastSeenAt ?? 'never'
-    return away(
+    return unreachable(
       stalled(
         'ClusterUnreachable',
         `Cluster "${name}" does not answer; what runs there keeps running. Last seen: ${seen}.`,
@@ -81,8 +84,8 @@ export function resolveCluster(clusterId: string, records: Workspace, others: Ot
   const workspace = others.find(clusterId)
   if (workspace !== undefined && isClusterReachable(state)) return { kind: 'there', workspace }
   const [refusal] = others.refused(clusterId)
-  const why = refusal === undefined ? 'is connecting.' : `cannot be worked on. ${refusal}`
-  return away(waiting('WaitingForCluster', `Cluster "${name}" ${why}`))
+  const reason = refusal === undefined ? 'is connecting.' : `cannot be worked on. ${refusal}`
+  return unreachable(waiting('WaitingForCluster', `Cluster "${name}" ${reason}`))
 }
 
 /** Whether the boundary and the object's namespace are projected on the cluster; `done` if so. */
@@ -99,8 +102,8 @@ export function checkProjection(
       `The boundary is not projected on cluster "${clusterId}". Project it, or choose another cluster.`,
     )
   }
-  const home = projection.status?.resolvedNamespaces?.find((each) => each.namespace === namespace)
-  if (home?.state === 'Applied') return done()
+  const resolved = projection.status?.resolvedNamespaces?.find((each) => each.namespace === namespace)
+  if (resolved?.state === 'Applied') return done()
   const { namespaces } = projection.spec
   if (namespaces !== undefined && !namespaces.includes(namespace)) {
     return stalled(
@@ -113,11 +116,11 @@ export function checkProjection(
 
 export function locateWorkload(
   kind: Pick<AnyKind, 'placement'>,
-  of: { clusterId: string | undefined; place: Place; namespace: string | undefined; isLeaving: boolean },
+  target: { clusterId: string | undefined; place: Place; namespace: string | undefined; isLeaving: boolean },
   records: Workspace,
   others: OtherClusters,
 ): WorkloadLocation {
-  const { clusterId, place, namespace, isLeaving } = of
+  const { clusterId, place, namespace, isLeaving } = target
   if (clusterId === undefined) return HERE
   const found = resolveCluster(clusterId, records, others)
   if (isLeaving || kind.placement !== 'group') return found

@@ -125,8 +125,8 @@ export class FullBoundaryMarker {
   #wantedLabel(namespace: KubeObject, room: string): string | undefined {
     const { maxObjects } = this.#options
     if (!this.#full.has(room)) return undefined
-    const mark = fullLabelOf(namespace)
-    return mark !== undefined && isMarkOf(mark, maxObjects) ? mark : fullMark(this.#tally.heldIn(room), maxObjects)
+    const label = fullLabelOf(namespace)
+    return label !== undefined && isMarkOf(label, maxObjects) ? label : fullMark(this.#tally.heldIn(room), maxObjects)
   }
 
   async #labelNamespaces(room: string): Promise<void> {
@@ -136,9 +136,9 @@ export class FullBoundaryMarker {
       for (const name of namespaces) {
         const found = caches.get(namespaceResource).get(undefined, name)
         if (found === undefined || found.metadata.deletionTimestamp !== undefined) continue
-        const mark = this.#wantedLabel(found, room)
-        if (mark === fullLabelOf(found)) continue
-        const patch = { metadata: { labels: { [FULL_LABEL]: mark ?? null } } }
+        const label = this.#wantedLabel(found, room)
+        if (label === fullLabelOf(found)) continue
+        const patch = { metadata: { labels: { [FULL_LABEL]: label ?? null } } }
         await client.mergePatch(namespaceResource, { name }, patch).catch(absent)
       }
     }
@@ -154,13 +154,13 @@ function roomOf({ metadata: { labels = {} } }: KubeObject): string | undefined {
   return boundary === undefined || labels[GROUP_LABEL] === undefined ? boundary : `${boundary}/groups`
 }
 
-export function countFullBoundaries(registry: Registry, rooms: Pick<FullBoundaryMarker, 'size'>): void {
+export function countFullBoundaries(registry: Registry, marker: Pick<FullBoundaryMarker, 'size'>): void {
   new Gauge({
     name: 'freehold_full_boundaries',
     help: 'Boundaries that hold as many objects as they may, in their own namespace or in their groups',
     registers: [registry],
     collect() {
-      this.set(rooms.size)
+      this.set(marker.size)
     },
   })
 }

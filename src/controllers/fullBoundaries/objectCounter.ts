@@ -25,21 +25,21 @@ export class ObjectCounter {
     const before = this.#roomOf.get(namespace)
     if (before === room) return
     const held = [...(this.#counted.get(namespace)?.values() ?? [])].reduce((all, one) => all + one, 0)
-    const left = this.#rooms.get(before ?? '')
-    if (before !== undefined && left !== undefined) {
-      left.held -= held
-      left.namespaces.delete(namespace)
-      if (left.namespaces.size === 0) this.#rooms.delete(before)
+    const previousRoom = this.#rooms.get(before ?? '')
+    if (before !== undefined && previousRoom !== undefined) {
+      previousRoom.held -= held
+      previousRoom.namespaces.delete(namespace)
+      if (previousRoom.namespaces.size === 0) this.#rooms.delete(before)
     }
     if (room === undefined) {
       this.#roomOf.delete(namespace)
       return
     }
     this.#roomOf.set(namespace, room)
-    const entered = this.#rooms.get(room) ?? { held: 0, namespaces: new Set() }
-    entered.held += held
-    entered.namespaces.add(namespace)
-    this.#rooms.set(room, entered)
+    const nextRoom = this.#rooms.get(room) ?? { held: 0, namespaces: new Set() }
+    nextRoom.held += held
+    nextRoom.namespaces.add(namespace)
+    this.#rooms.set(room, nextRoom)
   }
 
   roomOf(namespace: string): string | undefined {

@@ -53,10 +53,10 @@ async function scaleWithin(granted: Demand, pass: FunctionPass, made: ScalableDe
 /** Gives back quota once surplus copies are gone, because a terminating copy still finishes its calls. */
 export async function releaseCopyQuota(pass: FunctionPass): Promise<Outcome> {
   const { object, state } = pass
-  const left = podsOf(pass).length
+  const remaining = podsOf(pass).length
   const isAsAsked = state.deployment === undefined || isDeployed(state.deployment)
   const most = state.deployment === undefined ? 0 : wantedCopies(object, namespaceOf(pass))
-  return isAsAsked && left <= most ? releaseSurplusQuota(pass) : done()
+  return isAsAsked && remaining <= most ? releaseSurplusQuota(pass) : done()
 }
 
 /** Waits until all copies are gone, unless the Kubernetes namespace is being deleted with them. */
@@ -64,11 +64,11 @@ export async function awaitCopiesGone(pass: FunctionPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   // List from the API server: the cache may lack the newest pods, and nobody looks again later.
-  const left = (await pass.workloads.client.list(pod, { namespace, labelSelector })).items.length
-  const isGone = left === 0 && pass.children.owned(deployment).length === 0
+  const remaining = (await pass.workloads.client.list(pod, { namespace, labelSelector })).items.length
+  const isGone = remaining === 0 && pass.children.owned(deployment).length === 0
   if (isGone || isNamespaceTerminating(pass.records, namespace)) return done()
   return waiting(
     'TearingDown',
-    `${pluralize(left, 'copy', 'copies')} ${pluralizeVerb(left, 'is', 'are')} shutting down.`,
+    `${pluralize(remaining, 'copy', 'copies')} ${pluralizeVerb(remaining, 'is', 'are')} shutting down.`,
   )
 }

@@ -41,13 +41,13 @@ import {
 import { DIGEST_RIGHTS, keepValues, pruneSourceFiles, reportKeyDigests, requireKeys, type Variables } from './values.ts'
 import { refuseWithheldSecrets, refuseWithheldVariables } from './withheldSecrets.ts'
 
-const functionsIn = (records: Workspace, home?: string) => records.cache(ServerlessFunction).list({ namespace: home })
+const functionsIn = (records: Workspace, namespace?: string) => records.cache(ServerlessFunction).list({ namespace })
 
-function readersIn(records: Workspace, home: string | undefined): ReferencingResource[] {
+function readersIn(records: Workspace, namespace: string | undefined): ReferencingResource[] {
   const namespaces = records.cache(FunctionNamespace)
-  return functionsIn(records, home).map((each) => {
-    const around = namespaces.get(each.metadata.namespace, each.spec.namespaceName)
-    const variables = mergeVariables(around?.spec.env ?? [], each.spec.env)
+  return functionsIn(records, namespace).map((each) => {
+    const functionNamespace = namespaces.get(each.metadata.namespace, each.spec.namespaceName)
+    const variables = mergeVariables(functionNamespace?.spec.env ?? [], each.spec.env)
     const keys = triggersOf(each.spec).map(({ keySecret }) => keySecret)
     return {
       key: keyOf(each),
@@ -170,11 +170,11 @@ const resolvePlanOfBoth = namespaceStep(resolvePlan({ hasVolumes: false }))
 
 function checkTimers({ object }: FunctionPass): Outcome {
   const triggers = triggersOf(object.spec)
-  const never = triggers.find(({ schedule }) => schedule !== undefined && !everRuns(schedule))
-  if (never !== undefined)
+  const neverRunning = triggers.find(({ schedule }) => schedule !== undefined && !everRuns(schedule))
+  if (neverRunning !== undefined)
     return stalled(
       'ConfigurationInvalid',
-      `The schedule of trigger "${never.name}" never occurs: check its ranges and days.`,
+      `The schedule of trigger "${neverRunning.name}" never occurs: check its ranges and days.`,
     )
   const unknown = triggers.find(({ timeZone }) => !isTimeZone(timeZone))
   if (unknown === undefined) return done()
@@ -231,7 +231,7 @@ function applyCopies({ registryHost }: FunctionOptions) {
     const { valuesVersion, identitySecret } = state
     const input = {
       object,
-      around: functionNamespace,
+      functionNamespace,
       image,
       plan,
       environment,
@@ -258,13 +258,13 @@ function haltCopies(pass: FunctionPass) {
   if (wantedCopies(object, namespaceOf(pass)) > 0 || state.deployment !== undefined) return undefined
   return async (obstacle: Outcome): Promise<Outcome> => {
     await scaleToZero(pass, deployment, children.owned<LiveDeployment>(deployment))
-    const off = describeSwitchedOff(pass)
-    if (off === undefined) return obstacle
-    const left = podsOf(pass).length
+    const stopMessage = describeSwitchedOff(pass)
+    if (stopMessage === undefined) return obstacle
+    const remaining = podsOf(pass).length
     return judgeStop(
-      left,
-      `${pluralize(left, 'copy', 'copies')} ${pluralizeVerb(left, 'is', 'are')} shutting down.`,
-      off,
+      remaining,
+      `${pluralize(remaining, 'copy', 'copies')} ${pluralizeVerb(remaining, 'is', 'are')} shutting down.`,
+      stopMessage,
     )
   }
 }
@@ -279,22 +279,22 @@ function judge(pass: FunctionPass): Outcome {
     if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
     return done({ reason: 'Stopped', message: 'It has no source yet: upload one to build it.' })
   }
-  const off = describeSwitchedOff(pass)
-  if (off !== undefined) return done({ reason: 'Stopped', message: off })
+  const stopMessage = describeSwitchedOff(pass)
+  if (stopMessage !== undefined) return done({ reason: 'Stopped', message: stopMessage })
   const wanted = wantedCopies(object, state.functionNamespace)
   const plan = planOf(pass)
-  const [what, pods, ended] = ['the function', podsOf(pass), endedPodsOf(pass)]
-  const trouble = findWorkloadProblem({ what, image, ...plan }, pods, state.deployment)
-  if (trouble !== undefined) return trouble
-  const notes = evictionNotes(what, ended, pass.clock.now())
+  const [subject, pods, ended] = ['the function', podsOf(pass), endedPodsOf(pass)]
+  const problem = findWorkloadProblem({ subject, image, ...plan }, pods, state.deployment)
+  if (problem !== undefined) return problem
+  const notes = evictionNotes(subject, ended, pass.clock.now())
   const [note] = notes
-  const well = (words: string) => {
+  const availableWith = (message: string) => {
     emitEvictions(pass, notes)
-    return done(note === undefined ? { message: words } : { message: `${words} ${note.words}`, after: note.left })
+    return done(note === undefined ? { message } : { message: `${message} ${note.message}`, after: note.remainingMs })
   }
-  if (wanted === 0) return well('It sleeps: the next call starts a copy.')
-  if (isDeployed(state.deployment)) return well(wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.`)
-  const evicted = findEvictionProblem(what, pods, ended)
+  if (wanted === 0) return availableWith('It sleeps: the next call starts a copy.')
+  if (isDeployed(state.deployment)) return availableWith(wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.`)
+  const evicted = findEvictionProblem(subject, pods, ended)
   if (evicted !== undefined) return evicted
   const ready = podsOf(pass).filter(isReady).length
   // Copies come and go with calls, so a missing copy is not a rollout.

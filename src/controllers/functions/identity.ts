@@ -18,8 +18,12 @@ const BEING_MADE = 'The credentials of the managed identity of its namespace are
 export function withdrawIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   const { object, records } = pass
   const { namespace, name } = placeOfPass(pass)
-  const around = records.cache(FunctionNamespace).get(namespace, object.spec.namespaceName)
-  if (around === undefined || around.spec.managedIdentity || clusterOfFunction(object, records) === undefined)
+  const functionNamespace = records.cache(FunctionNamespace).get(namespace, object.spec.namespaceName)
+  if (
+    functionNamespace === undefined ||
+    functionNamespace.spec.managedIdentity ||
+    clusterOfFunction(object, records) === undefined
+  )
     return done()
   return withSecretRights(async () => {
     await pass.children.remove(secret, namespace, functionNames(name).identity)
@@ -44,9 +48,9 @@ async function copyCredentials(pass: FunctionPass, stored: string): Promise<Outc
   const { object, records, children, state } = pass
   const { namespace, name } = placeOfPass(pass)
   const { identity } = functionNames(name)
-  const here = await readSecret({ workloads: records }, namespace, stored)
-  if (here === undefined) return waiting('WaitingForDependency', BEING_MADE)
-  await children.ensure(secretChild(functionShared(object), identity, here.data ?? {}), { resource: secret })
+  const localSecret = await readSecret({ workloads: records }, namespace, stored)
+  if (localSecret === undefined) return waiting('WaitingForDependency', BEING_MADE)
+  await children.ensure(secretChild(functionShared(object), identity, localSecret.data ?? {}), { resource: secret })
   state.identitySecret = identity
   return done()
 }

@@ -118,7 +118,7 @@ function countFunctions(pass: NamespacePass): Outcome {
 
 /** Returns the issuer of custom domains' certificates; undefined if there is none. */
 const issuerOf = ({ state, workloads }: NamespacePass) =>
-  workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
+  workloads.isServed(certificate) ? state.cluster?.spec.certificateIssuer : undefined
 
 const certificateNames = ({ object, state }: NamespacePass) =>
   state.domains.map((host) => functionCertificateName(object.metadata.namespace ?? '', object.metadata.name, host))
@@ -157,7 +157,7 @@ async function applyRoute(pass: NamespacePass): Promise<Outcome> {
     port: ACTIVATOR_PORT,
     certificateIssuer: issuer,
     host: state.host,
-    ingressClassName: state.home?.spec.ingressClassName,
+    ingressClassName: state.cluster?.spec.ingressClassName,
     gateway,
     domains: state.domains.map((host, at) => ({ host, secretName: issuer === undefined ? undefined : names[at] })),
   })
@@ -175,12 +175,12 @@ function certificateStatusOf(pass: NamespacePass) {
 }
 
 function reportUrl(pass: NamespacePass): Outcome {
-  const { host, route, home, domains } = pass.state
+  const { host, route, cluster, domains } = pass.state
   const isServed = host !== undefined && (gatewayOf(pass) === undefined || route?.kind === 'accepted')
   pass.report({
     publicHost: host,
     hosts: host === undefined ? undefined : [host, ...domains],
-    publicUrl: isServed ? publicUrl(host, home?.spec.publicPort) : undefined,
+    publicUrl: isServed ? publicUrl(host, cluster?.spec.publicPort) : undefined,
     certificateStatus: certificateStatusOf(pass),
   })
   return done()
@@ -200,24 +200,24 @@ function judge(pass: NamespacePass): Outcome {
 
 /** Functions stop by themselves when they see that their namespace is stopped. */
 function judgeStopped(pass: NamespacePass): Outcome {
-  const left = functionsOf(pass).filter(({ status }) => isCallable(status)).length
-  const going = `${pluralize(left, 'function')} ${pluralizeVerb(left, 'is', 'are')} being stopped.`
-  return judgeStop(left, going, 'It is stopped: its functions answer no calls.')
+  const remaining = functionsOf(pass).filter(({ status }) => isCallable(status)).length
+  const progress = `${pluralize(remaining, 'function')} ${pluralizeVerb(remaining, 'is', 'are')} being stopped.`
+  return judgeStop(remaining, progress, 'It is stopped: its functions answer no calls.')
 }
 
 async function removeFunctions({ object, records }: NamespacePass): Promise<Outcome> {
-  const { namespace: home, name } = placeOfPass({ object })
+  const { namespace, name } = placeOfPass({ object })
   // List from the API server: the cache may lack the newest functions, and nobody looks again later.
-  const { items } = await records.client.list<CachedFunction>(ServerlessFunction.resource, { namespace: home })
-  const left = items.filter(({ spec }) => spec.namespaceName === name)
-  for (const each of left)
+  const { items } = await records.client.list<CachedFunction>(ServerlessFunction.resource, { namespace })
+  const remaining = items.filter(({ spec }) => spec.namespaceName === name)
+  for (const each of remaining)
     if (each.metadata.deletionTimestamp === undefined)
       await records.client.remove(ServerlessFunction.resource, refOf(each), { uid: each.metadata.uid })
-  return left.length === 0
+  return remaining.length === 0
     ? done()
     : waiting(
         'TearingDown',
-        `${pluralize(left.length, 'function')} ${pluralizeVerb(left.length, 'is', 'are')} being deleted.`,
+        `${pluralize(remaining.length, 'function')} ${pluralizeVerb(remaining.length, 'is', 'are')} being deleted.`,
       )
 }
 
@@ -226,6 +226,6 @@ async function removeRoute(pass: NamespacePass): Promise<Outcome> {
   const { children, object } = pass
   const name = functionRouteName(object.metadata.namespace ?? '', object.metadata.name)
   await pruneChildren(pass, [], ROUTES)
-  const gone = await children.remove(ingress, SYSTEM_NAMESPACE, name)
-  return gone ? done() : waiting('TearingDown', 'The Ingress of its host is being deleted.')
+  const isRemoved = await children.remove(ingress, SYSTEM_NAMESPACE, name)
+  return isRemoved ? done() : waiting('TearingDown', 'The Ingress of its host is being deleted.')
 }

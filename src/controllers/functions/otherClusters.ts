@@ -12,13 +12,13 @@ export function clusterOfFunction(
   records: Workspace,
 ): string | undefined {
   const namespaces = records.cache(FunctionNamespace)
-  const around = namespaces.get(metadata.namespace, spec.namespaceName)
-  return around && otherClusterOf(around, records)
+  const functionNamespace = namespaces.get(metadata.namespace, spec.namespaceName)
+  return functionNamespace && otherClusterOf(functionNamespace, records)
 }
 
 /** Observes what only concerns functions on other clusters: projections, and credentials to copy there. */
 export function otherClusterObservers(
-  functionsIn: (records: Workspace, home?: string) => readonly CachedFunction[],
+  functionsIn: (records: Workspace, namespace?: string) => readonly CachedFunction[],
 ): Observed[] {
   return [
     {

@@ -13,14 +13,14 @@ const findWithheldSecret = (given: readonly string[], allowed: readonly string[]
  * Refuses code that may not receive a secret of its namespace. What it may receive is listed in the object that brings
  * the code, whose writer was checked for it; so the order in which the two objects are created does not matter.
  *
- * @param what brings the code, in words
+ * @param subject brings the code, in words
  */
-export function refuseWithheldSecrets(pass: FunctionPass, what: string, allowed: readonly string[] = []): Outcome {
-  const lacking = findWithheldSecret(secretsGivenTo(pass.state.functionNamespace?.spec ?? {}), allowed)
-  if (lacking === undefined) return done()
+export function refuseWithheldSecrets(pass: FunctionPass, subject: string, allowed: readonly string[] = []): Outcome {
+  const withheld = findWithheldSecret(secretsGivenTo(pass.state.functionNamespace?.spec ?? {}), allowed)
+  if (withheld === undefined) return done()
   return refused(
     pass,
-    `${what} may not be given ${lacking}, which its namespace has, as nobody who may read that wrote it: somebody who may creates it again.`,
+    `${subject} may not be given ${withheld}, which its namespace has, as nobody who may read that wrote it: somebody who may creates it again.`,
   )
 }
 
@@ -28,12 +28,12 @@ export function refuseWithheldSecrets(pass: FunctionPass, what: string, allowed:
 export function refuseWithheldVariables(pass: FunctionPass): Outcome {
   const { object, state } = pass
   const { env = [], functionSecrets = [] } = state.functionNamespace?.spec ?? {}
-  const lacking =
+  const withheld =
     env.length === 0 ? undefined : findWithheldSecret(secretsGivenTo({ env: object.spec.env }), functionSecrets)
-  if (lacking === undefined) return done()
+  if (withheld === undefined) return done()
   return refused(
     pass,
-    `The variables of its namespace may not come beside ${lacking}, as nobody who may read that wrote them: somebody who may takes them away and writes them again.`,
+    `The variables of its namespace may not come beside ${withheld}, as nobody who may read that wrote them: somebody who may takes them away and writes them again.`,
   )
 }
 

@@ -70,11 +70,11 @@ export const componentController = controllerWith(
   (options: LifecycleOptions) => ({
     reconcile: steps(readFeed(options), async function carryOut(pass: ComponentPass): Promise<Outcome> {
       const isTold = await applyFluxObjects(pass, options)
-      const judged = await observeComponent(pass, options)
-      const { after, ...shown } = judged
+      const judgement = await observeComponent(pass, options)
+      const { after, ...shown } = judgement
       pass.report(shown)
-      pass.serving(judged.workloads?.some(({ ready }) => ready > 0) ?? false)
-      return isTold ? outcomeOf(pass, judged) : stalled('EngineMissing', INSTALL_FLUX)
+      pass.serving(judgement.workloads?.some(({ ready }) => ready > 0) ?? false)
+      return isTold ? outcomeOf(pass, judgement) : stalled('EngineMissing', INSTALL_FLUX)
     }),
   }),
 )
@@ -108,8 +108,8 @@ async function observeComponent(
   const ofFlux = async <T extends KubeObject>(resource: Resource) =>
     workloads.isServed(resource) ? children.get<T>(resource, SYSTEM_NAMESPACE, name) : undefined
   const found = object.spec.workloads.flatMap(({ kind, namespace = object.spec.namespace, name }) => {
-    const there = workloads.cache(WORKLOADS[kind] ?? deployment).get(namespace, name)
-    return there === undefined ? [] : [observedWorkload(there)]
+    const workload = workloads.cache(WORKLOADS[kind] ?? deployment).get(namespace, name)
+    return workload === undefined ? [] : [observedWorkload(workload)]
   })
   return judgeComponent({
     component: object,

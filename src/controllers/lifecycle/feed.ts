@@ -22,9 +22,9 @@ export function readFeed({ feed, feedInterval }: LifecycleOptions) {
   return async function readFeed(pass: ComponentPass): Promise<Outcome> {
     const { spec, status } = pass.object
     if (spec.chart === undefined) return done()
-    const left = feedDueIn(spec.refreshRequestedAt, status?.feed, feedInterval, pass.clock.now())
-    if (left === undefined) return done()
-    if (left > 0) return done({ after: left })
+    const remainingMs = feedDueIn(spec.refreshRequestedAt, status?.feed, feedInterval, pass.clock.now())
+    if (remainingMs === undefined) return done()
+    if (remainingMs > 0) return done({ after: remainingMs })
     const tried = { attemptedAt: pass.now, requestedAt: spec.refreshRequestedAt }
     try {
       const counts = await recordNew(pass, spec.chart.url, feed)

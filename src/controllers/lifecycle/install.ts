@@ -78,13 +78,13 @@ function begin(pass: InstallPass, isResumed: boolean): Outcome {
   const { spec, status = {} } = pass.object
   const version = status.version ?? versionToInstall(pass)
   // Start over at the chart, so that Helm retries with its full time limit.
-  const from = status.step === 'Health' ? 'Chart' : (status.step ?? 'Checking')
+  const firstStep = status.step === 'Health' ? 'Chart' : (status.step ?? 'Checking')
   const failedSteps = status.steps?.map((step) =>
-    step.state === 'Failed' || step.name === from ? { ...step, state: 'Pending' as const } : step,
+    step.state === 'Failed' || step.name === firstStep ? { ...step, state: 'Pending' as const } : step,
   )
   pass.report({
     state: 'Running',
-    step: from,
+    step: firstStep,
     startedAt: status.startedAt ?? pass.now,
     finishedAt: undefined,
     message: undefined,
@@ -146,8 +146,8 @@ const stoppedOutcome = ({
 
 /** The version to set. Flux retries if the install was resumed, or if it repairs the same version. */
 function wantedOf({ spec, status }: InstallFacts['install']): { version: string; requestedAt?: string } {
-  const asked = status?.resumedAt ?? status?.requestedAt
-  const requestedAt = asked ?? (spec.kind === 'Repair' ? status?.startedAt : undefined)
+  const latestRequest = status?.resumedAt ?? status?.requestedAt
+  const requestedAt = latestRequest ?? (spec.kind === 'Repair' ? status?.startedAt : undefined)
   return { version: status?.version ?? '', ...(requestedAt !== undefined && { requestedAt }) }
 }
 

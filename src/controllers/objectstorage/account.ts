@@ -72,8 +72,8 @@ function requireStore(store: StorageOptions['store'], seaweed: StorageOptions['s
       const message = `The name of an account has at least ${ACCOUNT_NAME_MIN_LENGTH} characters; "${name}" has ${name.length}.`
       return stalled('ConfigurationInvalid', message)
     }
-    const lacking = unsupportedAccountFields(pass.object.spec, store.info.features)
-    if (lacking !== undefined) return unsupported(lacking)
+    const unsupportedField = unsupportedAccountFields(pass.object.spec, store.info.features)
+    if (unsupportedField !== undefined) return unsupported(unsupportedField)
     const { endpoint, publicEndpoint, regionName, forcePathStyle } = store.info
     pass.report({ endpoint, publicEndpoint, regionName, forcePathStyle })
     return done()
@@ -84,8 +84,8 @@ function requireStore(store: StorageOptions['store'], seaweed: StorageOptions['s
 function recordBuckets(pass: AccountPass): Outcome {
   const { namespace, name } = pass.object.metadata
   const before = pass.object.status?.bucketNames ?? []
-  const noted = withRecordedBuckets(before, bucketsOf(pass.records, namespace, name), pass.now)
-  if (noted !== before) pass.report({ bucketNames: [...noted] })
+  const recorded = withRecordedBuckets(before, bucketsOf(pass.records, namespace, name), pass.now)
+  if (recorded !== before) pass.report({ bucketNames: [...recorded] })
   pass.report({ heldBy: holdersOf(pass).slice(0, HOLDERS_SHOWN_MAX) })
   return done()
 }
@@ -139,8 +139,8 @@ async function removeKeys(pass: AccountPass): Promise<Outcome> {
 
 function waitForBuckets(pass: AccountPass): Outcome {
   const { namespace, name } = pass.object.metadata
-  const left = bucketsOf(pass.records, namespace, name).map(({ spec }) => spec.bucketName)
-  if (left.length === 0) return done()
-  const shown = left.sort().slice(0, 5).join(', ')
-  return waiting('TearingDown', `Delete its buckets first: ${shown}${left.length > 5 ? ' ...' : ''}.`)
+  const remaining = bucketsOf(pass.records, namespace, name).map(({ spec }) => spec.bucketName)
+  if (remaining.length === 0) return done()
+  const shown = remaining.sort().slice(0, 5).join(', ')
+  return waiting('TearingDown', `Delete its buckets first: ${shown}${remaining.length > 5 ? ' ...' : ''}.`)
 }

@@ -75,10 +75,10 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
     function checkWishes(pass: BucketPass): Outcome {
       if (store === undefined) return ENGINE_MISSING
       const { spec, status } = pass.object
-      const lacking = unsupportedBucketFields(spec, store.info.features)
-      if (lacking === undefined) return done()
-      if (status?.storeName === undefined) return unsupported(lacking)
-      pass.state.obstacle ??= unsupported(lacking)
+      const unsupportedField = unsupportedBucketFields(spec, store.info.features)
+      if (unsupportedField === undefined) return done()
+      if (status?.storeName === undefined) return unsupported(unsupportedField)
+      pass.state.obstacle ??= unsupported(unsupportedField)
       return done()
     }
 
@@ -123,7 +123,11 @@ function awaitRecordedName({ object, records }: BucketPass): Outcome {
   const storeName = object.status?.storeName
   const found = findAccount(records, namespace, object.spec.accountName)
   if (storeName === undefined || 'obstacle' in found) return done()
-  if (found.account.status?.bucketNames?.some((noted) => noted.storeName === storeName && noted.until === undefined))
+  if (
+    found.account.status?.bucketNames?.some(
+      (recorded) => recorded.storeName === storeName && recorded.until === undefined,
+    )
+  )
     return done()
   return waiting('TearingDown', 'Its account is recording its name for the audit.')
 }
@@ -160,8 +164,8 @@ function removalOutcome(pass: BucketPass, state: RemovalState): Outcome {
 
 /** Retries less often the longer it waits, because the store may never delete it. */
 function blockedOutcome({ object, clock }: BucketPass, message: string): Outcome {
-  const waited = clock.now() - Date.parse(object.metadata.deletionTimestamp ?? '')
-  const after = Math.min(MAX_BLOCKED_RETRY_MS, Math.max(BLOCKED_RETRY_MS, waited / 2))
+  const waitedMs = clock.now() - Date.parse(object.metadata.deletionTimestamp ?? '')
+  const after = Math.min(MAX_BLOCKED_RETRY_MS, Math.max(BLOCKED_RETRY_MS, waitedMs / 2))
   return waiting('DeletionBlocked', message, Math.round(after))
 }
 

@@ -188,8 +188,8 @@ function ownBucketNames(pass: KeyPass): string[] {
 
 function nextCheckDelay(pass: KeyPass): number {
   const { expiresAt } = pass.object.spec
-  const left = expiresAt === undefined ? LAST_USE_INTERVAL_MS : Date.parse(expiresAt) - pass.clock.now()
-  return left <= 0 ? LAST_USE_INTERVAL_MS : Math.min(left, LAST_USE_INTERVAL_MS)
+  const remainingMs = expiresAt === undefined ? LAST_USE_INTERVAL_MS : Date.parse(expiresAt) - pass.clock.now()
+  return remainingMs <= 0 ? LAST_USE_INTERVAL_MS : Math.min(remainingMs, LAST_USE_INTERVAL_MS)
 }
 
 /** Deletes a session that has ended, because it cannot be revived. */
@@ -214,8 +214,11 @@ function isCallerGone(key: ObjectAccessKey, id: string, callers: readonly (KubeO
   const caller = callers.find((one) => one !== undefined)
   if (caller !== undefined && isEnabledIn(caller.spec) === false) return true
   const { deletionTimestamp, annotations } = caller?.metadata ?? {}
-  const named = incarnationsNamedBy(key)[id]
-  return deletionTimestamp !== undefined || (named !== undefined && named !== annotations?.[INCARNATION_ANNOTATION])
+  const ownerIncarnation = incarnationsNamedBy(key)[id]
+  return (
+    deletionTimestamp !== undefined ||
+    (ownerIncarnation !== undefined && ownerIncarnation !== annotations?.[INCARNATION_ANNOTATION])
+  )
 }
 
 const isEnabledIn = (spec: unknown) => (spec as PlatformUser['spec']).isEnabled

@@ -36,10 +36,10 @@ export async function syncSuspendedArchives(pass: SettingsPass): Promise<Outcome
 /** Whether any archive is suspended, or was and still waits for its base backup. */
 export function hasSuspendedArchives(workspace: Workspace, suspended: readonly SuspendedArchive[]): boolean {
   return databasesOf({ workloads: workspace, records: workspace }).some(({ cluster, owner }) => {
-    const marked = owner ?? cluster
-    const { annotations = {} } = marked.metadata
+    const annotated = owner ?? cluster
+    const { annotations = {} } = annotated.metadata
     const isMarked = SUSPENDED_ANNOTATION in annotations || RESUMED_ANNOTATION in annotations
-    return isMarked || findSuspension(suspended, cluster, marked) !== undefined
+    return isMarked || findSuspension(suspended, cluster, annotated) !== undefined
   })
 }
 
@@ -51,9 +51,9 @@ export async function resumeArchives(pass: SettingsPass): Promise<Outcome> {
 
 async function suspendArchives(pass: SettingsPass, suspended: readonly SuspendedArchive[]): Promise<void> {
   for (const database of databasesOf(pass)) {
-    const marked = database.owner ?? database.cluster
-    const wanted = findSuspension(suspended, database.cluster, marked)
-    const { annotations = {} } = marked.metadata
+    const annotated = database.owner ?? database.cluster
+    const wanted = findSuspension(suspended, database.cluster, annotated)
+    const { annotations = {} } = annotated.metadata
     if (wanted !== undefined) {
       if (annotations[SUSPENDED_ANNOTATION] === undefined) await suspend(pass, database, wanted)
     } else if (annotations[SUSPENDED_ANNOTATION] !== undefined) await resume(pass, database)
@@ -76,13 +76,13 @@ function databasesOf({ workloads, records }: Pick<SettingsPass, 'workloads' | 'r
 const ownersOf = (records: Workspace) => records.cache(RelationalCluster).list()
 
 async function suspend(pass: SettingsPass, database: Database, wanted: SuspendedArchive): Promise<void> {
-  const mark = `${wanted.suspendedAt ?? pass.now} ${wanted.suspendedBy ?? ''}`.trim()
-  await writeSuspension(pass, database, true, { [SUSPENDED_ANNOTATION]: mark, [RESUMED_ANNOTATION]: null })
+  const suspension = `${wanted.suspendedAt ?? pass.now} ${wanted.suspendedBy ?? ''}`.trim()
+  await writeSuspension(pass, database, true, { [SUSPENDED_ANNOTATION]: suspension, [RESUMED_ANNOTATION]: null })
 }
 
 async function resume(pass: SettingsPass, database: Database): Promise<void> {
-  const mark = (database.owner ?? database.cluster).metadata.annotations?.[SUSPENDED_ANNOTATION] ?? null
-  await writeSuspension(pass, database, false, { [SUSPENDED_ANNOTATION]: null, [RESUMED_ANNOTATION]: mark })
+  const suspension = (database.owner ?? database.cluster).metadata.annotations?.[SUSPENDED_ANNOTATION] ?? null
+  await writeSuspension(pass, database, false, { [SUSPENDED_ANNOTATION]: null, [RESUMED_ANNOTATION]: suspension })
 }
 
 type AnnotationPatch = Record<string, string | null>
@@ -92,40 +92,40 @@ async function writeSuspension(
   pass: SettingsPass,
   { cluster, owner }: Database,
   suspended: boolean,
-  marks: AnnotationPatch,
+  suspensionAnnotations: AnnotationPatch,
 ): Promise<void> {
   const { resourceVersion, uid } = (owner ?? cluster).metadata
   const options = { resourceVersion, uid }
   if (owner !== undefined) {
-    const patch = { metadata: { annotations: marks }, spec: { archivingSuspended: suspended } }
+    const patch = { metadata: { annotations: suspensionAnnotations }, spec: { archivingSuspended: suspended } }
     await pass.records.client.mergePatch(RelationalCluster.resource, refOf(owner), patch, options)
     return
   }
-  const annotations = { ...marks, [SKIP_ARCHIVING_ANNOTATION]: suspended ? 'enabled' : null }
+  const annotations = { ...suspensionAnnotations, [SKIP_ARCHIVING_ANNOTATION]: suspended ? 'enabled' : null }
   await pass.workloads.client.mergePatch(postgresqlCluster, refOf(cluster), { metadata: { annotations } }, options)
 }
 
 /** Takes a base backup after an archive was resumed, because nothing can be restored across the hole in its WAL. */
 async function closeGap(pass: SettingsPass, { cluster, owner }: Database): Promise<void> {
   if (!hasResumed(cluster)) return
-  const marked = owner ?? cluster
-  const suspension = marked.metadata.annotations?.[RESUMED_ANNOTATION] ?? ''
+  const annotated = owner ?? cluster
+  const suspension = annotated.metadata.annotations?.[RESUMED_ANNOTATION] ?? ''
   const name = childName('resumed', cluster.metadata.name, sha256(suspension).slice(0, 10))
   await pass.children.create(baseBackup(cluster, name, {}), { resource: postgresqlBackup })
   const patch = { metadata: { annotations: { [RESUMED_ANNOTATION]: null } } }
-  const { resourceVersion, uid } = marked.metadata
+  const { resourceVersion, uid } = annotated.metadata
   const client = owner === undefined ? pass.workloads.client : pass.records.client
   const resource = owner === undefined ? postgresqlCluster : RelationalCluster.resource
-  await client.mergePatch(resource, refOf(marked), patch, { resourceVersion, uid })
+  await client.mergePatch(resource, refOf(annotated), patch, { resourceVersion, uid })
 }
 
 /** Adds a base backup of each of the platform's own databases to a requested backup. */
 export async function backUpDatabases(pass: SettingsPass): Promise<Outcome> {
-  const asked = platformBackupsOf(pass).filter((one) => triggerOf(one) !== 'Scheduled' && isBackupInProgress(one))
-  if (asked.length === 0) return done()
+  const requested = platformBackupsOf(pass).filter((one) => triggerOf(one) !== 'Scheduled' && isBackupInProgress(one))
+  if (requested.length === 0) return done()
   const clusters = pass.workloads.cache<DatabaseCluster>(postgresqlCluster).list({ namespace: SYSTEM_NAMESPACE })
   for (const cluster of clusters.filter(isArchiving))
-    for (const { metadata } of asked) {
+    for (const { metadata } of requested) {
       const name = childName('pbackup', cluster.metadata.name, sha256(metadata.name).slice(0, 10))
       const backup = baseBackup(cluster, name, { [PLATFORM_BACKUP_LABEL]: metadata.name.slice(0, 63) })
       if ((await pass.children.get(postgresqlBackup, SYSTEM_NAMESPACE, name)) === undefined)

@@ -50,8 +50,8 @@ const keysOfArchives = (object: KubeObject, records: Workspace) => {
   const settings = records.cache(PlatformBackupSettings)
   const { suspendedArchives = [] } = settings.get(SYSTEM_NAMESPACE, SETTINGS_NAME)?.spec ?? {}
   // For a tenant's database the resource carries the marks, but the engine reports on its Cluster.
-  const beside = records.cache(RelationalCluster).list({ namespace: object.metadata.namespace })
-  return [object, ...beside].some((one) => concernsArchives(one, suspendedArchives)) ? [SETTINGS_KEY] : []
+  const databases = records.cache(RelationalCluster).list({ namespace: object.metadata.namespace })
+  return [object, ...databases].some((one) => concernsArchives(one, suspendedArchives)) ? [SETTINGS_KEY] : []
 }
 const marksOf = ({ metadata: { annotations = {} } }: KubeObject) =>
   [SUSPENDED_ANNOTATION, RESUMED_ANNOTATION, SKIP_ARCHIVING_ANNOTATION].map((name) => annotations[name])
@@ -163,8 +163,8 @@ function judge(options: PlatformBackupOptions) {
     if (schedule?.status?.phase === 'FailedValidation')
       return stalled('EngineRefused', 'Velero refused the schedule of the platform.')
     if (location?.status?.phase === 'Unavailable') {
-      const said = plainLine(location.status.message ?? '', 512)
-      return degraded('BackupFailing', `Velero cannot reach the target. ${said}`.trim())
+      const detail = plainLine(location.status.message ?? '', 512)
+      return degraded('BackupFailing', `Velero cannot reach the target. ${detail}`.trim())
     }
     const failure = last && platformFailureOf(last)
     return failure === undefined ? done() : degraded('BackupFailing', `The last backup failed. ${failure}`)

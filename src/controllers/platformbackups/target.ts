@@ -47,11 +47,11 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
   }
   if (isInRollout(pass))
     return waiting('WaitingForDependency', 'A rollout is running; the target is applied when it has ended.')
-  const verdict = await targets.test(accessOf(target, key))
-  if (verdict.code !== 'Ok')
+  const result = await targets.test(accessOf(target, key))
+  if (result.code !== 'Ok')
     return stalled(
       'ConfigurationInvalid',
-      `The target was refused (${verdict.code}). ${verdict.message}`,
+      `The target was refused (${result.code}). ${result.message}`,
       TARGET_RETRY_MS,
     )
   // Write the key first, because the location refers to it.

@@ -40,25 +40,31 @@ export async function ensurePullSecret(
 ): Promise<number> {
   const { boundaryId, name, incarnation } = group
   const namespace = groupNamespace(boundaryId, name)
-  const { from, left } = rotationPeriodOf(namespace, clock.now())
+  const { startedAt, remainingMs } = rotationPeriodOf(namespace, clock.now())
   const boundary = records.cache(Boundary).get(undefined, boundaryId)
-  const lives = {
+  const incarnations = {
     [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
     [`${boundaryId}/${name}`]: incarnation,
   }
   const limit = { repositories: `${boundaryId}/${name}/*`, actions: ['pull'] }
   const whose = { principalId: PLATFORM_ACTOR, principalType: 'Platform' } as const
-  const password = await port.keys.issue({ kind: 'Boundary', ...whose, limit, lives, expiresAt: from + TOKEN_TTL_MS })
+  const password = await port.keys.issue({
+    kind: 'Boundary',
+    ...whose,
+    limit,
+    lives: incarnations,
+    expiresAt: startedAt + TOKEN_TTL_MS,
+  })
   const config = dockerConfig({ [port.host]: { username: `boundary-${boundaryId}`, password } })
   const metadata = { name: PULL_SECRET, namespace }
   const desired = { apiVersion: 'v1', kind: 'Secret', metadata, ...pullSecretContent(config) }
   await children.ensure(desired, { resource: secret })
-  return left
+  return remainingMs
 }
 
 /** Returns when the current turn began and how long it lasts. Turns are shifted per group, to spread the writes. */
-function rotationPeriodOf(namespace: string, now: number): { from: number; left: number } {
+function rotationPeriodOf(namespace: string, now: number): { startedAt: number; remainingMs: number } {
   const shift = Number.parseInt(sha256(namespace).slice(0, 8), 16) % ROTATION_INTERVAL_MS
-  const from = Math.floor((now - shift) / ROTATION_INTERVAL_MS) * ROTATION_INTERVAL_MS + shift
-  return { from, left: from + ROTATION_INTERVAL_MS - now }
+  const startedAt = Math.floor((now - shift) / ROTATION_INTERVAL_MS) * ROTATION_INTERVAL_MS + shift
+  return { startedAt, remainingMs: startedAt + ROTATION_INTERVAL_MS - now }
 }

@@ -56,10 +56,10 @@ async function syncContents(pass: RepositoryPass, { registry }: RegistryPort): P
 
 async function patchDigests(pass: RepositoryPass, wanted: DigestTimes): Promise<void> {
   const { digests } = pass.object.spec
-  const gone = Object.keys(digests).filter((digest) => !(digest in wanted))
+  const removed = Object.keys(digests).filter((digest) => !(digest in wanted))
   const added = Object.entries(wanted).filter(([digest]) => !(digest in digests))
-  if (gone.length === 0 && added.length === 0) return
-  const changed = Object.fromEntries([...gone.map((digest) => [digest, null]), ...added])
+  if (removed.length === 0 && added.length === 0) return
+  const changed = Object.fromEntries([...removed.map((digest) => [digest, null]), ...added])
   const patch = { spec: { digests: changed } }
   const { uid, resourceVersion } = pass.object.metadata
   // With the version, so that an announcement made meanwhile is not overwritten.

@@ -97,12 +97,12 @@ async function runPhase(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   return continueRemoval(planned.length, `${pluralizeVerb(planned.length, 'is', 'are')} to be removed`)
 }
 
-const continueRemoval = (count: number, deed: string) =>
-  waiting('ApplyingWorkload', `${pluralize(count, 'manifest')} ${deed}.`, REQUEUE_NOW)
+const continueRemoval = (count: number, action: string) =>
+  waiting('ApplyingWorkload', `${pluralize(count, 'manifest')} ${action}.`, REQUEUE_NOW)
 
 async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly Removal[]): Promise<Outcome> {
   const { status = {} } = pass.object
-  const gone: Removal[] = []
+  const removed: Removal[] = []
   const stuck: string[] = []
   for (const [repository, wanted] of Map.groupBy(removing, (one) => one.repository)) {
     // A manifest may have come into use since the plan.
@@ -111,20 +111,20 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
       const isRemoved = still.has(one.digest)
         ? await removeManifest(pass, port, one)
         : (await port.registry.manifest(repository, one.digest)) === undefined
-      if (isRemoved) gone.push(one)
+      if (isRemoved) removed.push(one)
       else if (still.has(one.digest)) stuck.push(one.digest)
     }
   }
   pass.report({
     removing: [],
     stuck: [...(status.stuck ?? []), ...stuck].slice(0, CHUNK_SIZE),
-    removedManifests: (status.removedManifests ?? 0) + gone.length,
+    removedManifests: (status.removedManifests ?? 0) + removed.length,
     failedManifests: (status.failedManifests ?? 0) + stuck.length,
-    freedBytes: (status.freedBytes ?? 0) + gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    freedBytes: (status.freedBytes ?? 0) + removed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
   })
   // A chunk that is entirely stuck ends the removals: it would be planned again for ever.
   if (stuck.length === removing.length) pass.report({ state: 'CollectingGarbage' })
-  return continueRemoval(gone.length, `${pluralizeVerb(gone.length, 'was', 'were')} removed`)
+  return continueRemoval(removed.length, `${pluralizeVerb(removed.length, 'was', 'were')} removed`)
 }
 
 /** @returns false if the registry refuses */
@@ -136,9 +136,9 @@ async function removeManifest(
   const { repository, digest } = one
   const id = uuidV5(`retention/${object.metadata.uid}/${repository}@${digest}`)
   const actor = object.spec.startedBy ?? PLATFORM_ACTOR
-  const told = { id, action: 'Retain', actor, repository, digest, detail: `run ${object.metadata.name}` } as const
+  const entry = { id, action: 'Retain', actor, repository, digest, detail: `run ${object.metadata.name}` } as const
   try {
-    await audit.append([auditEntry(clock.now(), told)])
+    await audit.append([auditEntry(clock.now(), entry)])
     await registry.remove(repository, digest)
     return true
   } catch (error) {

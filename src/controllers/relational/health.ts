@@ -177,16 +177,16 @@ export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
   if (!pass.object.spec.running) return judgeStopped(pass)
   const unfinished = judgeInstances(pass)
   if (unfinished !== undefined) return unfinished
-  const taken = await takeOver(pass)
-  if (taken.kind !== 'done') return taken
+  const takeover = await takeOver(pass)
+  if (takeover.kind !== 'done') return takeover
   return pass.state.volumes ?? judgeVolumes(pass) ?? judgeBackup(pass) ?? judgePublic(pass)
 }
 
 export function judgeStopped({ state }: RelationalPass): Outcome {
-  const left = readyInstances(state.engine)
-  const going = `Waiting for ${pluralize(left, 'instance')} to stop.`
+  const remaining = readyInstances(state.engine)
+  const progress = `Waiting for ${pluralize(remaining, 'instance')} to stop.`
   const isDown = state.engine === undefined || condition(state.engine, HIBERNATION_ANNOTATION)?.status === 'True'
-  return isDown ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
+  return isDown ? judgeStop(remaining, progress, 'No instance runs; the data is kept.') : waiting('Stopping', progress)
 }
 
 /** Returns the engine's pods, in any state. */
@@ -203,8 +203,8 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   const { object, state } = pass
   const { status = {} } = state.engine ?? {}
   const { phase = '', phaseReason = '' } = status
-  const said = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
-  const counts = `${describeReadyCount(readyInstances(state.engine), state.replicas, 'instance')}.${phase === HEALTHY ? '' : said}`
+  const detail = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
+  const counts = `${describeReadyCount(readyInstances(state.engine), state.replicas, 'instance')}.${phase === HEALTHY ? '' : detail}`
   const pods = podsOfEngine(pass)
   // The engine reports that it waits for an instance, but not why the pod does not start.
   const progress = [describeProgress(pass, counts, pods, planOf(pass)), findPodProblem(pods)?.message]

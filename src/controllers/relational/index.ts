@@ -50,9 +50,9 @@ const allClusters = (records: Workspace) => records.cache(RelationalCluster).lis
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 /** Finds the database of a Cluster. Long names are cut, so the name cannot be derived from the Cluster's. */
-function keysOfEngine(records: Workspace, home: string | undefined, cluster: string | undefined): string[] {
-  const here = records.cache(RelationalCluster).list({ namespace: home })
-  return keys(here.filter(({ metadata }) => relationalNames(metadata.name).cluster === cluster))
+function keysOfEngine(records: Workspace, namespace: string | undefined, cluster: string | undefined): string[] {
+  const databases = records.cache(RelationalCluster).list({ namespace })
+  return keys(databases.filter(({ metadata }) => relationalNames(metadata.name).cluster === cluster))
 }
 
 const byEngineLabel = ({ metadata }: KubeObject, records: Workspace) => {
@@ -85,9 +85,9 @@ const OTHERS: readonly Observed[] = [
   // Databases whose connection Services point to it.
   {
     resource: RelationalCluster.resource,
-    keysOf: ({ metadata: { namespace: home, name } }, records) => {
-      const here = records.cache(RelationalCluster).list({ namespace: home })
-      return keys(here.filter(({ spec }) => spec.connectTo === name))
+    keysOf: ({ metadata: { namespace, name } }, records) => {
+      const databases = records.cache(RelationalCluster).list({ namespace })
+      return keys(databases.filter(({ spec }) => spec.connectTo === name))
     },
   },
   volumeObserver(RelationalCluster),
@@ -136,7 +136,7 @@ const relationalController = controllerWith<
       resolveBackup(given),
       reportEngine,
       checkImage(given),
-      resolvePlan({ fewest: 1 }),
+      resolvePlan({ minReplicas: 1 }),
       limitConnections,
       checkWorkloadQuota(postgresqlCluster),
       checkReferences,

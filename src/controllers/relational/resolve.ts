@@ -41,10 +41,10 @@ export function limitConnections({ records, state }: RelationalPass): Outcome {
 export function checkReferences({ object, records }: RelationalPass): Outcome {
   const { connectTo, takesOver } = object.spec
   const databases = records.cache(RelationalCluster)
-  const here = otherClusterOf(object, records)
+  const ownCluster = otherClusterOf(object, records)
   for (const [field, name] of Object.entries({ connectTo, takesOver })) {
     const found = name === undefined ? undefined : databases.get(object.metadata.namespace, name)
-    if (found === undefined || otherClusterOf(found, records) === here) continue
+    if (found === undefined || otherClusterOf(found, records) === ownCluster) continue
     const message = `${field} names the database "${name}" of another cluster, which the Services of this cluster cannot reach.`
     return stalled('ConfigurationInvalid', message)
   }
@@ -67,24 +67,24 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
     if (options.backupTarget === undefined) {
       return stalled('ConfigurationInvalid', 'This platform has no backup target, so nothing can be restored from it.')
     }
-    const home = originNamespaceOf(pass, restoreFrom)
-    if (home === undefined) {
+    const originNamespace = originNamespaceOf(pass, restoreFrom)
+    if (originNamespace === undefined) {
       const message =
         'A database of another group is restored through the REST interface, which checks the rights on both.'
       return stalled('ReferenceMissing', message)
     }
     const snapshots = pass.records.cache(RelationalSnapshot)
-    const snapshot = snapshots.get(home, restoreFrom.snapshotId)
+    const snapshot = snapshots.get(originNamespace, restoreFrom.snapshotId)
     if (snapshot?.spec.clusterName !== restoreFrom.clusterName) {
-      const what = `snapshot "${restoreFrom.snapshotId}" of database "${restoreFrom.clusterName}"`
-      return stalled('ReferenceMissing', `There is no ${what}.`)
+      const subject = `snapshot "${restoreFrom.snapshotId}" of database "${restoreFrom.clusterName}"`
+      return stalled('ReferenceMissing', `There is no ${subject}.`)
     }
     const origin = originOf(snapshot, restoreFrom)
     if (origin === undefined) {
       return waiting('WaitingForDependency', `Snapshot "${snapshot.spec.name}" is not completed yet.`)
     }
-    const outside = windowObstacle(pass, snapshot, origin)
-    if (outside !== undefined) return stalled('ConfigurationInvalid', outside)
+    const obstacle = windowObstacle(pass, snapshot, origin)
+    if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
     state.origin = origin
     pass.report({ origin: state.origin })
     return done()
@@ -97,9 +97,9 @@ type RestoreFrom = NonNullable<RelationalPass['object']['spec']['restoreFrom']>
 export function originNamespaceOf({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
   const { namespace = '', annotations } = object.metadata
   if (restoreFrom.resourceGroup === undefined) return namespace
-  const home = groupNamespace(place.boundaryId ?? '', restoreFrom.resourceGroup)
-  const isApproved = annotations?.[RESTORE_ANNOTATION] === objectKey(home, restoreFrom.snapshotId)
-  return home === namespace || isApproved ? home : undefined
+  const originNamespace = groupNamespace(place.boundaryId ?? '', restoreFrom.resourceGroup)
+  const isApproved = annotations?.[RESTORE_ANNOTATION] === objectKey(originNamespace, restoreFrom.snapshotId)
+  return originNamespace === namespace || isApproved ? originNamespace : undefined
 }
 
 /** Allowed clock skew between facade and controllers in milliseconds. */

@@ -55,8 +55,8 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
       keysOf: (object, records) => {
         const { metadata, spec } = object as StoredCluster
         const snapshots = records.cache(RelationalSnapshot)
-        const here = snapshots.list({ namespace: metadata.namespace })
-        const unsettled = here.filter(
+        const inNamespace = snapshots.list({ namespace: metadata.namespace })
+        const unsettled = inNamespace.filter(
           ({ spec: { clusterName }, status, metadata: { deletionTimestamp } }) =>
             clusterName === metadata.name && (status?.completedAt === undefined || deletionTimestamp !== undefined),
         )
@@ -94,8 +94,8 @@ async function expire(pass: SnapshotPass): Promise<Outcome> {
     return stalled('ConfigurationInvalid', message)
   }
   pass.report({ expiresAt: timestamp(ends) })
-  const left = ends - pass.clock.now()
-  if (left > 0) return done({ after: left })
+  const remainingMs = ends - pass.clock.now()
+  if (remainingMs > 0) return done({ after: remainingMs })
   await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
   return waiting('TearingDown', `Its retention of ${spec.retentionDays} days has ended.`)
 }
@@ -180,8 +180,8 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   })
   const message = 'It can be restored from.'
   if (retentionDays === undefined) return done({ message })
-  const left = Date.parse(completedAt) + retentionDays * DAY_MS - pass.clock.now()
-  return done({ message, after: Math.max(left, 1) })
+  const remainingMs = Date.parse(completedAt) + retentionDays * DAY_MS - pass.clock.now()
+  return done({ message, after: Math.max(remainingMs, 1) })
 }
 
 /** Properties of the database, recorded while it exists. */
@@ -200,8 +200,8 @@ function databaseFieldsOf(pass: SnapshotPass, cluster: StoredCluster | undefined
 
 /** Whether the present database has another archive than the one the backup was requested for. */
 function isOtherArchive({ status }: SnapshotPass['object'], cluster: StoredCluster | undefined): boolean {
-  const [noted, present] = [status?.serverName, cluster?.status?.serverName]
-  return noted !== undefined && present !== undefined && noted !== present
+  const [recorded, present] = [status?.serverName, cluster?.status?.serverName]
+  return recorded !== undefined && present !== undefined && recorded !== present
 }
 
 function isBefore(time: string | undefined, other: string | undefined): boolean {
@@ -269,17 +269,17 @@ function keepLastBase(pass: SnapshotPass): Outcome {
   const siblings = siblingsOf(pass.records, metadata.namespace, spec.clusterName)
   if (!isLastBaseBackup(pass.object, siblings, cluster.status?.serverName)) return done()
   const message = `It is the last base of the recovery window of relationalclusters/${spec.clusterName}: take another snapshot first, or set forceDelete.`
-  const left = Date.parse(status?.expiresAt ?? '') - pass.clock.now()
-  return waiting('DeletionBlocked', message, Number.isNaN(left) ? undefined : left)
+  const remainingMs = Date.parse(status?.expiresAt ?? '') - pass.clock.now()
+  return waiting('DeletionBlocked', message, Number.isNaN(remainingMs) ? undefined : remainingMs)
 }
 
 function waitForRestores(pass: SnapshotPass): Outcome {
   const users = restoringFrom(pass.records, pass.object)
   if (users.length === 0) return done()
-  const here = users.filter(({ metadata }) => metadata.namespace === pass.object.metadata.namespace)
+  const visible = users.filter(({ metadata }) => metadata.namespace === pass.object.metadata.namespace)
   // The reader may not be allowed to know what exists in other groups.
-  const named = here.map(({ metadata }) => `relationalclusters/${metadata.name}`)
-  const names = [...named, ...(here.length < users.length ? ['a database of another group'] : [])].join(', ')
+  const visibleNames = visible.map(({ metadata }) => `relationalclusters/${metadata.name}`)
+  const names = [...visibleNames, ...(visible.length < users.length ? ['a database of another group'] : [])].join(', ')
   return waiting('DeletionBlocked', `A restore from it is running: ${names}; the deletion continues after that.`)
 }
 

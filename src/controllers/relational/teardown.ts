@@ -86,8 +86,8 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   }
   if (found !== undefined) {
     pass.report({ finalSnapshotAt: status.finalSnapshotAt ?? found.metadata.creationTimestamp })
-    const said = found.status?.statusMessage ?? 'It has begun.'
-    return waiting('BackingUp', `The last snapshot is being taken: ${said} ${DELETE_HINT}`)
+    const detail = found.status?.statusMessage ?? 'It has begun.'
+    return waiting('BackingUp', `The last snapshot is being taken: ${detail} ${DELETE_HINT}`)
   }
   return (await wakeEngine(pass, engine)) ?? beginFinalSnapshot(pass)
 }
@@ -106,10 +106,10 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   const { status, metadata } = pass.object
   const { namespace, name } = placeOfPass(pass)
   const again = status?.finalSnapshotAt === undefined ? 0 : Date.parse(status.finalSnapshotAt) + SNAPSHOT_RETRY_MS
-  const left = again - pass.clock.now()
-  if (left > 0) {
+  const remainingMs = again - pass.clock.now()
+  if (remainingMs > 0) {
     const message = `The last snapshot was deleted before it was complete; another is taken at ${timestamp(again)}. ${DELETE_HINT}`
-    return waiting('BackingUp', message, left)
+    return waiting('BackingUp', message, remainingMs)
   }
   const snapshot: KubeObject = {
     apiVersion: RelationalSnapshot.apiVersion,
@@ -126,14 +126,14 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const isGoing = isDeletedWithCluster(pass)
-  const going = () => pass.records.cache(RelationalSnapshot).list({ namespace }).filter(isGoing)
-  for (const snapshot of going()) {
+  const listSnapshots = () => pass.records.cache(RelationalSnapshot).list({ namespace }).filter(isGoing)
+  for (const snapshot of listSnapshots()) {
     if (snapshot.metadata.deletionTimestamp !== undefined) continue
     const { uid } = snapshot.metadata
     await pass.records.client.remove(RelationalSnapshot.resource, refOf(snapshot), { uid })
   }
-  const left = going().length
-  return left === 0 ? done() : waiting('TearingDown', `Deleting ${pluralize(left, 'snapshot')}.`)
+  const remaining = listSnapshots().length
+  return remaining === 0 ? done() : waiting('TearingDown', `Deleting ${pluralize(remaining, 'snapshot')}.`)
 }
 
 /** Waits for snapshots created just before the deletion, which would stay for ever. */
@@ -153,10 +153,10 @@ export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
   if (isNamespaceTerminating(pass.records, placeOfPass(pass).namespace)) return done()
   if (!isGone) return waiting('TearingDown', 'The instances are being deleted.')
   const isOurs = ({ metadata: { labels } }: KubeObject) => labels?.[ENGINE_CLUSTER_LABEL] === names.cluster
-  const left = [pod, persistentVolumeClaim].flatMap((resource) =>
+  const remaining = [pod, persistentVolumeClaim].flatMap((resource) =>
     pass.workloads.cache(resource).list({ namespace }).filter(isOurs),
   )
-  const list = left.map(({ metadata }) => metadata.name).sort()
+  const list = remaining.map(({ metadata }) => metadata.name).sort()
   return list.length === 0 ? done() : waiting('TearingDown', `Still there: ${list.join(', ')}.`)
 }
 

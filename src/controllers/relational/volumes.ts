@@ -89,6 +89,6 @@ function claimGrowth(claim: {
   spec?: { storageClassName?: string; resources?: { requests?: { storage?: string } } }
   status?: { capacity?: { storage?: string } }
 }): boolean {
-  const [asked, held] = [claim.spec?.resources?.requests?.storage, claim.status?.capacity?.storage]
-  return asked !== undefined && held !== undefined && compareQuantities(held, asked) < 0
+  const [requested, held] = [claim.spec?.resources?.requests?.storage, claim.status?.capacity?.storage]
+  return requested !== undefined && held !== undefined && compareQuantities(held, requested) < 0
 }

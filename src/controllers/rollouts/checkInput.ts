@@ -40,7 +40,7 @@ export function inspectedComponents(components: readonly ComponentObject[]) {
 /** Gathers the input of the checks, as seen by one rollout. */
 export async function gatherCheckInput(
   { records, clock, object }: Pick<Pass, 'records' | 'clock' | 'object'>,
-  { look, version }: RolloutOptions,
+  { inspector, version }: RolloutOptions,
   plan: CheckInput['plan'],
 ): Promise<CheckInput> {
   const components = componentsOf(records)
@@ -52,7 +52,7 @@ export async function gatherCheckInput(
     installs: installsOf(records),
     clusters: platformObjects<PlatformCluster & KubeObject>(records, PlatformCluster),
     configured: await configuredKeys(records),
-    cluster: await look.facts(inspectedComponents(components), now),
+    cluster: await inspector.facts(inspectedComponents(components), now),
   }
 }
 

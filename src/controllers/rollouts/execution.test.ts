@@ -7,12 +7,12 @@ import { RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { ROLLOUT_CONTROLLERS } from './index.ts'
 
 const namespace = SYSTEM_NAMESPACE
-const look = { facts: async () => ({}), drift: async () => ({ scanned: 0, items: [], problems: [] }) }
+const inspector = { facts: async () => ({}), drift: async () => ({ scanned: 0, items: [], problems: [] }) }
 
 describe('RolloutExecution with a new plan', () => {
   let bench: ControllerBench
   beforeEach(() => {
-    const options = { look: look as never, version: '1.0.0', velero: 'velero' }
+    const options = { inspector: inspector as never, version: '1.0.0', velero: 'velero' }
     bench = new ControllerBench(ROLLOUT_CONTROLLERS.map((make) => make(options)))
     const chart = { name: 'shop', url: 'oci://charts.example.com/shop' }
     const component = { title: 'Shop', kind: 'Module', namespace: 'apps', chart, version: '1.0.0' }

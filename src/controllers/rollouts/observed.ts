@@ -31,15 +31,15 @@ export async function observeRollout(
 ): Promise<RolloutObservation> {
   const { object, records, clock, incarnation } = pass
   const components = new Map(componentsOf(records).map((one) => [one.metadata.name, one]))
-  const look = neededObservation(execution, clock.now())
+  const needed = neededObservation(execution, clock.now())
   return {
     ...{ requests: object.spec.requests, startedBy: object.spec.startedBy, refusal },
     findComponent: (name, wanted) => observedComponent(components.get(name), wanted),
     snapshotName: snapshotName(object.metadata.name, incarnation, execution.resumedAt),
     snapshot: observeSnapshot(pass, execution, options),
-    ...(look === 'preflight' && { preflight: await preflight(pass, options) }),
-    ...(look === 'drift' && { drift: await driftOf(pass, execution, options) }),
-    ...(look === 'checks' && { worsened: await worsened(pass, execution, options) }),
+    ...(needed === 'preflight' && { preflight: await preflight(pass, options) }),
+    ...(needed === 'drift' && { drift: await driftOf(pass, execution, options) }),
+    ...(needed === 'checks' && { worsened: await worsened(pass, execution, options) }),
   }
 }
 
@@ -98,11 +98,11 @@ async function worsened(
 }
 
 /** Returns the drift of the batch's components. A rollback restores their fields anyway. */
-async function driftOf({ records }: ExecutionPass, execution: Execution, { look }: RolloutOptions) {
+async function driftOf({ records }: ExecutionPass, execution: Execution, { inspector }: RolloutOptions) {
   const batch = activeBatch(execution)
   if (batch === undefined || execution.kind === 'Rollback') return []
   const names = new Set(batch.components.map(({ name }) => name))
-  const { items } = await look.drift(
+  const { items } = await inspector.drift(
     inspectedComponents(componentsOf(records).filter(({ metadata }) => names.has(metadata.name))),
   )
   return items.slice(0, DRIFT_ITEMS_MAX).map((item) => ({ ...item, step: `batch ${numberOf(batch)}` }))

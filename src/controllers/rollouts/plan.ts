@@ -31,7 +31,9 @@ function plansOfExecution(execution: KubeObject, records: Workspace): string[] {
   const { spec, status } = execution as ExecutionObject
   const own = objectKey(SYSTEM_NAMESPACE, spec.plan)
   if (status?.startedAt === undefined) return [own]
-  const open = plansOf(records).filter(({ status: of }) => of?.state === 'Validated' || of?.state === 'Unvalidated')
+  const open = plansOf(records).filter(
+    ({ status: planStatus }) => planStatus?.state === 'Validated' || planStatus?.state === 'Unvalidated',
+  )
   return [own, ...open.map(keyOf)]
 }
 
@@ -77,11 +79,11 @@ export function plannedNow({ spec }: Pick<PlanObject, 'spec'>, records: Workspac
   if (spec.kind !== 'Rollback') {
     return planFromRecords(spec, { components: componentsOf(records), releases: releasesOf(records) })
   }
-  const of = executionsOf(records).find(({ metadata }) => metadata.name === spec.rollbackOf)
-  const back = rollbackOf({ batches: of?.status?.batches ?? [] })
-  if (back.items.length > 0) return { ...back, problems: [] }
+  const original = executionsOf(records).find(({ metadata }) => metadata.name === spec.rollbackOf)
+  const rollback = rollbackOf({ batches: original?.status?.batches ?? [] })
+  if (rollback.items.length > 0) return { ...rollback, problems: [] }
   const message = `Rollout "${spec.rollbackOf}" cannot be rolled back.`
-  return { ...back, problems: [{ code: 'NothingToDo', component: '', message, details: {} }] }
+  return { ...rollback, problems: [{ code: 'NothingToDo', component: '', message, details: {} }] }
 }
 
 /** Whether a rollout since then may have changed what the plan is based on. */

@@ -5,11 +5,11 @@ import { PlatformDriftScan } from '../../crds/rollouts.ts'
 import { ROLLOUT_CONTROLLERS } from './index.ts'
 
 const namespace = SYSTEM_NAMESPACE
-const look = { facts: async () => ({}), drift: async () => ({ scanned: 0, items: [], problems: [] }) }
+const inspector = { facts: async () => ({}), drift: async () => ({ scanned: 0, items: [], problems: [] }) }
 
 describe('scheduled PlatformDriftScan', () => {
   it('is recreated when it is deleted', async () => {
-    const options = { look: look as never, version: '1.0.0', velero: 'velero' }
+    const options = { inspector: inspector as never, version: '1.0.0', velero: 'velero' }
     const bench = new ControllerBench(ROLLOUT_CONTROLLERS.map((make) => make(options)))
     const scheduled = async () =>
       (await bench.client.list(PlatformDriftScan.resource)).items

@@ -70,7 +70,7 @@ function isBefore(other: ScanObject, own: Pick<ScanObject, 'metadata'>, now: num
   return isDue && ageOf(other) < ageOf(own)
 }
 
-async function detectDrift(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<Outcome> {
+async function detectDrift(pass: ScanPass, { inspector: cluster }: RolloutOptions): Promise<Outcome> {
   const { records } = pass
   try {
     const configVersion = await versionOfConfiguration(records)
@@ -79,10 +79,10 @@ async function detectDrift(pass: ScanPass, { look: cluster }: RolloutOptions): P
       latestScan(scansOf(records))?.status?.items?.map((item) => [driftKey(item), item.firstSeenAt]),
     )
     const seenFirst = (item: DriftItem) => ({ ...item, firstSeenAt: known.get(driftKey(item)) ?? pass.now })
-    const left = found.items.length - DRIFT_ITEMS_MAX
+    const omitted = found.items.length - DRIFT_ITEMS_MAX
     const problems = [
       ...found.problems,
-      ...(left > 0 ? [`${pluralize(left, 'more field')} ${pluralizeVerb(left, 'is', 'are')} not shown.`] : []),
+      ...(omitted > 0 ? [`${pluralize(omitted, 'more field')} ${pluralizeVerb(omitted, 'is', 'are')} not shown.`] : []),
     ]
     pass.report({
       ...{ state: 'Finished', finishedAt: preciseTimestamp(pass), scanned: found.scanned, configVersion },

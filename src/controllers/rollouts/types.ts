@@ -4,7 +4,7 @@ import type { Pass } from '../engine/controller.ts'
 
 /** Ports and settings of plans, rollouts and scans. */
 export type RolloutOptions = {
-  readonly look: ClusterInspector
+  readonly inspector: ClusterInspector
   /** Version of this operator. */
   readonly version: string
   /** Velero's namespace. */

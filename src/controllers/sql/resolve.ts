@@ -54,17 +54,17 @@ export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePas
       if (await isAdminLost(pass, logins)) return adminLostOutcome(logins)
       const kept = await keepSecret<Partial<SqlPasswords>>(pass, logins, {
         decode: decodeSomePasswords,
-        decide: whole,
-        build: (passwords) => loginSecret(pass.object, whole(passwords)),
+        decide: completePasswords,
+        build: (passwords) => loginSecret(pass.object, completePasswords(passwords)),
         load: async (_, namespace, name) => adoptRetained(pass, await readSecret(pass, namespace, name)),
       })
-      pass.state.passwords = whole(kept)
+      pass.state.passwords = completePasswords(kept)
       return done()
     })
   }
 
   /** Returns the same object if no password is missing. */
-  function whole(stored: Partial<SqlPasswords> = {}): SqlPasswords {
+  function completePasswords(stored: Partial<SqlPasswords> = {}): SqlPasswords {
     if (hasAllPasswords(stored)) return stored
     return {
       admin: generatePassword(),
@@ -108,8 +108,8 @@ export async function chooseLicense(pass: SqlPass): Promise<Outcome> {
   const version = isRejected ? (status?.licenseVersion ?? 0) : spec.licenseVersion
   if (version === 0 || !(await isLicenseStored(pass, version))) {
     pass.report({ licenseStatus: isRejected ? 'Rejected' : 'Missing' })
-    const why = isRejected ? 'the engine did not accept the product key' : 'no product key is set'
-    return stalled('LicenseInvalid', `Edition ${edition} needs a product key, and ${why}.`)
+    const reason = isRejected ? 'the engine did not accept the product key' : 'no product key is set'
+    return stalled('LicenseInvalid', `Edition ${edition} needs a product key, and ${reason}.`)
   }
   pass.state.productKeyVersion = version
   const works = status?.licenseVersion === version

@@ -109,8 +109,8 @@ function preparationOutcome({ object }: SqlPass, { reason, details }: SqlFault):
     const message = `The engine refused to make the database "${object.spec.databaseName}" and its logins (${details.engineCode}).`
     return stalled('EngineRefused', message, REFUSED_RETRY_MS)
   }
-  const word = reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
-  return waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY_MS)
+  const problem = reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
+  return waiting('WaitingForWorkload', `The engine ${problem}.`, ENGINE_RETRY_MS)
 }
 
 /** Checks by the reported edition whether the engine accepted the product key; a rejected key gives way to the last. */
@@ -161,8 +161,8 @@ export function judgeHealth(pass: SqlPass): Outcome {
 function judgePod(pass: SqlPass): Outcome | undefined {
   const { workload } = pass.state
   if (isRolledOut(workload)) return undefined
-  const trouble = findPodProblem(podsOfStateful(pass))
-  if (trouble !== undefined) return judgeTrouble(pass, trouble)
+  const problem = findPodProblem(podsOfStateful(pass))
+  if (problem !== undefined) return judgeTrouble(pass, problem)
   const message = describeProgress(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
   const starting = judgeStart(pass, message)
   if (starting !== undefined) return starting
@@ -175,17 +175,17 @@ function judgePod(pass: SqlPass): Outcome | undefined {
  * SQL Server does not start with an invalid key. If it ran with the previous key, that one is used again; if it never
  * ran, the key is only named as a possible cause.
  */
-function judgeTrouble(pass: SqlPass, trouble: Outcome): Outcome {
+function judgeTrouble(pass: SqlPass, problem: Outcome): Outcome {
   const { productKeyVersion, workload } = pass.state
   const { spec, status } = pass.object
   const isNew = productKeyVersion !== undefined && productKeyVersion !== status?.licenseVersion
-  if (trouble.kind !== 'degraded' || trouble.reason !== 'CrashLooping' || !isNew) return trouble
+  if (problem.kind !== 'degraded' || problem.reason !== 'CrashLooping' || !isNew) return problem
   // A pod of an earlier template says nothing about a key that it did not get.
   const revision = workload?.status?.updateRevision
   const hasIt = podsOfStateful(pass).every(({ metadata }) => metadata.labels?.[REVISION_LABEL] === revision)
-  if (revision === undefined || !hasIt) return trouble
+  if (revision === undefined || !hasIt) return problem
   if (status?.licenseVersion === undefined) {
-    return degraded('CrashLooping', `${trouble.message} The engine never ran with this product key, which may be why.`)
+    return degraded('CrashLooping', `${problem.message} The engine never ran with this product key, which may be why.`)
   }
   pass.report({ rejectedLicenseVersion: spec.licenseVersion, licenseStatus: 'Rejected' })
   return waiting('RollingOut', 'The engine does not start with the newest product key; the previous one is used again.')

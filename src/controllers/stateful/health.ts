@@ -24,7 +24,7 @@ export function isRolledOut(workload: StatefulSet | undefined): boolean {
 /** Whether there is something to report about a pod that does not start. */
 export const cannotStart = (found: Pod): boolean =>
   findPodProblem([found]) !== undefined ||
-  describePlacement({ what: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
+  describePlacement({ subject: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
 
 /** Returns the progress and why no node takes a pod, if so; a node may be added later. */
 export function describeProgress(
@@ -34,24 +34,24 @@ export function describeProgress(
   plan: EffectivePlan,
 ): string {
   const missingClass = missingStorageClass(workloads, [plan.storageClass])
-  const why = found.flatMap(
+  const causes = found.flatMap(
     (each) =>
       (isEvicted(each) ? describeEviction(`Pod ${each.metadata.name}`, each) : undefined) ??
-      describePlacement({ what: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ??
+      describePlacement({ subject: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ??
       [],
   )
-  return [progress, ...why.slice(0, 1)].join(' ')
+  return [progress, ...causes.slice(0, 1)].join(' ')
 }
 
 /** Returns why a container cannot start. Its message may contain anything and is not repeated. */
 export function findPodProblem(found: readonly Pod[]): Outcome | undefined {
   for (const each of found) {
     for (const { state } of each.status?.containerStatuses ?? []) {
-      const word = state?.waiting?.reason ?? ''
-      const message = `Pod ${each.metadata.name}: ${word}.`
-      if (IMAGE_TROUBLE.has(word)) return degraded('ImagePullFailed', message)
-      if (word === 'CrashLoopBackOff') return degraded('CrashLooping', message)
-      if (CREATE_TROUBLE.has(word)) return stalled('ConfigurationInvalid', message)
+      const reason = state?.waiting?.reason ?? ''
+      const message = `Pod ${each.metadata.name}: ${reason}.`
+      if (IMAGE_TROUBLE.has(reason)) return degraded('ImagePullFailed', message)
+      if (reason === 'CrashLoopBackOff') return degraded('CrashLooping', message)
+      if (CREATE_TROUBLE.has(reason)) return stalled('ConfigurationInvalid', message)
     }
   }
   return undefined

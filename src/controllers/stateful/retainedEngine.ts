@@ -37,9 +37,10 @@ export function retainedEngine({ metadata }: Claim): Pick<Engine, 'name' | 'vers
 export function engineObstacle(claim: Claim, wanted: Engine): string | undefined {
   const kept = retainedEngine(claim)
   if (kept === undefined) return undefined
-  const what = `Volume claim "${claim.metadata.name}" holds the files of ${engineText(kept)}, which ${engineText(wanted)} cannot read.`
-  const instead = 'or delete the claim, and the files with it.'
-  if (kept.name !== wanted.name) return `${what} Delete this resource and create it with ${kept.name}, ${instead}`
+  const finding = `Volume claim "${claim.metadata.name}" holds the files of ${engineText(kept)}, which ${engineText(wanted)} cannot read.`
+  const alternative = 'or delete the claim, and the files with it.'
+  if (kept.name !== wanted.name)
+    return `${finding} Delete this resource and create it with ${kept.name}, ${alternative}`
   if (compareEngineVersions(kept.version, wanted.version) <= 0) return undefined
-  return `${what} Set ${wanted.field} to at least ${kept.version}, ${instead}`
+  return `${finding} Set ${wanted.field} to at least ${kept.version}, ${alternative}`
 }

@@ -5,7 +5,7 @@ import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { controllerRevision, persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
-import { mark, retained } from '../workload/retainedIncarnations.ts'
+import { annotateData, retained } from '../workload/retainedIncarnations.ts'
 import { ignoreMissingRights } from '../workload/secrets.ts'
 import { listFromApiServer, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import { type EngineOf, engineText } from './retainedEngine.ts'
@@ -33,10 +33,10 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
     return waiting('TearingDown', 'The workload is being deleted.')
   if (workload !== undefined && !(await isScaledDown(pass, workload))) return shutdownOutcome(podsOfStateful(pass))
   // List from the API server: the cache may lack the newest objects, and nobody looks again later.
-  const left = await listFromApiServer<Pod>(pass, pod)
-  if (left.length > 0) {
-    if (workload === undefined) await removePods(pass, left)
-    return shutdownOutcome(left)
+  const remaining = await listFromApiServer<Pod>(pass, pod)
+  if (remaining.length > 0) {
+    if (workload === undefined) await removePods(pass, remaining)
+    return shutdownOutcome(remaining)
   }
   if (!(await pass.children.remove(statefulSet, namespace, name)))
     return waiting('TearingDown', 'The workload is being deleted.')
@@ -134,7 +134,7 @@ async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
   const { namespace } = placeOfStateful(pass)
   const found = await pass.children.get(secret, namespace, name)
   if (found === undefined) return
-  await mark(pass, secret, found, retained(pass), { ownerReferences: null })
+  await annotateData(pass, secret, found, retained(pass), { ownerReferences: null })
 }
 
 /**
@@ -151,20 +151,20 @@ export const removeVolumes =
       for (const claim of claims) {
         if (claim.metadata.deletionTimestamp !== undefined) continue
         const engine = { [RETAINED_ENGINE_ANNOTATION]: engineText(engineOf(pass, claims)) }
-        await mark(pass, persistentVolumeClaim, claim, { ...retained(pass), ...engine })
+        await annotateData(pass, persistentVolumeClaim, claim, { ...retained(pass), ...engine })
       }
       return done()
     }
-    const left: string[] = []
+    const remaining: string[] = []
     for (const claim of claims) {
       const { uid, resourceVersion, deletionTimestamp, name } = claim.metadata
       if (deletionTimestamp === undefined) {
         const rest = await pass.workloads.client.remove(persistentVolumeClaim, refOf(claim), { uid, resourceVersion })
         if (rest === undefined) continue
       }
-      left.push(name)
+      remaining.push(name)
     }
     // The namespace's deletion removes its claims; waiting here would only delay it.
-    if (left.length === 0 || isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)) return done()
-    return waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
+    if (remaining.length === 0 || isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)) return done()
+    return waiting('TearingDown', `Volumes are being deleted: ${remaining.sort().join(', ')}.`)
   }

@@ -46,15 +46,15 @@ export const adoptVolumes =
     const claims = claimsByName(pass)
     for (const claim of claims.values()) {
       if (isOurClaim(pass, claim)) continue
-      const what = `Volume claim "${claim.metadata.name}"`
+      const subject = `Volume claim "${claim.metadata.name}"`
       if (claim.metadata.deletionTimestamp !== undefined) {
-        return waiting('WaitingForVolume', `${what} of an earlier object with this name is still being deleted.`)
+        return waiting('WaitingForVolume', `${subject} of an earlier object with this name is still being deleted.`)
       }
       if (!isKeptFor(pass, claim)) {
-        const why = isOfFormerIncarnation(pass, claim)
+        const cause = isOfFormerIncarnation(pass, claim)
           ? `is left from a former ${pass.kind.kind} of this name. Delete this resource, which deletes the volume or keeps it for the next one (onDelete), and create it again.`
           : 'exists and does not belong to this resource. Delete it, or choose another name.'
-        return stalled('NameOccupied', `${what} ${why}`)
+        return stalled('NameOccupied', `${subject} ${cause}`)
       }
       const obstacle = engineObstacle(claim, engineOf(pass, [claim]))
       if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)

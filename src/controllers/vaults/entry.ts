@@ -96,7 +96,7 @@ export async function stampState(pass: EntryPass): Promise<Outcome> {
 async function writePurge(pass: EntryPass): Promise<void> {
   const { spec } = entryOf(pass)
   const { history } = withPurge(spec, { at: pass.now })
-  const gone = { createdAt: null, deletedAt: null }
+  const cleared = { createdAt: null, deletedAt: null }
   await writeSpec(pass, {
     state: 'Purged',
     enabled: true,
@@ -104,7 +104,7 @@ async function writePurge(pass: EntryPass): Promise<void> {
     notBefore: null,
     expiresOn: null,
     tags: Object.fromEntries(Object.keys(spec.tags).map((key) => [key, null])),
-    history: history === undefined ? null : { ...gone, ...history },
+    history: history === undefined ? null : { ...cleared, ...history },
   })
 }
 
@@ -154,7 +154,7 @@ export function reportEntry(pass: EntryPass): Outcome {
   const versions = spec.history?.versions ?? []
   pass.report({ version: versions.length === 0 ? undefined : currentVersion(spec), versionCount: versions.length })
   pass.serving(spec.state === 'Active' && versions.length > 0)
-  return pass.state.trouble ?? entryOutcome(spec)
+  return pass.state.deferredFailure ?? entryOutcome(spec)
 }
 
 function entryOutcome({ state, history }: VaultEntry['spec']): Outcome {

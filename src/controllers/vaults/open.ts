@@ -42,12 +42,12 @@ function findReadableEntry(
 ): CachedEntry | Outcome {
   const { namespace } = placeOfPass(pass)
   const entry = pass.records.cache(VaultEntry).get(namespace, entryName(vaultName, secretName))
-  const named = `Secret "${secretName}" of vault "${vaultName}"`
+  const subject = `Secret "${secretName}" of vault "${vaultName}"`
   if (pass.records.cache(SecretVault).get(namespace, vaultName) === undefined)
     return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
-  if (entry === undefined || !isEntryActive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
+  if (entry === undefined || !isEntryActive(entry)) return stalled('ReferenceMissing', `${subject} does not exist.`)
   const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())
-  return refusal === undefined ? entry : stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
+  return refusal === undefined ? entry : stalled('ReferenceMissing', `${subject} cannot be read now: ${refusal}.`)
 }
 
 /** Whether the value of a reference may be read now. Decrypts nothing. */

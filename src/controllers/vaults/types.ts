@@ -14,7 +14,7 @@ export type EntryState = {
   /** The entry as written by this pass so far. */
   entry: CachedEntry | undefined
   /** Failure of a step that does not stop the others. */
-  trouble: Outcome | undefined
+  deferredFailure: Outcome | undefined
 }
 
 export type VaultPass = Pass<typeof SecretVault>
@@ -24,7 +24,7 @@ export type EntryOptions = { keys: PlatformKeys }
 export const newEntryState = (): EntryState => ({
   vault: undefined,
   entry: undefined,
-  trouble: undefined,
+  deferredFailure: undefined,
 })
 
 /** Returns the entry including this pass's writes. */
@@ -66,10 +66,10 @@ export type EntryStep = (pass: EntryPass) => Outcome | Promise<Outcome>
 
 /** Runs a step whose failure is only reported at the end: it must not keep old values from being removed. */
 export function deferringFailure(step: EntryStep): EntryStep {
-  const taken = async (pass: EntryPass): Promise<Outcome> => {
+  const deferred = async (pass: EntryPass): Promise<Outcome> => {
     const outcome = await step(pass)
-    if (outcome.kind !== 'done') pass.state.trouble ??= outcome
+    if (outcome.kind !== 'done') pass.state.deferredFailure ??= outcome
     return outcome.kind === 'done' ? outcome : done()
   }
-  return Object.defineProperty(taken, 'name', { value: step.name })
+  return Object.defineProperty(deferred, 'name', { value: step.name })
 }

@@ -81,6 +81,6 @@ export async function removeEntries(pass: VaultPass): Promise<Outcome> {
     if (entry.metadata.deletionTimestamp !== undefined) continue
     await pass.records.client.remove(VaultEntry.resource, refOf(entry), { uid: entry.metadata.uid })
   }
-  const left = entriesOf(pass).length
-  return left === 0 ? done() : waiting('TearingDown', `Removing ${pluralize(left, 'secret')}.`)
+  const remaining = entriesOf(pass).length
+  return remaining === 0 ? done() : waiting('TearingDown', `Removing ${pluralize(remaining, 'secret')}.`)
 }

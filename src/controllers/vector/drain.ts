@@ -7,7 +7,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
 import { placeOfPass, wantedReplicas } from '../workload/pass.ts'
-import { mark } from '../workload/retainedIncarnations.ts'
+import { annotateData } from '../workload/retainedIncarnations.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
 /** Marks the claim of a drained peer that left the cluster: only such a claim is deleted with its peer. */
@@ -73,7 +73,7 @@ async function drainPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
   if (progress === 'drained') {
     const claim = pass.state.claims.get(ordinal)
     // Mark before the peer is removed: a claim without pod and mark is a stopped peer, which must not be deleted.
-    if (claim !== undefined) await mark(pass, persistentVolumeClaim, claim, { [DRAINED_ANNOTATION]: pass.now })
+    if (claim !== undefined) await annotateData(pass, persistentVolumeClaim, claim, { [DRAINED_ANNOTATION]: pass.now })
     pass.state.peers = ordinal
     return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being removed.`)
   }
@@ -90,13 +90,13 @@ async function drainPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
 /** Returns `drained`, or a sentence about the progress. */
 async function advanceDrain(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<string> {
   const leaving = peerAddress(pass, ordinal)
-  const witness = peerAddress(pass, 0)
+  const firstPeer = peerAddress(pass, 0)
   try {
-    const action = await observeDrain(engine, { leaving, witness, wanted })
-    if (action.kind !== 'removePeer') return await applyAction(engine, witness, action)
-    await engine.removePeer(witness, action.peerId)
+    const action = await observeDrain(engine, { leaving, firstPeer, wanted })
+    if (action.kind !== 'removePeer') return await applyAction(engine, firstPeer, action)
+    await engine.removePeer(firstPeer, action.peerId)
     // Check again: only an observed state counts.
-    return await applyAction(engine, witness, await observeDrain(engine, { leaving, witness, wanted }))
+    return await applyAction(engine, firstPeer, await observeDrain(engine, { leaving, firstPeer, wanted }))
   } catch (error) {
     if (!isEngineError(error)) throw error
     pass.log.debug({ err: error }, 'The engine could not be asked while a peer is emptied.')
@@ -104,27 +104,27 @@ async function advanceDrain(pass: VectorPass, engine: QdrantPort, ordinal: numbe
   }
 }
 
-type DrainTarget = { leaving: PeerAddress; witness: PeerAddress; wanted: number }
+type DrainTarget = { leaving: PeerAddress; firstPeer: PeerAddress; wanted: number }
 
-async function observeDrain(engine: QdrantPort, { leaving, witness, wanted }: DrainTarget): Promise<DrainAction> {
-  const [here, there] = [await engine.cluster(witness), await engine.cluster(leaving)]
+async function observeDrain(engine: QdrantPort, { leaving, firstPeer, wanted }: DrainTarget): Promise<DrainAction> {
+  const [seenByFirst, seenByLeaving] = [await engine.cluster(firstPeer), await engine.cluster(leaving)]
   const stem = leaving.pod.slice(0, leaving.pod.lastIndexOf('-') + 1)
-  const stays = Array.from({ length: wanted }, (_, ordinal) => `${stem}${ordinal}`)
-  const staying = here.peers.filter(({ uri }) => stays.includes(podOfUri(uri))).map(({ id }) => id)
-  const names = new Set([...(await engine.collections(witness)), ...(await engine.collections(leaving))])
+  const stayingPods = Array.from({ length: wanted }, (_, ordinal) => `${stem}${ordinal}`)
+  const staying = seenByFirst.peers.filter(({ uri }) => stayingPods.includes(podOfUri(uri))).map(({ id }) => id)
+  const names = new Set([...(await engine.collections(firstPeer)), ...(await engine.collections(leaving))])
   const collections: CollectionView[] = []
   for (const name of [...names].sort()) {
-    const known = await engine.collectionShards(witness, name)
+    const known = await engine.collectionShards(firstPeer, name)
     const own = await engine.collectionShards(leaving, name)
     collections.push({
       name,
       copies: known?.copies ?? [],
       transfers: known?.transfers ?? [],
-      hasDataOnLeavingPeer: own?.copies.some(({ peerId }) => peerId === there.peerId) ?? false,
+      hasDataOnLeavingPeer: own?.copies.some(({ peerId }) => peerId === seenByLeaving.peerId) ?? false,
     })
   }
-  const isMember = here.peers.some(({ id }) => id === there.peerId)
-  return nextDrainAction({ leaving: { id: there.peerId, isMember }, staying, collections })
+  const isMember = seenByFirst.peers.some(({ id }) => id === seenByLeaving.peerId)
+  return nextDrainAction({ leaving: { id: seenByLeaving.peerId, isMember }, staying, collections })
 }
 
 /** Returns the pod of `http://<pod>.<service>:6335/`, the form in which peers name themselves. */
@@ -132,13 +132,13 @@ function podOfUri(uri: string): string {
   return URL.parse(uri)?.hostname.split('.')[0] ?? ''
 }
 
-async function applyAction(engine: QdrantPort, witness: PeerAddress, action: DrainAction): Promise<string> {
+async function applyAction(engine: QdrantPort, firstPeer: PeerAddress, action: DrainAction): Promise<string> {
   switch (action.kind) {
     case 'move':
-      await engine.moveShard(witness, action.collection, action)
+      await engine.moveShard(firstPeer, action.collection, action)
       return `shard ${action.shard} of collection "${action.collection}" is being moved.`
     case 'drop':
-      await engine.dropReplica(witness, action.collection, action)
+      await engine.dropReplica(firstPeer, action.collection, action)
       return `a copy of shard ${action.shard} of collection "${action.collection}" was given up; other peers have it.`
     case 'wait':
       return `collection "${action.collection}": ${action.why}.`
@@ -155,7 +155,7 @@ export function peerAddress(pass: VectorPass, ordinal: number): PeerAddress {
   const names = vectorNames(name)
   const { keys } = pass.state
   const accepted = [keys?.current, keys?.pending, keys?.retired].flatMap((key) => key?.apiKey ?? [])
-  const { home } = pass.state
-  const clusterId = home === undefined || home.spec.isPlatform ? undefined : home.metadata.name
+  const { cluster } = pass.state
+  const clusterId = cluster === undefined || cluster.spec.isPlatform ? undefined : cluster.metadata.name
   return { namespace, pod: `${names.workload}-${ordinal}`, service: names.peers, keys: accepted, clusterId }
 }

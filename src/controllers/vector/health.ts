@@ -39,8 +39,8 @@ export function judgeHealth(pass: VectorPass): Outcome {
 }
 
 export function judgeStopped(pass: VectorPass): Outcome {
-  const left = podsLeft(pass)
-  return judgeStop(left, `Waiting for ${pluralize(left, 'peer')} to stop.`, 'No peer runs; the data is kept.')
+  const remaining = podsLeft(pass)
+  return judgeStop(remaining, `Waiting for ${pluralize(remaining, 'peer')} to stop.`, 'No peer runs; the data is kept.')
 }
 
 /** Returns undefined if every peer is as it should be. */
@@ -51,8 +51,8 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
     if (version === pass.object.spec.vectorVersion) return undefined
     return waiting('RollingOut', `Every peer runs ${version}; the next step is to ${pass.object.spec.vectorVersion}.`)
   }
-  const trouble = findPodProblem(podsOfStateful(pass))
-  if (trouble !== undefined) return trouble
+  const problem = findPodProblem(podsOfStateful(pass))
+  if (problem !== undefined) return problem
   const ready = workload?.status?.readyReplicas ?? 0
   const progress = describeProgress(
     pass,
@@ -76,7 +76,7 @@ function endpointOf(pass: VectorPass): string | undefined {
   const { host, route } = state
   const gateway = gatewayOf(pass)
   if (host === undefined) return loadBalancerEndpoint(addresses(pass)?.[0])
-  const endpoint = publicUrl(host, state.home?.spec.publicPort)
+  const endpoint = publicUrl(host, state.cluster?.spec.publicPort)
   if (gateway === undefined || route?.kind === 'accepted') return endpoint
   // While a Gateway takes over the host, the Ingress still serves it.
   return route !== undefined && object.status?.publicEndpoint === endpoint ? endpoint : undefined

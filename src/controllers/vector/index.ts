@@ -62,7 +62,7 @@ export const vectorController = controllerWith<
         releaseUnservedHost,
         findCluster,
         checkImage(given),
-        resolvePlan({ fewest: 0 }),
+        resolvePlan({ minReplicas: 0 }),
         checkWorkloadQuota(statefulSet),
         claimHost,
         adoptVolumes(wantedEngine),

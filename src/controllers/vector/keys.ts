@@ -102,10 +102,10 @@ async function reconcileKeys(
  * Updates the keys of running peers even if the steps end before the workload is written: an obstacle such as a plan or
  * quota must not keep old keys, or no key, valid. Nothing else of the workload changes.
  */
-export function alwaysUpdatingKeys(options: Pick<VectorOptions, 'generateKey'>, whole: VectorStep): VectorStep {
+export function alwaysUpdatingKeys(options: Pick<VectorOptions, 'generateKey'>, step: VectorStep): VectorStep {
   return async function alwaysUpdatingKeys(pass: VectorPass): Promise<Outcome> {
     try {
-      return await whole(pass)
+      return await step(pass)
     } finally {
       const { running, replicas, apiKeyEnabled } = pass.object.spec
       const runs = running !== false && replicas !== 0
@@ -115,21 +115,21 @@ export function alwaysUpdatingKeys(options: Pick<VectorOptions, 'generateKey'>, 
 }
 
 async function replaceKeys(pass: VectorPass, makeKeys: VectorStep): Promise<void> {
-  const standing = observedWorkload(pass)
-  if (standing === undefined || standing.metadata.deletionTimestamp !== undefined) return
+  const existing = observedWorkload(pass)
+  if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return
   if ((await makeKeys(pass)).kind !== 'done') return
-  const version = (existingVersion(standing) as VectorVersion | undefined) ?? versionToRun(pass)
-  const written = await applyKeys(pass, standing, version)
+  const version = (existingVersion(existing) as VectorVersion | undefined) ?? versionToRun(pass)
+  const written = await applyKeys(pass, existing, version)
   // Promote the key that every peer has, and then withdraw the previous one.
   await reconcileKeys(pass, written, version)
   await applyKeys(pass, written, version)
 }
 
-async function applyKeys(pass: VectorPass, standing: StatefulSet, version: VectorVersion): Promise<StatefulSet> {
+async function applyKeys(pass: VectorPass, existing: StatefulSet, version: VectorVersion): Promise<StatefulSet> {
   const { keys } = pass.state
   const given = keys && podKeys(keys, version)
-  const desired = given === undefined ? standing : withKeys(standing, vectorNames(pass.object.metadata.name), given)
-  if (desired === standing) return standing
+  const desired = given === undefined ? existing : withKeys(existing, vectorNames(pass.object.metadata.name), given)
+  if (desired === existing) return existing
   // Drop the hash of the previous write, which does not match this one.
   const { [APPLIED_ANNOTATION]: _, ...annotations } = desired.metadata.annotations ?? {}
   const written = { ...desired, metadata: { ...desired.metadata, annotations } }

@@ -80,8 +80,8 @@ async function runNextAction(
     case 'keep':
       return { snapshot: action.snapshot, after: REQUEUE_NOW }
     case 'note': {
-      const there = await engine.snapshots(at(action.place.peer), action.place.collection)
-      return { snapshot: withExistingFiles(snapshot, action.place, there, now), after: REQUEUE_NOW }
+      const files = await engine.snapshots(at(action.place.peer), action.place.collection)
+      return { snapshot: withExistingFiles(snapshot, action.place, files, now), after: REQUEUE_NOW }
     }
     case 'ask':
       await engine.takeSnapshot(at(action.place.peer), action.place.collection)

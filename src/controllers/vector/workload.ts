@@ -52,7 +52,7 @@ function inputOf(pass: VectorPass): VectorInput {
     peers: state.peers,
     keys: state.keys === undefined ? undefined : podKeys(state.keys, vectorVersion),
     host: state.host,
-    ingressClassName: state.home?.spec.ingressClassName,
+    ingressClassName: state.cluster?.spec.ingressClassName,
     gateway: gatewayOf(pass),
   })
 }

@@ -25,9 +25,9 @@ const EXPIRY_WARNING_MS = 21 * DAY_MS
 export function certificateState(found: CertificateObject | undefined, now: number): CertificateState {
   const { notAfter, lastFailureTime, conditions = [] } = found?.status ?? {}
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
-  const left = notAfter === undefined ? undefined : Date.parse(notAfter) - now
-  if (left !== undefined && left <= 0) return 'Expired'
-  if (isReady) return left !== undefined && left < EXPIRY_WARNING_MS ? 'Expiring' : 'Valid'
+  const remainingMs = notAfter === undefined ? undefined : Date.parse(notAfter) - now
+  if (remainingMs !== undefined && remainingMs <= 0) return 'Expired'
+  if (isReady) return remainingMs !== undefined && remainingMs < EXPIRY_WARNING_MS ? 'Expiring' : 'Valid'
   return lastFailureTime === undefined ? 'Issuing' : 'Failed'
 }
 

@@ -8,13 +8,13 @@ import type { WorkloadPass } from './pass.ts'
 export function findCluster({ object, records, state }: WorkloadPass): Outcome {
   const { clusterId } = object.spec
   const clusters = records.cache(PlatformCluster)
-  const home = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
-  if (home === undefined) {
+  const cluster = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
+  if (cluster === undefined) {
     return clusterId === undefined
       ? waiting('WaitingForCluster', 'The PlatformCluster that the platform runs on does not exist yet.')
       : stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
   }
-  state.home = home
+  state.cluster = cluster
   return done()
 }
 
@@ -28,5 +28,5 @@ function platformCluster(records: Workspace): PlatformCluster | undefined {
 
 /** Returns the Gateway that replaces an Ingress; undefined if the cluster names none or serves no routes. */
 export function gatewayOf({ state, workloads }: Pick<WorkloadPass, 'state' | 'workloads'>): Gateway | undefined {
-  return workloads.isServed(httpRoute) ? state.home?.spec.gateway : undefined
+  return workloads.isServed(httpRoute) ? state.cluster?.spec.gateway : undefined
 }

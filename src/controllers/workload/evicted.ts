@@ -35,6 +35,6 @@ export function emitEvictions(
   { object, event }: { object: { status?: { statusMessage?: string | undefined } | undefined } } & Pick<Pass, 'event'>,
   notes: readonly EvictionNote[],
 ): void {
-  const told = object.status?.statusMessage ?? ''
-  for (const { reason, words } of notes) if (!told.includes(words)) event('Warning', reason, words)
+  const reported = object.status?.statusMessage ?? ''
+  for (const { reason, message } of notes) if (!reported.includes(message)) event('Warning', reason, message)
 }

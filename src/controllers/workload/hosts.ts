@@ -66,7 +66,7 @@ type ClaimPass = ClaimingPass & {
 
 /** Claims the hosts before anything serves them. Previous hosts are released once nothing serves them any more. */
 export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
-  const domain = pass.state.home?.spec.domain ?? ''
+  const domain = pass.state.cluster?.spec.domain ?? ''
   const [host, ...domains] = wantedHosts(pass.kind.segment, pass.object, domain)
   const { boundaryId = '' } = pass.place
   if (host !== undefined && host === pass.object.spec.ingressHost && !isHostOf(boundaryId, host, domain)) {

@@ -71,10 +71,16 @@ const isElsewhere = ({ object, records }: IdentifiedPass) => otherClusterOf(obje
 /** Copies the credentials to another cluster for its pods. A new version wakes the resource through its identity. */
 async function copyCredentials({ object, records, children }: IdentifiedPass, name: string): Promise<Outcome> {
   const { namespace } = placeOfPass({ object })
-  const here = await readSecret({ workloads: records }, namespace, name)
-  if (here === undefined)
+  const localSecret = await readSecret({ workloads: records }, namespace, name)
+  if (localSecret === undefined)
     return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
-  const desired = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, type: 'Opaque', data: here.data }
+  const desired = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace },
+    type: 'Opaque',
+    data: localSecret.data,
+  }
   await children.ensure(desired, { resource: secret })
   return done()
 }

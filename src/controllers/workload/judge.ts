@@ -14,9 +14,9 @@ export function judgeStart(pass: Pick<WorkloadPass, 'object'>, progress: string)
   return status?.firstReadyAt === undefined ? waiting('WaitingForWorkload', progress) : undefined
 }
 
-/** @param left number of pods still running */
-export function judgeStop(left: number, going: string, stopped: string): Outcome {
-  return left > 0 ? waiting('Stopping', going) : done({ reason: 'Stopped', message: stopped })
+/** @param remaining number of pods still running */
+export function judgeStop(remaining: number, progress: string, stopped: string): Outcome {
+  return remaining > 0 ? waiting('Stopping', progress) : done({ reason: 'Stopped', message: stopped })
 }
 
 const AFTER_COMPLETION = ['Available', 'PartiallyAvailable', 'CrashLooping', 'ImagePullFailed']

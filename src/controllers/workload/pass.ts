@@ -30,7 +30,7 @@ export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & 
 /** State shared by the steps of all workloads. Each field is set by the named step and read by later ones only. */
 export type WorkloadState = {
   /** findCluster */
-  home: PlatformCluster | undefined
+  cluster: PlatformCluster | undefined
   /** resolvePlan */
   plan: EffectivePlan | undefined
   planName: string
@@ -39,7 +39,7 @@ export type WorkloadState = {
 }
 
 export function newWorkloadState(): WorkloadState {
-  return { home: undefined, plan: undefined, planName: '', replicas: 1 }
+  return { cluster: undefined, plan: undefined, planName: '', replicas: 1 }
 }
 
 export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
@@ -50,8 +50,8 @@ export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): {
 /** Adapts a step for one form of pass to another, keeping its name. */
 export function stepAdapter<From, To>(passOf: (pass: From) => To) {
   return (step: (pass: To) => Outcome | Promise<Outcome>) => {
-    const taken = (pass: From): Outcome | Promise<Outcome> => step(passOf(pass))
-    return Object.defineProperty(taken, 'name', { value: step.name })
+    const adapted = (pass: From): Outcome | Promise<Outcome> => step(passOf(pass))
+    return Object.defineProperty(adapted, 'name', { value: step.name })
   }
 }
 
@@ -65,8 +65,8 @@ export function withSpec<P extends { readonly object: { readonly spec: object } 
 
 /** Whether a namespace is being deleted, which deletes its content: then nothing there has to be waited for. */
 export function isNamespaceTerminating(records: Workspace, namespace: string): boolean {
-  const home = records.cache(namespaces).get(undefined, namespace)
-  return home === undefined || home.metadata.deletionTimestamp !== undefined
+  const namespaceObject = records.cache(namespaces).get(undefined, namespace)
+  return namespaceObject === undefined || namespaceObject.metadata.deletionTimestamp !== undefined
 }
 
 /** Returns the plan, after `resolvePlan`. */

@@ -18,14 +18,14 @@ export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): Wor
 /**
  * Resolves the plan and the number of replicas. For a kind with volumes, the plan or the spec must set their size.
  *
- * @param fewest minimum replicas if the plan sets the number; only for a kind that scales
+ * @param minReplicas minimum replicas if the plan sets the number; only for a kind that scales
  */
 export function resolvePlan({
-  fewest,
+  minReplicas,
   hasVolumes = true,
   runsOnce = false,
 }: {
-  fewest?: number
+  minReplicas?: number
   hasVolumes?: boolean
   /** Whether the plan is only resolved once, so that the accepted plan need not be reported. */
   runsOnce?: boolean
@@ -43,7 +43,7 @@ export function resolvePlan({
     state.plan = choice.plan
     state.planName = choice.name
     if (!runsOnce) pass.report({ computePlan: choice.name })
-    if (fewest !== undefined) state.replicas = object.spec.replicas ?? Math.max(fewest, choice.plan.replicas)
+    if (minReplicas !== undefined) state.replicas = object.spec.replicas ?? Math.max(minReplicas, choice.plan.replicas)
     return done()
   }
 }
@@ -61,10 +61,10 @@ function planOfSpec({ kind, sized }: AnyKind, spec: PlanOverrides, records: Work
 }
 
 /** Returns `fillSpec` for a kind that scales: the plan's replicas, if the spec has none. */
-export function fillReplicas(kind: AnyKind, fewest: number) {
+export function fillReplicas(kind: AnyKind, minReplicas: number) {
   return ({ spec }: Pick<WorkloadPass['object'], 'spec'>, records: Workspace): { replicas: number } | undefined => {
     if (spec.replicas !== undefined) return undefined
     const choice = planOfSpec(kind, spec, records)
-    return choice.kind === 'refused' ? undefined : { replicas: Math.max(fewest, choice.plan.replicas) }
+    return choice.kind === 'refused' ? undefined : { replicas: Math.max(minReplicas, choice.plan.replicas) }
   }
 }

@@ -18,7 +18,7 @@ type KeepingPass = LivingPass & Pick<Pass, 'workloads' | 'incarnation'>
 /** Maximum number of owners' incarnations that are remembered; the newest are kept. */
 const MAX_INCARNATIONS = 50
 
-const parseIncarnations = (text: string | undefined) => (text ?? '').split(',').filter((life) => life !== '')
+const parseIncarnations = (text: string | undefined) => (text ?? '').split(',').filter((id) => id !== '')
 
 type AnnotationPatch = Readonly<Record<string, string | null>>
 
@@ -38,7 +38,7 @@ export const retained = (pass: LivingPass): AnnotationPatch => ({
 /** Gives retained data to the resource. */
 export async function adopt<T extends KubeObject>(pass: KeepingPass, resource: Resource, kept: T): Promise<T> {
   await recordFormerIncarnations(pass, kept)
-  return mark(pass, resource, kept, {
+  return annotateData(pass, resource, kept, {
     [OWNER_INCARNATION_ANNOTATION]: pass.incarnation,
     [RETAINED_FOR_ANNOTATION]: null,
     [RETAINED_INCARNATIONS_ANNOTATION]: null,
@@ -46,7 +46,7 @@ export async function adopt<T extends KubeObject>(pass: KeepingPass, resource: R
 }
 
 /** Sets annotations of data, only if it has not changed since it was read. */
-export async function mark<T extends KubeObject>(
+export async function annotateData<T extends KubeObject>(
   { workloads }: Pick<Pass, 'workloads'>,
   resource: Resource,
   data: T,
@@ -61,8 +61,8 @@ export async function mark<T extends KubeObject>(
 /** The incarnations of the owners of retained data, with this resource last. */
 function retainedIncarnations({ object: { metadata } }: Pick<LivingPass, 'object'>): AnnotationPatch {
   const own = parseIncarnations(metadata.annotations?.[INCARNATION_ANNOTATION])
-  const lives = [...parseIncarnations(metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION]), ...own]
-  return { [RETAINED_INCARNATIONS_ANNOTATION]: lives.slice(-MAX_INCARNATIONS).join(',') }
+  const incarnations = [...parseIncarnations(metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION]), ...own]
+  return { [RETAINED_INCARNATIONS_ANNOTATION]: incarnations.slice(-MAX_INCARNATIONS).join(',') }
 }
 
 /**
@@ -71,11 +71,11 @@ function retainedIncarnations({ object: { metadata } }: Pick<LivingPass, 'object
  */
 async function recordFormerIncarnations({ records, kind, object }: LivingPass, kept: KubeObject): Promise<void> {
   const known = parseIncarnations(object.metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION])
-  const lives = [
+  const incarnations = [
     ...new Set([...known, ...parseIncarnations(kept.metadata.annotations?.[RETAINED_INCARNATIONS_ANNOTATION])]),
   ]
-  if (lives.length === known.length) return
+  if (incarnations.length === known.length) return
   const { uid } = object.metadata
-  const annotations = { [FORMER_INCARNATIONS_ANNOTATION]: lives.slice(-MAX_INCARNATIONS).join(',') }
+  const annotations = { [FORMER_INCARNATIONS_ANNOTATION]: incarnations.slice(-MAX_INCARNATIONS).join(',') }
   await records.client.mergePatch(kind.resource, refOf(object as KubeObject), { metadata: { annotations } }, { uid })
 }

@@ -18,10 +18,10 @@ export function rightsMissing(): Outcome {
 }
 
 const whereForbidden =
-  <Result>(instead: () => Result) =>
+  <Result>(fallback: () => Result) =>
   (error: unknown): Result => {
     if (!isKubeError(error, 'Forbidden')) throw error
-    return instead()
+    return fallback()
   }
 
 /** Runs work that needs rights on Secrets, or waits for them: they come with the RoleBinding of a new group. */

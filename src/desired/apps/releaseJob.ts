@@ -69,13 +69,13 @@ export function releaseOutcome(
   if (ended === undefined) return undefined
   if (ended.type === 'Complete') return { ok: true }
   const isLate = ended.reason === 'DeadlineExceeded'
-  const why = isLate ? `took more than ${RELEASE_TIMEOUT_SECONDS} seconds` : 'failed'
+  const result = isLate ? `took more than ${RELEASE_TIMEOUT_SECONDS} seconds` : 'failed'
   const causes = isLate ? [] : explainFailedRun(pod)
-  const told = [
-    `The release command ${why}; the previous version keeps serving.`,
+  const sentences = [
+    `The release command ${result}; the previous version keeps serving.`,
     ...causes,
     'See its log.',
     RERUN_HINT,
   ]
-  return { ok: false, message: told.join(' ') }
+  return { ok: false, message: sentences.join(' ') }
 }

@@ -61,26 +61,26 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
   const parts = BUILD_CONTAINERS.map((name) =>
     [...initContainerStatuses, ...containerStatuses].find((container) => container.name === name),
   )
-  const words = parts.map((part) => parseTerminationMessage(part?.state?.terminated?.message))
-  const begun = parts.findLastIndex(
+  const messages = parts.map((part) => parseTerminationMessage(part?.state?.terminated?.message))
+  const lastStarted = parts.findLastIndex(
     (part) => part?.state?.running !== undefined || part?.state?.terminated !== undefined,
   )
-  const { commit, runtime, runtimeVersion } = words[0] ?? {}
+  const { commit, runtime, runtimeVersion } = messages[0] ?? {}
   const known = {
-    phase: begun < 0 ? undefined : BUILD_PHASES[begun],
+    phase: lastStarted < 0 ? undefined : BUILD_PHASES[lastStarted],
     startedAt: job?.status?.startTime ?? last?.status?.startTime,
     ...(commit !== undefined && { commit }),
     ...(runtime !== undefined && { runtime }),
     ...(runtimeVersion !== undefined && { runtimeVersion }),
   }
-  const digest = words[2]?.digest
+  const digest = messages[2]?.digest
   const ended = endOf(job) ?? endOfPush(parts[2], digest)
   if (ended === undefined)
     return { ...known, outcome: undefined, message: describeProgress(parts[0], last, known.phase) }
   if (ended.isComplete && digest !== undefined) {
     return { ...known, outcome: 'Succeeded', message: 'The image was built and pushed.', finishedAt: ended.at, digest }
   }
-  const { failure, message = SENTENCES[failure] } = failureOf(ended.reason, last, parts, words)
+  const { failure, message = SENTENCES[failure] } = failureOf(ended.reason, last, parts, messages)
   return {
     ...known,
     outcome: failure === 'TimedOut' ? 'TimedOut' : 'Failed',
@@ -128,13 +128,13 @@ function failureOf(
   jobReason: string | undefined,
   pod: BuildPod | undefined,
   parts: readonly (Container | undefined)[],
-  words: readonly TerminationMessage[],
+  messages: readonly TerminationMessage[],
 ): { failure: BuildFailure; message?: string | undefined } {
   if (jobReason === 'DeadlineExceeded') return { failure: 'TimedOut' }
   if (pod?.status?.reason === 'Evicted') return { failure: 'OutOfDisk' }
   const failed = parts.findIndex((part) => (part?.state?.terminated?.exitCode ?? 0) !== 0)
   if (parts[failed]?.state?.terminated?.reason === 'OOMKilled') return { failure: 'OutOfMemory' }
-  const { failure, message } = words[failed] ?? {}
+  const { failure, message } = messages[failed] ?? {}
   const isKnown = (text: string | undefined): text is BuildFailure => BUILD_FAILURES.some((one) => one === text)
   return isKnown(failure) ? { failure, message } : { failure: 'BuilderFailed' }
 }

@@ -34,13 +34,13 @@ export type BuildRequestInput = {
 const SITE_PORT = 8080
 
 /** Returns the build request for a deployment of a resource; undefined if there is nothing to build. */
-export function buildRequestOf(asked: BuildRequestInput): BuildRequest | undefined {
-  const { owner, deploymentId, code, purpose, site, files } = asked
-  const source = sourceOf(asked)
+export function buildRequestOf(input: BuildRequestInput): BuildRequest | undefined {
+  const { owner, deploymentId, code, purpose, site, files } = input
+  const source = sourceOf(input)
   if (source === undefined) return undefined
   const { pipeline, dockerfilePath, runtime, runtimeVersion, startCommand, port = SITE_PORT } = code
   const { rootPath, buildCommand, builderImage, buildEnv, buildTimeoutMinutes } = pipeline
-  const branch = asked.branch ?? code.branch
+  const branch = input.branch ?? code.branch
   return {
     owner,
     deploymentId,
@@ -52,7 +52,7 @@ export function buildRequestOf(asked: BuildRequestInput): BuildRequest | undefin
       environment: buildEnv.map(({ name, value = '' }) => ({ name, value })),
       timeoutSeconds: buildTimeoutMinutes * 60,
     },
-    target: targetOf(asked, branch),
+    target: targetOf(input, branch),
   }
 }
 

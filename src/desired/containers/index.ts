@@ -44,8 +44,8 @@ export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
 
 export function instanceShared(instance: ContainerInstance) {
   const { spec } = instance
-  const bare = { ...instance, spec: { allowedCidrs: spec.allowedCidrs } }
-  return workloadInput(bare, containerNamesOf(instance), 'container')
+  const withoutComponents = { ...instance, spec: { allowedCidrs: spec.allowedCidrs } }
+  return workloadInput(withoutComponents, containerNamesOf(instance), 'container')
 }
 
 /** Narrows selector and labels to one component. */
@@ -137,7 +137,7 @@ export function podOf(input: InstanceInput, component: ComponentSpec) {
     registryHost,
     disk,
     secrets,
-    besides: spec.volumes
+    colocatedWith: spec.volumes
       .filter((volume) => volume.kind === 'Persistent' && !isShared(volume) && mountsOf(component, volume.name))
       .map((volume) => mounterSelector(input, volume.name)),
   })

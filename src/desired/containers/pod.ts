@@ -26,7 +26,7 @@ export type ComponentPod = {
   disk: DiskShare
   secrets: readonly MountedSecret[]
   /** Selectors of pods that must share a node, because they mount a volume that only one node can attach. */
-  besides: readonly object[]
+  colocatedWith: readonly object[]
 }
 
 /** Group that owns the volumes if the image chooses its own user. */
@@ -34,7 +34,7 @@ const VOLUME_GID = 65_532
 
 /** Returns the pod of one component. Its root filesystem is writable, because images may expect that. */
 export function componentPod(input: ComponentPod): object {
-  const { component, pullSecret, registryHost, besides, selector } = input
+  const { component, pullSecret, registryHost, colocatedWith, selector } = input
   const { runAsUser } = component
   const spread = (topologyKey: string) => ({
     maxSkew: 1,
@@ -42,7 +42,7 @@ export function componentPod(input: ComponentPod): object {
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector: { matchLabels: selector },
   })
-  const together = besides.map((labelSelector) => ({ labelSelector, topologyKey: 'kubernetes.io/hostname' }))
+  const together = colocatedWith.map((labelSelector) => ({ labelSelector, topologyKey: 'kubernetes.io/hostname' }))
   const own = pullSecret === undefined ? [] : [{ name: pullSecret }]
   const pullSecrets = [...own, ...pullSecretsOf(component.image, registryHost)]
   const identity = { user: runAsUser, fsGroup: runAsUser ?? VOLUME_GID }

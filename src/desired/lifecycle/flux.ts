@@ -52,15 +52,18 @@ export function ociRepositoryOf(
  */
 export function helmReleaseOf({ metadata, spec }: Component, given: readonly NeededValue[]): KubeObject {
   const { requestedAt, chart, kind } = spec
-  const asked = { 'reconcile.fluxcd.io/requestedAt': requestedAt, 'reconcile.fluxcd.io/forceAt': requestedAt }
-  const once = { crds: 'CreateReplace', remediation: { retries: 0 } }
+  const requestAnnotations = {
+    'reconcile.fluxcd.io/requestedAt': requestedAt,
+    'reconcile.fluxcd.io/forceAt': requestedAt,
+  }
+  const installOptions = { crds: 'CreateReplace', remediation: { retries: 0 } }
   return {
     apiVersion: 'helm.toolkit.fluxcd.io/v2',
     kind: 'HelmRelease',
     metadata: {
       name: fluxName(metadata.name),
       namespace: SYSTEM_NAMESPACE,
-      ...(requestedAt !== undefined && { annotations: asked as Record<string, string> }),
+      ...(requestedAt !== undefined && { annotations: requestAnnotations as Record<string, string> }),
     },
     spec: {
       interval: SYNC_INTERVAL,
@@ -69,8 +72,8 @@ export function helmReleaseOf({ metadata, spec }: Component, given: readonly Nee
       targetNamespace: spec.namespace,
       storageNamespace: spec.namespace,
       chartRef: { kind: 'OCIRepository', name: fluxName(metadata.name) },
-      install: { ...once, createNamespace: true },
-      upgrade: once,
+      install: { ...installOptions, createNamespace: true },
+      upgrade: installOptions,
       driftDetection: { mode: 'warn' },
       values: declaredValues({ spec }),
       valuesFrom: given.map(({ key, type }) => ({

@@ -83,23 +83,23 @@ export function advanceInstall(facts: InstallFacts): InstallProgress {
       ...step,
     }),
   )
-  const from = INSTALL_PHASES.indexOf(status.step ?? 'Checking')
+  const firstIndex = INSTALL_PHASES.indexOf(status.step ?? 'Checking')
   for (const [at, step] of steps.entries()) {
-    if (at < from) continue
+    if (at < firstIndex) continue
     const isBegun = step.state === 'Running'
     if (!isBegun)
       Object.assign(step, { state: 'Running', startedAt: facts.now, finishedAt: undefined, message: undefined })
     if (step.name === 'Chart' && !isBegun) return progress('Running', step.name, steps, { after: REQUEUE_NOW })
-    const verdict = PHASE_CHECKS[step.name]({ ...facts, install: { ...facts.install, status: { ...status, steps } } })
-    if (verdict.kind === 'waiting') {
-      step.message = verdict.message
-      return progress('Running', step.name, steps, verdict.after === undefined ? {} : { after: verdict.after })
+    const result = PHASE_CHECKS[step.name]({ ...facts, install: { ...facts.install, status: { ...status, steps } } })
+    if (result.kind === 'waiting') {
+      step.message = result.message
+      return progress('Running', step.name, steps, result.after === undefined ? {} : { after: result.after })
     }
     const ends = { passed: 'Succeeded', skipped: 'Skipped', paused: 'Failed', failed: 'Failed' } as const
-    const message = 'message' in verdict ? verdict.message : undefined
-    Object.assign(step, { state: ends[verdict.kind], finishedAt: facts.now, message })
-    if (verdict.kind === 'paused') return progress('Paused', step.name, steps, verdict)
-    if (verdict.kind === 'failed') return progress('Failed', step.name, steps, { ...verdict, finishedAt: facts.now })
+    const message = 'message' in result ? result.message : undefined
+    Object.assign(step, { state: ends[result.kind], finishedAt: facts.now, message })
+    if (result.kind === 'paused') return progress('Paused', step.name, steps, result)
+    if (result.kind === 'failed') return progress('Failed', step.name, steps, { ...result, finishedAt: facts.now })
   }
   return progress('Succeeded', 'Finished', steps, { finishedAt: facts.now })
 }
@@ -163,9 +163,9 @@ function checkRollout(facts: InstallFacts, isDone: (rollout: ComponentRollout) =
   if (component === undefined) return failed('ReferenceMissing', 'The component was deleted.')
   if (rollout.state === 'Failed') return paused('EngineRefused', rollout.message ?? 'Helm could not install it.')
   if (isDone(rollout)) return passed
-  const begun = install.status?.steps?.find(({ name }) => name === 'Chart')?.startedAt ?? now
-  const left = Date.parse(begun) + installTimeoutOf(component) - Date.parse(now)
-  if (left <= 0)
+  const startedAt = install.status?.steps?.find(({ name }) => name === 'Chart')?.startedAt ?? now
+  const remainingMs = Date.parse(startedAt) + installTimeoutOf(component) - Date.parse(now)
+  if (remainingMs <= 0)
     return failed('EngineRefused', `It did not finish within ${installTimeoutOf(component) / 60_000} minutes.`)
-  return { kind: 'waiting', message: rollout.message ?? 'Flux has not processed it yet.', after: left }
+  return { kind: 'waiting', message: rollout.message ?? 'Flux has not processed it yet.', after: remainingMs }
 }

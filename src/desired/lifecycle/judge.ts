@@ -120,12 +120,12 @@ export function missingWorkloads({
   component: { spec },
   workloads,
 }: Pick<ObservedComponentFacts, 'component' | 'workloads'>): string[] {
-  const isThere = (wanted: { kind: string; namespace?: string | undefined; name: string }) =>
+  const exists = (wanted: { kind: string; namespace?: string | undefined; name: string }) =>
     workloads.some(
       ({ kind, name, namespace }) =>
         kind === wanted.kind && name === wanted.name && namespace === (wanted.namespace ?? spec.namespace),
     )
-  return spec.workloads.filter((wanted) => !isThere(wanted)).map(({ kind, name }) => `${kind} ${name}`)
+  return spec.workloads.filter((wanted) => !exists(wanted)).map(({ kind, name }) => `${kind} ${name}`)
 }
 
 function judgeRollout(
@@ -143,13 +143,13 @@ function judgeRollout(
   const unready = applied.state === 'Ready' ? describeUnready(seen) : undefined
   const isHealthy = applied.state === 'Ready' && unready === undefined
   const healthySince = isHealthy ? ((isSame ? before.healthySince : undefined) ?? now) : undefined
-  const left = healthySince === undefined ? 0 : Date.parse(healthySince) + settleMs - Date.parse(now)
-  const state = applied.state === 'Ready' && (!isHealthy || left > 0) ? 'Applying' : applied.state
-  const message = left > 0 ? 'It is ready, and watched for a moment.' : (unready ?? applied.message)
+  const remainingMs = healthySince === undefined ? 0 : Date.parse(healthySince) + settleMs - Date.parse(now)
+  const state = applied.state === 'Ready' && (!isHealthy || remainingMs > 0) ? 'Applying' : applied.state
+  const message = remainingMs > 0 ? 'It is ready, and watched for a moment.' : (unready ?? applied.message)
   const since = isSame && before.state === state ? before.since : now
   return {
     rollout: { version, requestedAt, state, message, isInstalled: applied.state === 'Ready', since, healthySince },
-    ...(left > 0 && { after: left }),
+    ...(remainingMs > 0 && { after: remainingMs }),
   }
 }
 
@@ -158,8 +158,8 @@ function describeUnready(seen: ObservedComponentFacts): string | undefined {
   if (missing.length > 0) return `Missing: ${missing.join(', ')}.`
   const unready = seen.workloads.filter((one) => !isWorkloadReady(one))
   if (unready.length === 0) return undefined
-  const words = unready.map(({ kind, name, ready, wanted }) => `${kind} ${name} (${ready} of ${wanted})`)
-  return `Not ready: ${words.join(', ')}.`
+  const descriptions = unready.map(({ kind, name, ready, wanted }) => `${kind} ${name} (${ready} of ${wanted})`)
+  return `Not ready: ${descriptions.join(', ')}.`
 }
 
 type Applied = { state: ComponentRolloutState; message?: string }
@@ -189,7 +189,7 @@ function judgeHelm(
 const MAX_MESSAGE_LENGTH = 512
 
 /** Repeats a Flux condition without anything that looks like a secret: Helm quotes values that it could not use. */
-function describeCondition(who: string, { reason = 'Unknown', message = '' }: Condition): string {
-  const words = redacted(message.slice(0, 4096)).replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE_LENGTH)
-  return `${who}: ${reason}. ${words}`.trim()
+function describeCondition(subject: string, { reason = 'Unknown', message = '' }: Condition): string {
+  const text = redacted(message.slice(0, 4096)).replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE_LENGTH)
+  return `${subject}: ${reason}. ${text}`.trim()
 }

@@ -16,23 +16,23 @@ const isTrue = (text: string | undefined) => text === 'true'
  * that would hold back a rollout: they count as set.
  */
 export function releaseSpec(component: string, { annotations, ...known }: Found): ComponentRelease['spec'] {
-  const said = (name: string) => annotations[`${RELEASE_ANNOTATION}${name}`]
+  const annotationOf = (name: string) => annotations[`${RELEASE_ANNOTATION}${name}`]
   const field = <Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | undefined =>
     schema.safeParse(value).data
-  const requiredValues = field(shape.requiredValues, listOf(said('required-values')))
-  const pins = field(shape.pins, Object.fromEntries(listOf(said('pins')).map(pairOf)))
-  const breaking = said('schema-breaking')
+  const requiredValues = field(shape.requiredValues, listOf(annotationOf('required-values')))
+  const pins = field(shape.pins, Object.fromEntries(listOf(annotationOf('pins')).map(pairOf)))
+  const breaking = annotationOf('schema-breaking')
   return {
     component,
     ...known,
     publishedAt: field(shape.publishedAt, annotations['org.opencontainers.image.created']),
-    notesUrl: field(HttpsUrl, said('notes-url') ?? annotations['org.opencontainers.image.url']),
+    notesUrl: field(HttpsUrl, annotationOf('notes-url') ?? annotations['org.opencontainers.image.url']),
     isSchemaBreaking: breaking !== undefined && breaking !== 'false',
-    migratesDatabase: isTrue(said('migrates-database')),
-    minimumFromVersion: field(shape.minimumFromVersion, said('minimum-from-version')),
-    requiredMinor: field(shape.requiredMinor, said('required-minor')),
-    crdBundleVersion: field(shape.crdBundleVersion, said('crd-bundle-version')),
-    minimumOperatorVersion: field(shape.minimumOperatorVersion, said('minimum-operator-version')),
+    migratesDatabase: isTrue(annotationOf('migrates-database')),
+    minimumFromVersion: field(shape.minimumFromVersion, annotationOf('minimum-from-version')),
+    requiredMinor: field(shape.requiredMinor, annotationOf('required-minor')),
+    crdBundleVersion: field(shape.crdBundleVersion, annotationOf('crd-bundle-version')),
+    minimumOperatorVersion: field(shape.minimumOperatorVersion, annotationOf('minimum-operator-version')),
     requiredValues: requiredValues ?? [],
     pins: pins ?? {},
   }

@@ -113,7 +113,7 @@ const FORMER_BUCKETS_MAX = 200
  * told apart. Returns the same list if nothing changed.
  */
 export function withRecordedBuckets(
-  noted: readonly RecordedBucket[],
+  recorded: readonly RecordedBucket[],
   buckets: readonly Pick<AccountBucket, 'metadata' | 'spec' | 'status'>[],
   now: string,
 ): readonly RecordedBucket[] {
@@ -123,10 +123,10 @@ export function withRecordedBuckets(
   })
   const isSame = (one: RecordedBucket, other: RecordedBucket) =>
     one.storeName === other.storeName && one.since === other.since
-  const known = noted.filter((each) => each.until !== undefined || present.some((other) => isSame(each, other)))
-  const gone = noted.filter((each) => !known.includes(each)).map((each) => ({ ...each, until: now }))
-  const added = present.filter((each) => !noted.some((other) => isSame(each, other) && other.until === undefined))
-  if (gone.length === 0 && added.length === 0) return noted
-  const former = [...known.filter(({ until }) => until !== undefined), ...gone].slice(-FORMER_BUCKETS_MAX)
+  const known = recorded.filter((each) => each.until !== undefined || present.some((other) => isSame(each, other)))
+  const removed = recorded.filter((each) => !known.includes(each)).map((each) => ({ ...each, until: now }))
+  const added = present.filter((each) => !recorded.some((other) => isSame(each, other) && other.until === undefined))
+  if (removed.length === 0 && added.length === 0) return recorded
+  const former = [...known.filter(({ until }) => until !== undefined), ...removed].slice(-FORMER_BUCKETS_MAX)
   return [...former, ...known.filter(({ until }) => until === undefined), ...added]
 }

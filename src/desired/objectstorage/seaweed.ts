@@ -30,24 +30,24 @@ export function seaweedObstacle(
   found: Seaweed | undefined,
   isServed: boolean,
 ): Outcome | undefined {
-  const what = `Seaweed "${namespace}/${name}"`
+  const subject = `Seaweed "${namespace}/${name}"`
   if (!isServed) return stalled('EngineMissing', INSTALL_HINT)
   if (found === undefined) {
-    return stalled('EngineMissing', `There is no ${what}: apply one, as docs/areas/objectstorage.md shows.`)
+    return stalled('EngineMissing', `There is no ${subject}: apply one, as docs/areas/objectstorage.md shows.`)
   }
-  if (found.metadata.deletionTimestamp !== undefined) return stalled('EngineMissing', `${what} is being deleted.`)
+  if (found.metadata.deletionTimestamp !== undefined) return stalled('EngineMissing', `${subject} is being deleted.`)
   const gateway = found.spec?.s3
-  if (gateway === undefined) return stalled('EngineRefused', `${what} has no gateway of its own: set spec.s3.`)
-  if (gateway.iam === false) return stalled('EngineRefused', `${what} takes no users: set spec.s3.iam to true.`)
+  if (gateway === undefined) return stalled('EngineRefused', `${subject} has no gateway of its own: set spec.s3.`)
+  if (gateway.iam === false) return stalled('EngineRefused', `${subject} takes no users: set spec.s3.iam to true.`)
   if (!IAM_WRITABLE_FLAG.test((gateway.extraArgs ?? []).join(' '))) {
-    return stalled('EngineRefused', `${what} takes no new users: add -iam.readOnly=false to spec.s3.extraArgs.`)
+    return stalled('EngineRefused', `${subject} takes no new users: add -iam.readOnly=false to spec.s3.extraArgs.`)
   }
   const own = gateway.port ?? SEAWEED_PORT
   if (port !== undefined && port !== own) {
-    return stalled('EngineRefused', `${what} listens at port ${own}: set objectStoreEndpoint.`)
+    return stalled('EngineRefused', `${subject} listens at port ${own}: set objectStoreEndpoint.`)
   }
   if ((found.status?.s3?.readyReplicas ?? 0) > 0) return undefined
-  const said = found.status?.conditions?.find(({ type, status }) => type === 'Ready' && status !== 'True')?.message
-  const words = said === undefined || said === '' ? '' : ` (${said.slice(0, MAX_MESSAGE_LENGTH)})`
-  return waiting('WaitingForDependency', `No gateway of ${what} is ready${words}.`)
+  const message = found.status?.conditions?.find(({ type, status }) => type === 'Ready' && status !== 'True')?.message
+  const detail = message === undefined || message === '' ? '' : ` (${message.slice(0, MAX_MESSAGE_LENGTH)})`
+  return waiting('WaitingForDependency', `No gateway of ${subject} is ready${detail}.`)
 }

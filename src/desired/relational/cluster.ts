@@ -91,29 +91,29 @@ function settings({ cluster: { spec }, plan, maxConnections, instances }: Relati
  * How the first instance gets its data. CloudNativePG reads this only once, so it may stay after the origin is gone.
  * Without a time, the restore ends where the snapshot does (`targetImmediate`).
  */
-function bootstrap({ cluster, names, origin: from }: RelationalInput): object {
+function bootstrap({ cluster, names, origin }: RelationalInput): object {
   const secret = { name: names.owner }
-  if (from === undefined) {
+  if (origin === undefined) {
     const { databaseName, ownerName } = cluster.spec
     return { initdb: { database: databaseName, owner: ownerName, secret } }
   }
-  const end = from.targetTime === undefined ? { targetImmediate: true } : { targetTime: from.targetTime }
+  const end = origin.targetTime === undefined ? { targetImmediate: true } : { targetTime: origin.targetTime }
   return {
     recovery: {
       source: ORIGIN_NAME,
-      database: from.databaseName,
-      owner: from.ownerName,
+      database: origin.databaseName,
+      owner: origin.ownerName,
       secret,
-      recoveryTarget: { ...(from.backupId === undefined ? {} : { backupID: from.backupId }), ...end },
+      recoveryTarget: { ...(origin.backupId === undefined ? {} : { backupID: origin.backupId }), ...end },
     },
   }
 }
 
-function originCluster({ names, origin: from }: RelationalInput): object {
+function originCluster({ names, origin }: RelationalInput): object {
   const barmanObjectName = names.source
   return {
     name: ORIGIN_NAME,
-    plugin: { name: BARMAN_PLUGIN, parameters: { barmanObjectName, serverName: from?.serverName } },
+    plugin: { name: BARMAN_PLUGIN, parameters: { barmanObjectName, serverName: origin?.serverName } },
   }
 }
 
@@ -129,8 +129,8 @@ function archiver({ names, backup }: RelationalInput): object {
 /** Additional host names for the server certificate, so that clients of our Services can verify it. */
 function publicNames({ cluster, names, namespace }: RelationalInput): string[] {
   // A cluster that takes over a name also answers under that name.
-  const taken = cluster.spec.takesOver === undefined ? [] : [relationalNames(cluster.spec.takesOver)]
-  return [names, ...taken].flatMap(({ primary, replicas }) =>
+  const takenOver = cluster.spec.takesOver === undefined ? [] : [relationalNames(cluster.spec.takesOver)]
+  return [names, ...takenOver].flatMap(({ primary, replicas }) =>
     [primary, replicas].flatMap((service) => [service, serviceHost(service, namespace)]),
   )
 }

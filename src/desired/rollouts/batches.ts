@@ -72,7 +72,7 @@ export function endExecution(execution: Execution): Execution {
  * step and charts that migrated their database stay (rule 8 of interface section 4.21).
  */
 export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<PlannedRollout, 'items' | 'batches'> {
-  const back = batches
+  const reversed = batches
     .toReversed()
     .map((batch) => ({ ...batch, components: batch.components.filter(isRolledBack) }))
     .filter(({ components }) => components.length > 0)
@@ -82,7 +82,7 @@ export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<Planne
     Components: 'Module',
   } as const
   return {
-    items: back.flatMap(({ kind, components }) =>
+    items: reversed.flatMap(({ kind, components }) =>
       components.map((one) => ({
         component: one.name,
         kind: kinds[kind as keyof typeof kinds],
@@ -92,7 +92,7 @@ export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<Planne
         isReversible: true,
       })),
     ),
-    batches: back.map(({ kind, components }, index) => ({
+    batches: reversed.map(({ kind, components }, index) => ({
       ...{ index, kind, timeLimitMinutes: batchTimeoutMinutes(kind) },
       components: components.map(({ name }) => name),
     })),

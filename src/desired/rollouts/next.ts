@@ -135,10 +135,10 @@ function beginBatch(execution: Execution, batch: Batch, seen: RolloutObservation
   }
   const startedAt = timestamp(now)
   const components = batch.components.map((one) => {
-    const isThere = execution.kind !== 'Target' && findComponent(one.name)?.currentVersion === one.toVersion
+    const isAtVersion = execution.kind !== 'Target' && findComponent(one.name)?.currentVersion === one.toVersion
     // A failed earlier attempt at the same version does not count: ask Flux again.
-    const isTriedBefore = !isThere && findComponent(one.name, one)?.state === 'Failed'
-    const state = isThere ? ('Unchanged' as const) : ('Applying' as const)
+    const isTriedBefore = !isAtVersion && findComponent(one.name, one)?.state === 'Failed'
+    const state = isAtVersion ? ('Unchanged' as const) : ('Applying' as const)
     return { ...one, state, startedAt, ...(isTriedBefore && { requestedAt: startedAt }) }
   })
   return withBatch(execution, {
@@ -166,19 +166,19 @@ function finishBatch(execution: Execution, batch: Batch, now: number): Execution
 }
 
 function failTimedOut(execution: Execution, batch: Batch, now: number): Execution {
-  const late = batch.components.find(({ state }) => state === 'Applying')
+  const pendingComponent = batch.components.find(({ state }) => state === 'Applying')
   const ends = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
-  const message = `Batch ${numberOf(batch)} did not finish within ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
-  return failExecution(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
+  const message = `Batch ${numberOf(batch)} did not finish within ${batch.timeLimitMinutes} minutes; ${pendingComponent?.name ?? 'a component'} is not ready.`
+  return failExecution(ends, { code: 'BatchTimeout', message, component: pendingComponent?.name }, now)
 }
 
 function fromVerification(execution: Execution, seen: RolloutObservation, now: number): Execution {
   const { findComponent } = seen
   const rolled = execution.batches.flatMap(({ components }) => components)
-  const ill = rolled.find((one) => findComponent(one.name, one)?.isHealthy !== true)
-  if (ill !== undefined) {
-    const message = findComponent(ill.name, ill)?.message ?? `${ill.name} is not healthy.`
-    return pauseExecution(execution, seen, { code: 'HealthFailed', message, component: ill.name })
+  const unhealthy = rolled.find((one) => findComponent(one.name, one)?.isHealthy !== true)
+  if (unhealthy !== undefined) {
+    const message = findComponent(unhealthy.name, unhealthy)?.message ?? `${unhealthy.name} is not healthy.`
+    return pauseExecution(execution, seen, { code: 'HealthFailed', message, component: unhealthy.name })
   }
   const step = rolled.find(({ name }) => findComponent(name)?.kind === 'PlatformStep')
   const release = execution.kind === 'Release' && step !== undefined ? { release: step.toVersion } : {}
@@ -196,14 +196,14 @@ type PauseCause = { code: PauseCode; message: string; component?: string } & Par
 function pauseExecution(
   execution: Execution,
   { requests: { resumeAt, revertDriftAt } }: RolloutObservation,
-  why: PauseCause,
+  cause: PauseCause,
 ): Execution {
   const batch = isInBatch(execution) ? activeBatch(execution) : undefined
   const pause: ExecutionPause = {
     canSkipSnapshot: false,
     platformDrift: [],
-    ...why,
-    message: why.message.slice(0, MAX_MESSAGE_LENGTH),
+    ...cause,
+    message: cause.message.slice(0, MAX_MESSAGE_LENGTH),
     ...(batch !== undefined && { batchIndex: batch.index }),
   }
   const held = batch === undefined ? execution : withBatch(execution, { ...batch, state: 'Paused' })
@@ -264,8 +264,8 @@ function fromPause(execution: Execution, seen: RolloutObservation, now: number):
   const resumed: Execution = { ...rest, state: 'Executing', resumedAt: resumeAt }
   if (pause?.code !== 'SnapshotFailed') return resumeBatch(resumed, resumeAt, now)
   if (skipSnapshot === true && pause.canSkipSnapshot) return toNextBatch(withSkippedSnapshot(resumed, by, now))
-  const { snapshot: _, ...fresh } = resumed
-  return fresh
+  const { snapshot: _, ...withoutSnapshot } = resumed
+  return withoutSnapshot
 }
 
 /** Resumes the paused batch with its full time limit. */
@@ -298,15 +298,15 @@ function revertDrift(execution: Execution, { requests: { by = '' } }: RolloutObs
     ...(execution.overrides ?? []),
     { kind: 'DriftReverted' as const, by, at, detail: names.slice(0, MAX_MESSAGE_LENGTH) },
   ]
-  const onwards: Execution = { ...execution, overrides, state: 'Executing' }
-  if (batch === undefined) return onwards
+  const resumed: Execution = { ...execution, overrides, state: 'Executing' }
+  if (batch === undefined) return resumed
   const components = batch.components.map((one) => ({
     ...one,
     state: 'Applying' as const,
     startedAt: at,
     requestedAt: execution.revertedAt,
   }))
-  return withBatch(onwards, {
+  return withBatch(resumed, {
     ...batch,
     state: 'Applying',
     components,

@@ -20,28 +20,28 @@ type FoundFile = { readonly name: string; readonly sizeBytes: number }
 
 /** Adds wanted snapshots and marks unwanted ones for deletion; a mark is final, even if the name is wanted again. */
 export function mergeWantedSnapshots(
-  taken: readonly TakenSnapshot[],
+  recorded: readonly TakenSnapshot[],
   wanted: readonly WantedSnapshot[],
 ): TakenSnapshot[] {
   const isWanted = ({ name, isLeaving }: TakenSnapshot) => isLeaving !== true && wanted.some((one) => one.name === name)
-  const marked = taken.flatMap((one) => {
+  const marked = recorded.flatMap((one) => {
     if (isWanted(one)) return one
     // Drop entries without files at once: otherwise names that come and go fill the status of a stopped database.
     return one.files.length === 0 && one.pending === undefined ? [] : { ...one, isLeaving: true }
   })
-  const added = wanted.filter(({ name }) => !taken.some((one) => one.name === name))
+  const added = wanted.filter(({ name }) => !recorded.some((one) => one.name === name))
   return [...marked, ...added.map(({ name }) => ({ name, files: [] }))]
 }
 
 /** Fails a snapshot whose peer was removed together with its files. */
 export function failIfPeerRemoved(snapshot: TakenSnapshot, peers: readonly string[]): TakenSnapshot {
-  const gone = [...snapshot.files, ...(snapshot.pending ? [snapshot.pending] : [])].find(
+  const lost = [...snapshot.files, ...(snapshot.pending ? [snapshot.pending] : [])].find(
     ({ peer }) => !peers.includes(peer),
   )
-  if (gone === undefined) return snapshot
+  if (lost === undefined) return snapshot
   const { pending: _, ...rest } = snapshot
   const files = snapshot.files.filter(({ peer }) => peers.includes(peer))
-  return { ...rest, files, failure: snapshot.failure ?? `Peer ${gone.peer} went, and its part with it.` }
+  return { ...rest, files, failure: snapshot.failure ?? `Peer ${lost.peer} went, and its part with it.` }
 }
 
 export function isUnfinished({ isLeaving, completedAt, failure, pending }: TakenSnapshot): boolean {

@@ -52,21 +52,21 @@ export const existingVersion = ({ spec }: StoredStatefulSet): string | undefined
   versionOfVectorImage(spec.template?.spec?.containers?.[0]?.image)
 
 /** Returns an existing workload with only its keys replaced; the same object if it already has them. */
-export function withKeys<T extends StoredStatefulSet>(standing: T, names: Pick<VectorNames, 'keys'>, keys: PodKeys): T {
-  const { template } = standing.spec
+export function withKeys<T extends StoredStatefulSet>(existing: T, names: Pick<VectorNames, 'keys'>, keys: PodKeys): T {
+  const { template } = existing.spec
   const [container, ...others] = template?.spec?.containers ?? []
-  if (container === undefined || template?.metadata?.annotations?.[KEY_ANNOTATION] === keyIds(keys)) return standing
-  const { name, namespace = '', labels, annotations } = standing.metadata
+  if (container === undefined || template?.metadata?.annotations?.[KEY_ANNOTATION] === keyIds(keys)) return existing
+  const { name, namespace = '', labels, annotations } = existing.metadata
   const env = [
     ...(container.env ?? []).filter((one) => !KEY_VARIABLES.includes(one.name)),
     ...keyVariables(names, keys),
   ]
-  const { status: _status, ...rest } = standing
+  const { status: _status, ...rest } = existing
   return {
     ...rest,
     metadata: { name, namespace, labels, annotations },
     spec: {
-      ...standing.spec,
+      ...existing.spec,
       template: {
         ...template,
         metadata: {
@@ -141,12 +141,12 @@ function startScript(names: Pick<VectorNames, 'workload' | 'peers'>): string {
 }
 
 function environment(input: VectorInput): object[] {
-  const fixed = [
+  const base = [
     { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
     // The engine writes a marker file at start, which must not be on the read-only root filesystem.
     { name: 'QDRANT_INIT_FILE_PATH', value: '/qdrant/init/.qdrant-initialized' },
   ]
-  return input.keys === undefined ? fixed : [...fixed, ...keyVariables(input.names, input.keys)]
+  return input.keys === undefined ? base : [...base, ...keyVariables(input.names, input.keys)]
 }
 
 const [API_KEY, READ_ONLY_API_KEY, ALT_API_KEY] = [

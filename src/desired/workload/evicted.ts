@@ -30,23 +30,23 @@ export function endedPodsToDelete(ended: readonly LivePod[], now: number): LiveP
   return ended.filter((each) => !kept.has(each) && each.metadata.deletionTimestamp === undefined)
 }
 
-export type EvictionNote = { reason: 'CrashLooping' | 'PartiallyAvailable'; words: string; left: number }
+export type EvictionNote = { reason: 'CrashLooping' | 'PartiallyAvailable'; message: string; remainingMs: number }
 
 /**
  * Reports the last eviction while it is recent, with the milliseconds until it no longer is.
  *
- * @param what such as `component "web"`
+ * @param subject such as `component "web"`
  */
-export function evictionNotes(what: string, ended: readonly LivePod[], now: number): EvictionNote[] {
+export function evictionNotes(subject: string, ended: readonly LivePod[], now: number): EvictionNote[] {
   const last = lastEvicted(ended.filter(isEvicted))
-  const left = last === undefined ? 0 : endOf(last) + EVICTION_SHOWN_MS - now
-  if (last === undefined || left <= 0) return []
-  return [{ reason: reasonOf(last), words: describeEviction(`A copy of ${what}`, last), left }]
+  const remainingMs = last === undefined ? 0 : endOf(last) + EVICTION_SHOWN_MS - now
+  if (last === undefined || remainingMs <= 0) return []
+  return [{ reason: reasonOf(last), message: describeEviction(`A copy of ${subject}`, last), remainingMs }]
 }
 
 /** Returns the last eviction if nothing ready has replaced it; during a rollout only the newest template counts. */
 export function findEvictionProblem(
-  what: string,
+  subject: string,
   pods: readonly LivePod[],
   ended: readonly LivePod[],
 ): Outcome | undefined {
@@ -55,7 +55,7 @@ export function findEvictionProblem(
   const newest = newestPod(pods) ?? last
   const isBack = pods.some((each) => isReady(each) && Date.parse(createdAtOf(each.metadata)) >= endOf(last))
   if (isBack || templateOf(newest) !== templateOf(last)) return undefined
-  return degraded(reasonOf(last), describeEviction(`A copy of ${what}`, last))
+  return degraded(reasonOf(last), describeEviction(`A copy of ${subject}`, last))
 }
 
 function endOf({ status, metadata }: LivePod): number {

@@ -162,13 +162,13 @@ export function judgeRoute(route: HttpRoute | undefined, gateway: Gateway): Rout
       parentRef.namespace === gateway.namespace &&
       parentRef.sectionName === gateway.sectionName,
   )
-  const judged = ours
+  const current = ours
     .flatMap(({ conditions = [] }) => conditions)
     .filter(({ type, observedGeneration = generation }) => {
       return (type === 'Accepted' || type === 'ResolvedRefs') && observedGeneration >= generation
     })
-  const refusal = judged.find(({ status }) => status === 'False')
+  const refusal = current.find(({ status }) => status === 'False')
   if (refusal !== undefined) return { kind: 'refused', reason: refusal.reason ?? 'Refused' }
-  const isAccepted = judged.some(({ type, status }) => type === 'Accepted' && status === 'True')
+  const isAccepted = current.some(({ type, status }) => type === 'Accepted' && status === 'True')
   return { kind: isAccepted ? 'accepted' : 'pending' }
 }

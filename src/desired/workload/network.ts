@@ -59,7 +59,7 @@ export const ALLOW_DNS = {
 }
 
 /** Every address but link-local ones, where clouds serve the credentials of nodes, and closed networks. */
-export function outside(closed: readonly string[] = []): object[] {
+export function outsidePeers(closed: readonly string[] = []): object[] {
   const closedIn = (isIpv6: boolean) => closed.filter((cidr) => cidr.includes(':') === isIpv6)
   return [
     { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...closedIn(false)] } },

@@ -10,7 +10,7 @@ import {
 } from './podProblems.ts'
 
 const ASKED = {
-  what: 'component "web"',
+  subject: 'component "web"',
   image: 'site:1',
   cpuRequest: '500m',
   memoryRequest: '1Gi',

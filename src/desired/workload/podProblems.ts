@@ -84,7 +84,7 @@ export function isDeployed(workload: LiveDeployment | undefined): boolean {
 }
 
 export type ExaminedWorkload = {
-  what: string
+  subject: string
   image: string
   cpuRequest: string
   memoryRequest: string
@@ -103,21 +103,21 @@ const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCann
 /**
  * Returns the most important problem, in our words: messages of containers and registries may contain anything.
  *
- * @param asked the thing's name for sentences, and its requests
+ * @param examined its name in messages, its image and its requests
  */
 export function findWorkloadProblem(
-  asked: ExaminedWorkload,
+  examined: ExaminedWorkload,
   pods: readonly LivePod[],
   workload: Rollout | undefined,
 ): Outcome | undefined {
-  const going = podsOfNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
-  const containers = going.flatMap(({ status }) => status?.containerStatuses ?? [])
+  const active = podsOfNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
+  const containers = active.flatMap(({ status }) => status?.containerStatuses ?? [])
   const judged = [
-    ...containers.map((container) => containerTrouble(asked, container)),
-    ...going.map((pod) => placementTrouble(asked, pod)),
-    creationTrouble(asked, workload),
+    ...containers.map((container) => containerTrouble(examined, container)),
+    ...active.map((pod) => placementTrouble(examined, pod)),
+    creationTrouble(examined, workload),
   ]
-  return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(asked, going, workload)
+  return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(examined, active, workload)
 }
 
 const TEMPLATE_LABEL = 'pod-template-hash'
@@ -135,49 +135,49 @@ function podsOfNewest(pods: readonly LivePod[]): readonly LivePod[] {
 }
 
 function containerTrouble(
-  { what, image, memoryLimit, takesCredential }: ExaminedWorkload,
+  { subject, image, memoryLimit, takesCredential }: ExaminedWorkload,
   { image: own, state = {}, lastState, ready }: ContainerStatus,
 ) {
   const { waiting, terminated } = state
-  const word = waiting?.reason ?? ''
-  if (IMAGE_TROUBLE.has(word)) {
+  const reason = waiting?.reason ?? ''
+  if (IMAGE_TROUBLE.has(reason)) {
     const credential = takesCredential === true ? ', and registryCredential if it is not public' : ''
-    const message = `The image ${own || image} of ${what} cannot be pulled (${word}): check its name and tag${credential}.`
+    const message = `The image ${own || image} of ${subject} cannot be pulled (${reason}): check its name and tag${credential}.`
     return degraded('ImagePullFailed', message)
   }
-  if (CREATE_TROUBLE.has(word)) {
+  if (CREATE_TROUBLE.has(reason)) {
     const isRoot = waiting?.message?.includes('runAsNonRoot') === true
-    const why = isRoot ? 'its image runs as root or names its user: set runAsUser' : `the node answers ${word}`
-    return stalled('ConfigurationInvalid', `A container of ${what} cannot be created: ${why}.`)
+    const cause = isRoot ? 'its image runs as root or names its user: set runAsUser' : `the node answers ${reason}`
+    return stalled('ConfigurationInvalid', `A container of ${subject} cannot be created: ${cause}.`)
   }
   const ended =
-    terminated ?? (word === 'CrashLoopBackOff' || word === 'RunContainerError' ? lastState?.terminated : undefined)
+    terminated ?? (reason === 'CrashLoopBackOff' || reason === 'RunContainerError' ? lastState?.terminated : undefined)
   if (ended?.reason === 'OOMKilled') {
-    const message = `A container of ${what} ran out of memory: it took more than its limit of ${memoryLimit} and was killed.`
+    const message = `A container of ${subject} ran out of memory: it took more than its limit of ${memoryLimit} and was killed.`
     return degraded('CrashLooping', message)
   }
-  if (START_TROUBLE.has(word) || START_TROUBLE.has(ended?.reason ?? '')) {
-    return degraded('CrashLooping', `A container of ${what} cannot be started: check its command.`)
+  if (START_TROUBLE.has(reason) || START_TROUBLE.has(ended?.reason ?? '')) {
+    return degraded('CrashLooping', `A container of ${subject} cannot be started: check its command.`)
   }
-  if (terminated === undefined && word !== 'CrashLoopBackOff') return undefined
+  if (terminated === undefined && reason !== 'CrashLoopBackOff') return undefined
   if (ready === true) return undefined
   const code = ended?.exitCode === undefined ? '' : ` with exit code ${ended.exitCode}`
-  return degraded('CrashLooping', `A container of ${what} ends${code} again and again: see its log.`)
+  return degraded('CrashLooping', `A container of ${subject} ends${code} again and again: see its log.`)
 }
 
-function placementTrouble(asked: ExaminedWorkload, pod: LivePod): Outcome | undefined {
-  const words = describePlacement(asked, pod)
-  return words === undefined ? undefined : stalled('PlanDoesNotFit', words)
+function placementTrouble(examined: ExaminedWorkload, pod: LivePod): Outcome | undefined {
+  const message = describePlacement(examined, pod)
+  return message === undefined ? undefined : stalled('PlanDoesNotFit', message)
 }
 
 /** Returns why no node takes a pod; undefined if a node did, or the scheduler has not decided yet. */
 export function describePlacement(
   {
-    what,
+    subject,
     cpuRequest,
     memoryRequest,
     missingClass,
-  }: Pick<ExaminedWorkload, 'what' | 'cpuRequest' | 'memoryRequest' | 'missingClass'>,
+  }: Pick<ExaminedWorkload, 'subject' | 'cpuRequest' | 'memoryRequest' | 'missingClass'>,
   { spec, status }: LivePod,
 ): string | undefined {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled')
@@ -188,11 +188,11 @@ export function describePlacement(
     ...(message.includes('Insufficient memory') ? [`${memoryRequest} memory`] : []),
     ...(message.includes(`Insufficient ${EPHEMERAL_STORAGE}`) ? [`${diskOf(spec)} disk`] : []),
   ]
-  if (short.length > 0) return `No node has ${short.join(' and ')} left for ${what}.`
+  if (short.length > 0) return `No node has ${short.join(' and ')} left for ${subject}.`
   if (/persistentvolumeclaim|volume/i.test(message) && missingClass !== undefined)
-    return `The cluster has no storage class "${missingClass}" for the volumes of ${what}.`
-  if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${what} together with its volumes yet.`
-  return `No node can take ${what} now.`
+    return `The cluster has no storage class "${missingClass}" for the volumes of ${subject}.`
+  if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${subject} together with its volumes yet.`
+  return `No node can take ${subject} now.`
 }
 
 /** The pod's disk request, from its namespace's default or its volumes. */
@@ -200,28 +200,28 @@ const diskOf = (spec: LivePod['spec']) =>
   spec?.containers?.map(({ resources }) => resources?.requests?.[EPHEMERAL_STORAGE] ?? '').find((one) => one !== '') ??
   'the'
 
-function creationTrouble({ what }: ExaminedWorkload, workload: Rollout | undefined): Outcome | undefined {
+function creationTrouble({ subject }: ExaminedWorkload, workload: Rollout | undefined): Outcome | undefined {
   const failed = workload?.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   )
   if (failed === undefined) return undefined
   if (failed.message?.includes('exceeded quota') === true) {
-    return stalled('QuotaExceeded', `The quota of the group has no room for another copy of ${what}.`)
+    return stalled('QuotaExceeded', `The quota of the group has no room for another copy of ${subject}.`)
   }
   return degraded(
     'PartiallyAvailable',
-    `The cluster refuses to make a copy of ${what} (${failed.reason ?? 'FailedCreate'}).`,
+    `The cluster refuses to make a copy of ${subject} (${failed.reason ?? 'FailedCreate'}).`,
   )
 }
 
 function deadlineTrouble(
-  { what }: ExaminedWorkload,
+  { subject }: ExaminedWorkload,
   pods: readonly LivePod[],
   workload: Rollout | undefined,
 ): Outcome | undefined {
   if (!isRolloutFailed(workload)) return undefined
-  const why = describeUnready(what, pods) ?? `The rollout of ${what} makes no progress.`
-  return degraded('PartiallyAvailable', `${why} The previous version keeps serving.`)
+  const cause = describeUnready(subject, pods) ?? `The rollout of ${subject} makes no progress.`
+  return degraded('PartiallyAvailable', `${cause} The previous version keeps serving.`)
 }
 
 /**
@@ -229,11 +229,11 @@ function deadlineTrouble(
  *
  * @param delay seconds after its start before readiness is probed
  */
-export function describeUnready(what: string, pods: readonly LivePod[], delay = 0): string | undefined {
+export function describeUnready(subject: string, pods: readonly LivePod[], delay = 0): string | undefined {
   const containers = podsOfNewest(pods).flatMap(({ status }) => status?.containerStatuses ?? [])
   const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
   if (running === undefined) return undefined
-  if (running.started === false) return `A container of ${what} runs, but its startup probe has not succeeded.`
-  const asked = delay === 0 ? '' : `; it is asked ${delay} s after its start`
-  return `A container of ${what} runs, but its readiness probe has not succeeded${asked}.`
+  if (running.started === false) return `A container of ${subject} runs, but its startup probe has not succeeded.`
+  const delayNote = delay === 0 ? '' : `; it is asked ${delay} s after its start`
+  return `A container of ${subject} runs, but its readiness probe has not succeeded${delayNote}.`
 }
