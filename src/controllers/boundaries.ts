@@ -120,6 +120,6 @@ function concernedBoundary({ metadata }: KubeObject, records: Workspace): string
   if (boundaryId === undefined) return []
   const boundary = records.cache(Boundary).get(undefined, boundaryId)
   const exists = records.cache(ResourceGroup).get(metadata.namespace, metadata.name) !== undefined
-  const isTold = boundary?.status?.heldBy?.includes(groupHolderName(ResourceGroup, metadata.name)) === true
-  return exists === isTold ? [] : [boundaryId]
+  const isReported = boundary?.status?.heldBy?.includes(groupHolderName(ResourceGroup, metadata.name)) === true
+  return exists === isReported ? [] : [boundaryId]
 }

@@ -114,8 +114,8 @@ type CrosslinkState = {
 /** Whether there is nothing to do: then no Secret is read. */
 function isAtRest(pass: CrosslinkPass): boolean {
   const { spec, status } = pass.object
-  const isWhole = status?.ca?.version === spec.pkiVersion && status.rotation === undefined
-  return isWhole && (status.signer !== undefined || !isHubHere(pass))
+  const isCurrent = status?.ca?.version === spec.pkiVersion && status.rotation === undefined
+  return isCurrent && (status.signer !== undefined || !isHubHere(pass))
 }
 
 /** Writes the authority for the hub's site, if the hub is on this cluster. */

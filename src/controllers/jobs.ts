@@ -217,9 +217,9 @@ function keepLog(options: JobOptions): JobStep {
       if (object.status?.logParts !== undefined) return done()
       if (referencesOf(object).length > 0) await children.remove(secret, namespace, jobNames(name).environment)
       const log = await readLog(pass, options.logs)
-      const end = Date.parse(object.status?.completedAt ?? pass.now)
+      const endedAt = Date.parse(object.status?.completedAt ?? pass.now)
       // Do not wait for an unreachable node if the job is cancelled: it would keep working meanwhile.
-      if (log === 'unavailable' && isJobFinished(state.state) && clock.now() - end < LOG_TIMEOUT_MS)
+      if (log === 'unavailable' && isJobFinished(state.state) && clock.now() - endedAt < LOG_TIMEOUT_MS)
         return outcomeOfJob(pass, LOG_RETRY_MS)
       pass.report({ logParts: log === 'unavailable' ? 0 : await storeLogParts(pass, options.blobs, log) })
       return done()
@@ -251,10 +251,10 @@ async function storeLogParts(pass: JobPass, blobs: BlobStore, bytes: Uint8Array)
   const { apiVersion, kind } = PlatformJob
   const owner = { apiVersion, kind, name, uid: pass.object.metadata.uid ?? '', labels: ownerSelector(kind, name) }
   let parts = 0
-  for (let at = 0; at < bytes.length; at += blobs.maxBytes) {
+  for (let offset = 0; offset < bytes.length; offset += blobs.maxBytes) {
     const ref = { namespace, name: jobNames(name).log(parts) }
     const version = (await blobs.read(ref))?.version
-    await blobs.write(ref, bytes.subarray(at, at + blobs.maxBytes), { version, owner })
+    await blobs.write(ref, bytes.subarray(offset, offset + blobs.maxBytes), { version, owner })
     parts += 1
   }
   return parts
@@ -264,8 +264,8 @@ async function storeLogParts(pass: JobPass, blobs: BlobStore, bytes: Uint8Array)
 async function removeInTime(pass: JobPass): Promise<Outcome> {
   const { object, clock, records, children } = pass
   const { namespace, name } = placeOfPass(pass)
-  const end = Date.parse(object.status?.completedAt ?? pass.now)
-  const podUntil = end + object.spec.ttlSecondsAfterFinished * 1000
+  const endedAt = Date.parse(object.status?.completedAt ?? pass.now)
+  const podUntil = endedAt + object.spec.ttlSecondsAfterFinished * 1000
   const resultUntil = podUntil + JOB_RESULT_TTL_SECONDS * 1000
   const now = clock.now()
   if (now >= resultUntil) {

@@ -30,10 +30,10 @@ export async function createIfAbsent(
  */
 export async function pruneFinished(
   { records, object, kind }: Pick<Pass, 'records' | 'object' | 'kind'>,
-  over: readonly KubeObject[],
+  ended: readonly KubeObject[],
   kept: number,
 ): Promise<boolean> {
-  const surplus = allButNewest(over, kept)
+  const surplus = allButNewest(ended, kept)
   for (const one of surplus) await records.client.remove(kind.resource, refOf(one), { uid: one.metadata.uid })
   return surplus.some(({ metadata }) => metadata.name === object.metadata.name)
 }
@@ -44,11 +44,11 @@ export async function pruneFinished(
  */
 export function newestFinishedObserver(
   { resource }: AnyKind,
-  over: (records: Workspace) => readonly KubeObject[],
+  endedOf: (records: Workspace) => readonly KubeObject[],
 ): Observed {
   return {
     resource,
     relevant: ({ metadata }) => metadata.uid,
-    keysOf: (_changed, records) => over(records).toSorted(byAge).slice(-1).map(keyOf),
+    keysOf: (_changed, records) => endedOf(records).toSorted(byAge).slice(-1).map(keyOf),
   }
 }

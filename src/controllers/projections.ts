@@ -44,7 +44,7 @@ type ProjectionPass = Pass<typeof BoundaryProjection, ProjectionState>
 type ProjectionState = {
   shown: readonly ProjectedNamespace[]
   /** Named namespaces that belong to no group. */
-  strange: readonly ProjectedNamespace[]
+  unmatched: readonly ProjectedNamespace[]
   /** Errors of single namespaces. */
   failures: readonly unknown[]
 }
@@ -126,7 +126,7 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
   },
   (options) => ({
     clusterOf: otherClusterOf,
-    state: () => ({ shown: [], strange: [], failures: [] }),
+    state: () => ({ shown: [], unmatched: [], failures: [] }),
     reconcile: steps(checkCluster, projectNamespaces(options), judge),
     finalize: steps(removeNamespaces(options)),
     finalizeRevoked: steps(stopWhileUsed),
@@ -160,7 +160,7 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
           : { ...(known ?? { state: 'Pending' }), ...reasonOf(failure.error, pass), namespace: name },
       )
     }
-    const strange = unknownNamespaces(boundaryId, groups, object.spec.namespaces)
+    const unmatched = unknownNamespaces(boundaryId, groups, object.spec.namespaces)
     const names = new Set(wanted.map(({ name }) => name))
     const isMade = ({ name }: { name: string }) =>
       shown.some((one) => one.namespace === name && one.state === 'Applied')
@@ -169,8 +169,8 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
     const remaining = await removeAllBut(pass, names)
     const laterRotation = await keepPullSecrets(pass, groupsInUse(pass, remaining), { registry, failures })
     shown.push(...remaining, ...(await removeFormerNamespaces(pass, names)))
-    reportNamespaces(pass, [...shown.map((one) => withRetainedVolumes(pass, one)), ...strange])
-    Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
+    reportNamespaces(pass, [...shown.map((one) => withRetainedVolumes(pass, one)), ...unmatched])
+    Object.assign(pass.state, { shown, unmatched, failures } satisfies ProjectionState)
     return done({ after: earliest(nextRotation, laterRotation) })
   }
 
@@ -327,12 +327,12 @@ function reportNamespaces(pass: ProjectionPass, shown: ProjectedNamespace[]): vo
 }
 
 /** @throws the error of a namespace: the engine decides whether it is retried or ends the pass */
-function judge({ state: { shown, strange, failures } }: ProjectionPass): Outcome {
+function judge({ state: { shown, unmatched, failures } }: ProjectionPass): Outcome {
   const isWaiting = (error: unknown) => error instanceof WaitingError
-  const passing = failures.find((error) => !isWaiting(error) && !(error instanceof StalledError))
-  const failure = passing ?? failures.find((error) => !isWaiting(error))
+  const transient = failures.find((error) => !isWaiting(error) && !(error instanceof StalledError))
+  const failure = transient ?? failures.find((error) => !isWaiting(error))
   if (failure !== undefined) throw failure
-  const [first] = strange
+  const [first] = unmatched
   if (first !== undefined) return stalled('ReferenceMissing', `Namespace "${first.namespace}": ${first.message}`)
   const waits = failures.find(isWaiting)
   if (waits !== undefined) throw waits

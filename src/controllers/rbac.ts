@@ -70,9 +70,9 @@ type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string } }
 /** Deletes expired objects at their time. The evaluator ignores them from that moment on anyway. */
 function removeWhenExpired(endOf: (object: never) => number | undefined) {
   return async function removeExpired(pass: Pass): Promise<Outcome> {
-    const end = endOf(pass.object as never)
-    if (end === undefined) return done()
-    const remainingMs = end - pass.clock.now()
+    const expiresAt = endOf(pass.object as never)
+    if (expiresAt === undefined) return done()
+    const remainingMs = expiresAt - pass.clock.now()
     if (remainingMs > 0) return done({ after: remainingMs })
     const { uid, resourceVersion } = pass.object.metadata
     // With the version, so that a recently extended expiry holds.
@@ -186,8 +186,8 @@ function checkPatterns({ kind, object }: Pass): Outcome {
   const faults = faultsSentence(spec)
   if (faults === undefined) return done()
   const isRole = kind === RoleDefinition
-  const rest = isRole ? 'A role grants nothing while a pattern is invalid.' : 'The other actions are denied.'
-  return stalled('ConfigurationInvalid', `${faults} ${rest}`)
+  const consequence = isRole ? 'A role grants nothing while a pattern is invalid.' : 'The other actions are denied.'
+  return stalled('ConfigurationInvalid', `${faults} ${consequence}`)
 }
 
 /** Reports a display name that another role holds, which bypassed admission or comes from an earlier version. */

@@ -337,8 +337,8 @@ function concernedGroup(kind: AnyKind) {
     if (group === undefined) return []
     if (group.metadata.deletionTimestamp !== undefined || RETENTION_DEPENDENT_KINDS.has(kind)) return [keyOf(group)]
     const now = records.cache(kind.resource).get(namespaceName, name)
-    const holds = now !== undefined && requiresRetention(kind, now)
-    return holds === reportsHolder(group, groupHolderName(kind, name)) ? [] : [keyOf(group)]
+    const isHolder = now !== undefined && requiresRetention(kind, now)
+    return isHolder === reportsHolder(group, groupHolderName(kind, name)) ? [] : [keyOf(group)]
   }
 }
 
@@ -361,12 +361,12 @@ function volumesOf(projection: KubeObject): unknown {
 /** Returns the groups with retained volumes on another cluster, and those that still report some. */
 function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
   const { namespace: boundaryNamespaceName, name } = projection.metadata
-  const holding = homesOf(projection).filter(({ retainedVolumes = [] }) => retainedVolumes.length > 0)
+  const withVolumes = homesOf(projection).filter(({ retainedVolumes = [] }) => retainedVolumes.length > 0)
   const groups = records.cache(ResourceGroup).list({ namespace: boundaryNamespaceName })
   return groups
     .filter(
       ({ status }) =>
-        holding.some((resolved) => resolved.namespace === status?.namespace) ||
+        withVolumes.some((resolved) => resolved.namespace === status?.namespace) ||
         status?.heldBy?.some((holder) => holder.startsWith(claimHolderName(`${name}/`))) === true,
     )
     .map(keyOf)

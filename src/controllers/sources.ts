@@ -119,7 +119,7 @@ export const sourceController = controllerWith(
 
 type Catalogue = BlueprintSource & KubeObject
 
-type ListObjects = <T extends KubeObject>(resource: Resource, where?: { namespace: string }) => Promise<readonly T[]>
+type ListObjects = <T extends KubeObject>(resource: Resource, options?: { namespace: string }) => Promise<readonly T[]>
 
 /** Returns what uses the source. A resource in another boundary does not count. */
 async function holdersOf(pass: SourcePass, list: ListObjects): Promise<string[]> {
@@ -138,7 +138,7 @@ async function holdersOf(pass: SourcePass, list: ListObjects): Promise<string[]>
 }
 
 const knownHolders = (pass: SourcePass) =>
-  holdersOf(pass, async (resource, where) => pass.records.cache<never>(resource).list(where))
+  holdersOf(pass, async (resource, options) => pass.records.cache<never>(resource).list(options))
 
 async function reportHeldBy(pass: SourcePass): Promise<Outcome> {
   reportHolders(pass, await knownHolders(pass))
@@ -157,7 +157,7 @@ async function blockWhileReferenced(pass: SourcePass): Promise<Outcome> {
   const names =
     known.length > 0
       ? known
-      : await holdersOf(pass, async (resource, where) => (await client.list<never>(resource, where)).items)
+      : await holdersOf(pass, async (resource, options) => (await client.list<never>(resource, options)).items)
   reportHolders(pass, names)
   if (names.length === 0) return done()
   return waiting(

@@ -109,7 +109,7 @@ describe('syncDueIn', () => {
   const good: Partial<Status> = { state: 'Ready', triedAt: ago(60_000), lastSyncAt: ago(60_000), syncedGeneration: 1 }
   const due = (
     status: Partial<Status> | undefined,
-    more: { syncAt?: string; pushedAt?: string; isWhole?: boolean } = {},
+    more: { syncAt?: string; pushedAt?: string; hasAllTemplates?: boolean } = {},
   ) =>
     syncDueIn(
       {
@@ -120,7 +120,7 @@ describe('syncDueIn', () => {
       NOW,
       {
         push: more.pushedAt === undefined ? undefined : { deliveryId: 'new', receivedAt: more.pushedAt },
-        isWhole: more.isWhole ?? true,
+        hasAllTemplates: more.hasAllTemplates ?? true,
       },
     )
   const failed = { ...good, state: 'Failing' as const, lastSyncAt: ago(100_000) }
@@ -165,7 +165,7 @@ describe('syncDueIn', () => {
     ['returns 0 for a source that was disabled', due({ ...good, state: 'Disabled' }), 0],
     [
       'returns at most a minute if a template is missing',
-      due({ ...good, triedAt: ago(1), lastSyncAt: ago(1) }, { isWhole: false }),
+      due({ ...good, triedAt: ago(1), lastSyncAt: ago(1) }, { hasAllTemplates: false }),
       59_999,
     ],
   ]

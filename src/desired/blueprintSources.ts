@@ -179,9 +179,9 @@ export function syncDueIn(
   now: number,
   {
     push,
-    isWhole,
+    hasAllTemplates,
     hasNewCredentials = false,
-  }: { push: Push | undefined; isWhole: boolean; hasNewCredentials?: boolean },
+  }: { push: Push | undefined; hasAllTemplates: boolean; hasNewCredentials?: boolean },
 ): number {
   const { lastSyncAt, triedAt, state, syncedGeneration } = status
   if (triedAt === undefined || state === 'Syncing' || state === 'Disabled') return 0
@@ -192,6 +192,6 @@ export function syncDueIn(
   if (hasNewCredentials || isSyncRequested({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)
     return Math.max(0, tried + MIN_SYNC_INTERVAL_MS - now)
   const interval =
-    lastSyncAt !== triedAt ? syncBackoff(status.failures ?? 1) : isWhole ? SYNC_INTERVAL_MS : CACHE_SETTLE_MS
+    lastSyncAt !== triedAt ? syncBackoff(status.failures ?? 1) : hasAllTemplates ? SYNC_INTERVAL_MS : CACHE_SETTLE_MS
   return Math.max(0, tried + interval - now)
 }

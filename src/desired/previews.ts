@@ -64,16 +64,16 @@ export function restoreEvictedHeads(
 export function previewOf(owner: PreviewOwner, branch: string): KubeObject {
   const { apiVersion, kind, metadata, spec } = owner
   const { name, namespace, uid } = metadata
-  const stem = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)
+  const prefix = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)
   // Other owners may share the same stem.
-  const hash = sha256(stem === name ? branch : `${name}/${branch}`).slice(0, HASH_LENGTH)
+  const hash = sha256(prefix === name ? branch : `${name}/${branch}`).slice(0, HASH_LENGTH)
   const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !EXCLUDED_FIELDS.has(field)))
   const tags = { ...Object.fromEntries(Object.entries(spec.tags ?? {}).slice(0, MAX_COPIED_TAGS)), preview: name }
   return {
     apiVersion,
     kind,
     metadata: {
-      name: `${stem}-${hash}`,
+      name: `${prefix}-${hash}`,
       ...(namespace === undefined ? {} : { namespace }),
       labels: { [PREVIEW_LABEL]: name },
       ownerReferences: [{ apiVersion, kind, name, uid: uid ?? '', controller: true, blockOwnerDeletion: false }],

@@ -30,12 +30,12 @@ export type Projection = { bindings: KubeObject[] /** When the next assignment e
 export function projectedBindings(input: ProjectionInput): Projection {
   const { boundary, group, now, clusterRoles } = input
   const holders = new Map<string, Set<string>>()
-  const ends: number[] = []
+  const expiries: number[] = []
   for (const assignment of input.assignments) {
     const clusterRole = clusterRoles.get(assignment.spec.roleDefinitionName)
-    const end = assignment.spec.expiresAt === undefined ? Infinity : Date.parse(assignment.spec.expiresAt)
-    if (clusterRole === undefined || !(now < end) || !appliesTo(assignment, boundary, group)) continue
-    ends.push(end)
+    const expiry = assignment.spec.expiresAt === undefined ? Infinity : Date.parse(assignment.spec.expiresAt)
+    if (clusterRole === undefined || !(now < expiry) || !appliesTo(assignment, boundary, group)) continue
+    expiries.push(expiry)
     const set = holders.get(clusterRole) ?? new Set()
     for (const principal of principalsOf(assignment, input.groups)) set.add(principal)
     holders.set(clusterRole, set)
@@ -43,7 +43,7 @@ export function projectedBindings(input: ProjectionInput): Projection {
   const id = boundary.metadata.name
   const namespace = group === undefined ? boundaryNamespace(id) : groupNamespace(id, group.metadata.name)
   const held = [...holders].filter(([, principals]) => principals.size > 0)
-  const first = Math.min(...ends)
+  const first = Math.min(...expiries)
   return {
     bindings: held.map(([clusterRole, principals]) => roleBinding(namespace, clusterRole, [...principals].sort())),
     nextEnd: Number.isFinite(first) ? first : undefined,

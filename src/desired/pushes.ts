@@ -26,16 +26,16 @@ export function headToDeploy<One extends Head>(
 ): One | undefined {
   const found = heads.find(({ kind, ref }) => kind === 'Push' && ref === `refs/heads/${branch}`)
   if (found === undefined) return undefined
-  const at = Date.parse(found.receivedAt)
+  const pushedAt = Date.parse(found.receivedAt)
   const madeSince = Date.parse(createdAt ?? found.receivedAt)
-  if (at < madeSince || (isMadeByPush && at === madeSince)) return undefined
+  if (pushedAt < madeSince || (isMadeByPush && pushedAt === madeSince)) return undefined
   // A deployment later than the one that built this commit was requested by someone who knew of the push.
   const newestFirst = deployments.toSorted((one, other) => madeAt(other) - madeAt(one))
-  const before = newestFirst.findIndex((one) => madeAt(one) <= at)
+  const before = newestFirst.findIndex((one) => madeAt(one) <= pushedAt)
   const since = newestFirst.slice(0, before < 0 ? undefined : before + 1)
   if (since.some(({ status }) => status?.commitSha === found.commit)) return undefined
   const times = deployments.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? found.receivedAt))
-  return deployments.length >= maxDeployments && times.every((time) => time > at) ? undefined : found
+  return deployments.length >= maxDeployments && times.every((time) => time > pushedAt) ? undefined : found
 }
 
 const madeAt = ({ metadata }: KnownDeployment) => Date.parse(metadata.creationTimestamp ?? '') || 0

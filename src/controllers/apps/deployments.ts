@@ -12,8 +12,12 @@ import type { AppPass } from './types.ts'
 function freeDeploymentId({ kind, object, records }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
   const cache = records.cache(DeploymentRecord)
-  for (let again = 0; ; again += 1) {
-    const id = deploymentIdFor(`${namespace}/${kind.segment}/${name}`, ...cause, ...(again === 0 ? [] : [`${again}`]))
+  for (let attempt = 0; ; attempt += 1) {
+    const id = deploymentIdFor(
+      `${namespace}/${kind.segment}/${name}`,
+      ...cause,
+      ...(attempt === 0 ? [] : [`${attempt}`]),
+    )
     const spec = cache.get(namespace, id)?.spec
     if (spec === undefined || (spec.ownerCollection === kind.segment && spec.ownerName === name)) return id
   }

@@ -101,14 +101,14 @@ async function advance(pass: ExecutionPass): Promise<Outcome> {
     return fail(pass, progress, `Resource group "${spec.resourceGroup}" no longer exists.`)
   const parameters = await secretParameters(pass)
   if (parameters === undefined) return awaitParameters(pass, progress)
-  let again = Number.POSITIVE_INFINITY
+  let requeueAfter = Number.POSITIVE_INFINITY
   for (const step of spec.steps) {
     const one = progress.find(({ component }) => component === step.component)
     if (one === undefined || isStepDone(one)) continue
-    again = Math.min(again, await advanceStep(pass, { step, one, progress, namespace, parameters }))
+    requeueAfter = Math.min(requeueAfter, await advanceStep(pass, { step, one, progress, namespace, parameters }))
     if (one.status === 'Failed') return fail(pass, progress, `Component "${one.component}": ${one.message}`)
   }
-  return judge(pass, progress, { namespace, again })
+  return judge(pass, progress, { namespace, requeueAfter })
 }
 
 type Advancing = {
@@ -169,10 +169,10 @@ function readinessOfWrite(made: StepWriteResult, age: number): Readiness {
 async function judge(
   pass: ExecutionPass,
   progress: StepProgress[],
-  { namespace, again }: { namespace: string; again: number },
+  { namespace, requeueAfter }: { namespace: string; requeueAfter: number },
 ): Promise<Outcome> {
-  const open = progress.filter((one) => !isStepDone(one))
-  if (open.length === 0) {
+  const unfinished = progress.filter((one) => !isStepDone(one))
+  if (unfinished.length === 0) {
     const outputs = await collectOutputs(pass, namespace, (step) => observedObjectOf(pass, step, namespace))
     pass.report({
       steps: progress,
@@ -184,7 +184,7 @@ async function judge(
     })
     return done({ reason: 'Completed' })
   }
-  const creating = open.filter(({ status }) => status === 'Creating')
+  const creating = unfinished.filter(({ status }) => status === 'Creating')
   if (creating.length === 0)
     return fail(pass, progress, 'No remaining component can start: each waits for one that is never made.')
   const message = creating
@@ -192,7 +192,7 @@ async function judge(
     .join(' ')
   const stage = creating.some(({ startedAt }) => startedAt === pass.now) ? 'Creating' : 'WaitingForReady'
   pass.report({ steps: progress, stage, message: message.slice(0, 1024) })
-  return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, again))
+  return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, requeueAfter))
 }
 
 /** Fails the execution. Created objects stay, except values on their way into a vault: nobody would delete those. */
@@ -235,11 +235,11 @@ function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome
 async function pruneExecutions({ object, records }: ExecutionPass): Promise<Outcome> {
   const { state, message } = object.status ?? {}
   const { resource } = BlueprintExecution
-  const over = records
+  const finished = records
     .cache<BlueprintExecution & KubeObject>(resource)
     .list({ namespace: object.metadata.namespace })
     .filter(({ status }) => isExecutionOver(status?.state))
-  const surplus = allButNewest(over, EXECUTIONS_KEPT)
+  const surplus = allButNewest(finished, EXECUTIONS_KEPT)
   await Promise.all(surplus.map((one) => records.client.remove(resource, refOf(one), { uid: one.metadata.uid })))
   return ended(state === 'Failed' ? (message ?? 'It has failed.') : undefined)
 }

@@ -119,11 +119,11 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
   if (refusal !== undefined) return refuse(pass, refusal)
   const connected = credentialSourceOf(pass)
   const push = pushOf(pass, connected)
-  const isWhole = status?.templateCount === templatesHere(pass).length
+  const hasAllTemplates = status?.templateCount === templatesHere(pass).length
   const isFailing = status?.failures !== undefined
   const triedWith = isFailing ? await versionOfCredentials(pass, connected) : undefined
   const hasNewCredentials = isFailing && triedWith !== status.triedWith
-  const due = syncDueIn(pass.object, pass.clock.now(), { push, isWhole, hasNewCredentials })
+  const due = syncDueIn(pass.object, pass.clock.now(), { push, hasAllTemplates, hasNewCredentials })
   if (due > 0) return outcomeSinceSync(pass, due)
   if (status?.state !== 'Syncing') {
     pass.report({ state: 'Syncing' })
@@ -131,7 +131,7 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
   }
   try {
     pass.report({ heardDelivery: push?.deliveryId, syncedGeneration: pass.object.metadata.generation })
-    return await readRepository(pass, options, connected, isWhole)
+    return await readRepository(pass, options, connected, hasAllTemplates)
   } catch (error) {
     if (!(error instanceof GitFilesError || error instanceof SourceError)) throw error
     return failSync(pass, error, {
@@ -196,14 +196,14 @@ async function readRepository(
   pass: SourcePass,
   options: CatalogueOptions,
   connected: CredentialSource | undefined,
-  isWhole: boolean,
+  hasAllTemplates: boolean,
 ): Promise<Outcome> {
   const { object, now } = pass
   const { spec, status, metadata } = object
   if (spec.installationId !== undefined && connected === undefined)
     throw new GitFilesError('NotFound', `The boundary has no deployment source "${spec.installationId}".`)
   const place = await gitLocationOf(pass, options, connected)
-  const isKnown = isWhole && status?.readAt === syncLocationOf(object)
+  const isKnown = hasAllTemplates && status?.readAt === syncLocationOf(object)
   const found = await options.files.read(place, isKnown ? status?.revision : undefined)
   const ready = {
     ...{ triedAt: now, lastSyncAt: now, syncedAt: spec.requests.syncAt },

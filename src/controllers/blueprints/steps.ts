@@ -58,24 +58,24 @@ export function observedObjectOf(pass: ExecutionPass, step: ExecutionStep, group
 export async function writeStepObject(
   pass: ExecutionPass,
   step: ExecutionStep,
-  where: StepLocation,
+  location: StepLocation,
 ): Promise<StepWriteResult> {
   const entry = BLUEPRINT_COLLECTIONS.get(step.collection)
   if (entry === undefined) return { refusal: `There is no collection "${step.collection}".` }
   const { kind } = entry
   const { object: execution, records } = pass
-  const ref = refOfStep(pass, step, where.namespace)
+  const ref = refOfStep(pass, step, location.namespace)
   const isOurs = (found: KubeObject | undefined) =>
     found?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION] === keyOf(execution as unknown as KubeObject)
-  const cached = observedObjectOf(pass, step, where.namespace)
-  if (cached !== undefined && isOurs(cached)) return passVaultValue(pass, step, cached, where)
+  const cached = observedObjectOf(pass, step, location.namespace)
+  if (cached !== undefined && isOurs(cached)) return passVaultValue(pass, step, cached, location)
   const stored = await records.client.get(kind.resource, ref).catch((error: unknown) => {
     if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
     throw error
   })
-  if (stored !== undefined && isOurs(stored)) return passVaultValue(pass, step, stored, where)
+  if (stored !== undefined && isOurs(stored)) return passVaultValue(pass, step, stored, location)
   // Deleting an object that a deployment waits for fails the deployment; otherwise it would keep coming back.
-  if (where.uid !== undefined && stored?.metadata.uid !== where.uid)
+  if (location.uid !== undefined && stored?.metadata.uid !== location.uid)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted while the deployment was under way.` }
   if (stored?.metadata.deletionTimestamp !== undefined) return { refusal: `"${step.resourceName}" is being deleted.` }
   const deploy = deploymentOfMark(stored?.metadata.annotations?.[BLUEPRINT_ANNOTATION])
@@ -84,18 +84,26 @@ export async function writeStepObject(
   if (stored === undefined && step.manifest === undefined)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted since the deployment was asked for.` }
   // Check the rights now, not only at the request: a component with dependencies may be written half an hour later.
-  const spec = specOf(pass, step, stored, where.namespace)
+  const spec = specOf(pass, step, stored, location.namespace)
   if ('refusal' in spec) return spec
-  const surroundings = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, where.namespace)
+  const surroundings = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, location.namespace)
   const given = withSecrets(spec.given, { kind, stored, surroundings })
   const mergedSpec = { ...(stored?.spec as object | undefined), ...given }
   const isGiven = stored === undefined || !isHarmless(changedFields(stored.spec as Fields, given))
   const references = isGiven ? [mergedSpec, ...surroundings] : []
-  const change = { step, spec: mergedSpec, references, entry, ref, group: where.namespace, isNew: stored === undefined }
+  const change = {
+    step,
+    spec: mergedSpec,
+    references,
+    entry,
+    ref,
+    group: location.namespace,
+    isNew: stored === undefined,
+  }
   const missingRight = await findMissingRight(pass, change)
   if (missingRight !== undefined) return { missingRight }
-  const written = await write(pass, { step, kind, stored, spec: given }, where)
-  return 'object' in written ? passVaultValue(pass, step, written.object, where) : written
+  const written = await write(pass, { step, kind, stored, spec: given }, location)
+  return 'object' in written ? passVaultValue(pass, step, written.object, location) : written
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -222,21 +230,21 @@ async function passVaultValue(
   pass: ExecutionPass,
   step: ExecutionStep,
   entry: KubeObject,
-  where: StepLocation,
+  location: StepLocation,
 ): Promise<StepWriteResult> {
   if (step.value === undefined) return { object: entry }
   let isKnown = true
   const text = fillLateValues(step.value, pass.object.spec.lateMark ?? '', (reference) => {
     const value =
       reference.root === 'parameters'
-        ? where.parameters[reference.name]
-        : componentFieldValue(pass, reference, where.namespace)
+        ? location.parameters[reference.name]
+        : componentFieldValue(pass, reference, location.namespace)
     isKnown &&= value !== undefined
     return value
   })
   if (!isKnown) return { refusal: `The value of "${step.resourceName}" is not known.` }
   const { valueFrom, history } = entry.spec as VaultEntry['spec']
-  const ref = { namespace: where.namespace, name: valueFrom?.secretName ?? '' }
+  const ref = { namespace: location.namespace, name: valueFrom?.secretName ?? '' }
   const data = secretData({ [VALUE_KEY]: text })
   const stored = await readSecret({ workloads: pass.records }, ref.namespace, ref.name)
   const { uid, resourceVersion } = stored?.metadata ?? {}

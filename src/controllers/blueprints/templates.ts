@@ -71,8 +71,8 @@ export const templateController = controller(BlueprintTemplate, {
       if (!isNamed)
         return stalled('ConfigurationInvalid', `Its content has the slug "${head.slug}", but its spec has "${slug}".`)
       if (first === undefined) return done()
-      const where = first.line === null ? first.path : `line ${first.line}`
-      return stalled('ConfigurationInvalid', asSentence(`${where}: ${first.message}`).slice(0, 1024))
+      const position = first.line === null ? first.path : `line ${first.line}`
+      return stalled('ConfigurationInvalid', asSentence(`${position}: ${first.message}`).slice(0, 1024))
     },
   ),
 })

@@ -36,8 +36,8 @@ export function keepBuildLog({ logs, buildLogs, isSimulated }: BuildOptions): Re
       if (build === undefined || object.status?.logLines !== undefined) return done()
       if (!build.isOver && !isFinalPhase(decision?.stage)) return done()
       const lines = isSimulated ? [SIMULATED_BUILD_MESSAGE] : await linesOf(pass, logs)
-      const end = Date.parse(object.status?.finishedAt ?? build.job.status?.completionTime ?? now)
-      if (lines === undefined && clock.now() - end < LOG_TIMEOUT_MS) return done({ after: LOG_RETRY_MS })
+      const endedAt = Date.parse(object.status?.finishedAt ?? build.job.status?.completionTime ?? now)
+      if (lines === undefined && clock.now() - endedAt < LOG_TIMEOUT_MS) return done({ after: LOG_RETRY_MS })
       const kept = lines ?? ['The log of this build could not be read.']
       const write = (some: readonly string[], offset?: number) =>
         buildLogs.append(buildLogOwnerOf(object), some, { offset, isFinal: true })

@@ -23,10 +23,10 @@ export class Expectations {
 
   /** True when the caches show everything that this key's last pass did. */
   met(key: string): boolean {
-    const open = this.#byKey.get(key)
-    if (open === undefined) return true
-    for (const [id, expectation] of open) if (isSeen(expectation)) open.delete(id)
-    if (open.size > 0) return false
+    const pending = this.#byKey.get(key)
+    if (pending === undefined) return true
+    for (const [id, expectation] of pending) if (isSeen(expectation)) pending.delete(id)
+    if (pending.size > 0) return false
     this.#byKey.delete(key)
     return true
   }
@@ -44,9 +44,9 @@ export class Expectations {
     // If the client updates its caches with each write, this always holds and nothing is kept.
     if (isSeen(expectation)) return
     const { kind, metadata } = expectation.object
-    const open = this.#byKey.get(key) ?? new Map<string, Expectation>()
-    open.set(`${kind}/${objectKey(metadata.namespace, metadata.name)}`, expectation)
-    this.#byKey.set(key, open)
+    const pending = this.#byKey.get(key) ?? new Map<string, Expectation>()
+    pending.set(`${kind}/${objectKey(metadata.namespace, metadata.name)}`, expectation)
+    this.#byKey.set(key, pending)
   }
 }
 

@@ -41,12 +41,12 @@ type NarrowingPass = Pick<Pass, 'children' | 'workloads'> & { readonly object: {
  * were shut out. Once they are written in full, the manager gives up its fields.
  *
  * @param candidates the kinds of exposures that the controller keeps
- * @param isWhole whether all steps are done
+ * @param isComplete whether all steps are done
  */
 export async function narrowExposures(
   pass: NarrowingPass,
   candidates: readonly Resource[],
-  isWhole: boolean,
+  isComplete: boolean,
 ): Promise<void> {
   const { object, children, workloads } = pass
   for (const resource of candidates.filter((each) => workloads.isServed(each)))
@@ -56,7 +56,7 @@ export async function narrowExposures(
         exposure.metadata.annotations ?? {}
       if (narrowedFor !== undefined && appliedHash !== NARROWED_INTENT)
         await children.amend(resource, exposure, undefined)
-      if (!isWhole) await narrowExposure(children, resource, exposure, object.spec)
+      if (!isComplete) await narrowExposure(children, resource, exposure, object.spec)
     }
 }
 

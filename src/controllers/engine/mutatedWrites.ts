@@ -6,7 +6,7 @@ import { canonicalJson, firstMismatchedField } from '../../kube/apply.ts'
 /** Milliseconds until an object that the API server stored differently is written again. */
 export const REWRITE_DELAY_MS = 600_000
 
-type MutatedWrite = { wantedHash: string; path: string; at: number }
+type MutatedWrite = { wantedHash: string; path: string; writtenAt: number }
 
 /**
  * Children that the API server stored differently than they were written: an admission webhook changed a field, or an
@@ -34,7 +34,7 @@ export class MutatedWrites {
       return undefined
     }
     const writes = this.#byKey.get(key) ?? new Map<string, MutatedWrite>()
-    this.#byKey.set(key, writes.set(id, { wantedHash: hashOf(wanted), path, at: this.#clock.monotonic() }))
+    this.#byKey.set(key, writes.set(id, { wantedHash: hashOf(wanted), path, writtenAt: this.#clock.monotonic() }))
     return describeMutation(id, path)
   }
 
@@ -43,7 +43,7 @@ export class MutatedWrites {
     const id = idOf(wanted)
     const known = this.#byKey.get(key)?.get(id)
     if (known === undefined) return undefined
-    const isOld = this.#clock.monotonic() - known.at >= REWRITE_DELAY_MS
+    const isOld = this.#clock.monotonic() - known.writtenAt >= REWRITE_DELAY_MS
     const isSame = observed !== undefined && !isOld && hashOf(wanted) === known.wantedHash
     if (isSame && firstMismatchedField(wanted, observed) === known.path) return describeMutation(id, known.path)
     this.#forgetWrite(key, id)

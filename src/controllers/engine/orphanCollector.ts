@@ -29,7 +29,7 @@ export class OrphanCollector {
   readonly #records: Workspace
   readonly #others: OtherClusters
   readonly #log: Log
-  readonly #open = new Map<string, Workspace>()
+  readonly #workspaces = new Map<string, Workspace>()
   /** Clusters by key of the objects that run there: after a deletion only Secrets may remain, which no cache shows. */
   readonly #clusterByKey = new Map<string, string>()
   /** Keys with leftovers, even if a later object of the same name exists. */
@@ -44,7 +44,7 @@ export class OrphanCollector {
 
   /** @returns the keys with leftovers in a cluster that has become reachable */
   opened(clusterId: string, workspace: Workspace): string[] {
-    this.#open.set(clusterId, workspace)
+    this.#workspaces.set(clusterId, workspace)
     const keys = this.#collectedResources(workspace)
       .flatMap((resource) => [...workspace.cache(resource).list()])
       .filter((child) => this.#isOrphan(child, clusterId))
@@ -54,27 +54,27 @@ export class OrphanCollector {
   }
 
   closed(clusterId: string): void {
-    this.#open.delete(clusterId)
+    this.#workspaces.delete(clusterId)
   }
 
   /** Removes the leftovers of the key's object. @throws KubeError */
   async remove(key: string): Promise<void> {
     const { collectsOrphans, clusterOf, kind } = this.#controller
-    if (collectsOrphans.length === 0 || this.#open.size === 0) return
+    if (collectsOrphans.length === 0 || this.#workspaces.size === 0) return
     const { namespace, name } = refOfKey(key)
     const object = this.#records.cache(kind.resource).get(namespace, name)
-    const at = object && clusterOf?.(object, this.#records)
-    const was = this.#clusterByKey.get(key)
+    const currentCluster = object && clusterOf?.(object, this.#records)
+    const previousCluster = this.#clusterByKey.get(key)
     const isSuspect = this.#suspects.has(key) || object === undefined
-    for (const [clusterId, workspace] of this.#open) {
-      if (clusterId === at && !isSuspect) continue
+    for (const [clusterId, workspace] of this.#workspaces) {
+      if (clusterId === currentCluster && !isSuspect) continue
       const orphans = isSuspect ? this.#orphansOf(key, clusterId, workspace) : this.#childrenOf(object, workspace)
-      const mayBeSecrets = was === clusterId && at !== clusterId
+      const mayBeSecrets = previousCluster === clusterId && currentCluster !== clusterId
       if (orphans.length > 0 || mayBeSecrets) await this.#removeOrphans(key, clusterId, workspace, orphans)
     }
     this.#suspects.delete(key)
-    if (at === undefined) this.#clusterByKey.delete(key)
-    else this.#clusterByKey.set(key, at)
+    if (currentCluster === undefined) this.#clusterByKey.delete(key)
+    else this.#clusterByKey.set(key, currentCluster)
   }
 
   #collectedResources(workspace: Workspace): Resource[] {

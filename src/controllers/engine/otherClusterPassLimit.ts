@@ -10,10 +10,10 @@ export class OtherClusterPassLimit {
   /** Keys waiting for a worker, by cluster. */
   readonly #waiting = new Map<string, Set<string>>()
 
-  /** @param again called for a key that may get a worker now */
-  constructor(workers: number, again: (key: string) => void) {
+  /** @param requeue called for a key that may get a worker now */
+  constructor(workers: number, requeue: (key: string) => void) {
     this.#places = new SharedPlaces(Math.max(1, workers - 1))
-    this.#requeue = again
+    this.#requeue = requeue
   }
 
   /** Runs the work at once, or calls `again` for the key once a worker is free. */

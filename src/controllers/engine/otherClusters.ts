@@ -18,7 +18,7 @@ type OpenCluster = {
   connection: OpenConnection
   workspace: Workspace
   isSynced: boolean
-  ends: (() => void)[]
+  disposers: (() => void)[]
   /** Id of the tunnel in use, from the cluster's record. */
   tunnel: string | undefined
   silenceTimer: Timer | undefined
@@ -78,7 +78,7 @@ export class ConnectedClusters implements OtherClusters {
   each(listener: ClusterListener): () => void {
     this.#listeners.add(listener)
     for (const [clusterId, open] of this.#open) {
-      if (open.isSynced) open.ends.push(listener(clusterId, open.workspace))
+      if (open.isSynced) open.disposers.push(listener(clusterId, open.workspace))
     }
     return () => this.#listeners.delete(listener)
   }
@@ -132,7 +132,7 @@ export class ConnectedClusters implements OtherClusters {
       connection,
       workspace: openWorkspace(connection, this.#resources),
       isSynced: false,
-      ends: [],
+      disposers: [],
       tunnel,
       silenceTimer: undefined,
       lost: undefined,
@@ -186,7 +186,7 @@ export class ConnectedClusters implements OtherClusters {
   #markSynced(clusterId: string, open: OpenCluster): void {
     if (this.#open.get(clusterId) !== open) return
     open.isSynced = true
-    for (const listener of this.#listeners) open.ends.push(listener(clusterId, open.workspace))
+    for (const listener of this.#listeners) open.disposers.push(listener(clusterId, open.workspace))
     this.#log.info({ clusterId }, 'The cluster can be worked on.')
   }
 
@@ -195,7 +195,7 @@ export class ConnectedClusters implements OtherClusters {
     if (open === undefined) return
     this.#open.delete(clusterId)
     open.silenceTimer?.cancel()
-    for (const end of open.ends) end()
+    for (const dispose of open.disposers) dispose()
     await open.connection.caches.stopAll()
     await open.connection.close()
     this.#log.info({ clusterId }, 'The cluster is left alone until it can be reached.')

@@ -133,9 +133,9 @@ export class Reconciler {
 
   async #reconcileObject(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
     const { place, obstacle: placeObstacle } = this.#place(object)
-    const where = this.#locate(object, place, false)
-    const obstacle = placeObstacle ?? (where.kind === 'away' ? where.obstacle : undefined)
-    const started = this.#startPass(key, object, place, where)
+    const location = this.#locate(object, place, false)
+    const obstacle = placeObstacle ?? (location.kind === 'away' ? location.obstacle : undefined)
+    const started = this.#startPass(key, object, place, location)
     const { pass, draft, children } = started
     if (obstacle !== undefined) return this.#conclude(pass, draft, obstacle)
     const { reconcile, refuse } = this.#controller
@@ -170,9 +170,10 @@ export class Reconciler {
     const { finalize, finalizeTimeoutMs } = this.#controller
     if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settledVerdict()
     const { place } = this.#place(object)
-    const where = this.#locate(object, place, true)
-    const { pass, draft } = this.#startPass(key, object, place, where)
-    const outcome = where.kind === 'away' ? await this.#leaveUnreachable(pass, where) : await this.#run(pass, finalize)
+    const location = this.#locate(object, place, true)
+    const { pass, draft } = this.#startPass(key, object, place, location)
+    const outcome =
+      location.kind === 'away' ? await this.#leaveUnreachable(pass, location) : await this.#run(pass, finalize)
     if (outcome.kind === 'done') {
       await this.#removeFinalizer(object)
       return settledVerdict()
@@ -229,9 +230,9 @@ export class Reconciler {
     await client.mergePatch(this.#controller.kind.resource, refOf(object), patch, { resourceVersion, uid })
   }
 
-  #startPass(key: string, object: KubeObject, place: Place, where: WorkloadLocation): StartedPass {
+  #startPass(key: string, object: KubeObject, place: Place, location: WorkloadLocation): StartedPass {
     const { records, clock, log, events } = this.#environment
-    const workloads = where.kind === 'there' ? where.workspace : this.#environment.workloads
+    const workloads = location.kind === 'there' ? location.workspace : this.#environment.workloads
     const { kind, childrenIn } = this.#controller
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const draft: StatusDraft = { reported: {}, serving: undefined, isHalted: false }
@@ -258,7 +259,8 @@ export class Reconciler {
       now: timestamp(clock.now()),
       // The controller's own types tie state and steps together; the engine passes it through unread.
       state: this.#controller.state() as undefined,
-      report: (fields) => void Object.assign(draft.reported, where.kind === 'there' ? truncateReport(fields) : fields),
+      report: (fields) =>
+        void Object.assign(draft.reported, location.kind === 'there' ? truncateReport(fields) : fields),
       serving: (value) => {
         draft.serving = value
       },

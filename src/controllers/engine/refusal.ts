@@ -39,9 +39,9 @@ function kubeRefusal(error: KubeError, { spec }: Pick<AnyKind, 'spec'>): string 
   if (error.denial !== undefined) return `${refusalSubjectOf(error)} refuses ${subject}: ${error.denial.message}`
   const paths = [...new Set(error.causes.map(({ field }) => field).filter((field) => field !== ''))].slice(0, 5)
   const ours = [...new Set(paths.flatMap((path) => fieldOf(path, spec)))]
-  const where = paths.length === 0 ? '' : ` (${paths.join(', ')})`
-  if (ours.length === 0) return `${refusalSubjectOf(error)} refuses ${subject}${where}. Change the spec.`
-  return `${refusalSubjectOf(error)} refuses ${subject} because of ${ours.join(', ')}${where}. Set another value.`
+  const pathList = paths.length === 0 ? '' : ` (${paths.join(', ')})`
+  if (ours.length === 0) return `${refusalSubjectOf(error)} refuses ${subject}${pathList}. Change the spec.`
+  return `${refusalSubjectOf(error)} refuses ${subject} because of ${ours.join(', ')}${pathList}. Set another value.`
 }
 
 function fieldOf(path: string, spec: AnyKind['spec']): string[] {

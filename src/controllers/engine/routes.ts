@@ -48,13 +48,13 @@ export function withExposuresClosed<K extends AnyKind, State>(
   const narrowed = NARROWABLE_RESOURCES.filter((each) => ids.has(resourceId(each)))
   const guardedStep = steps<K, State>(closeExposures(observes), step)
   return async function withExposuresClosed(pass: Pass<K, State>): Promise<Outcome> {
-    let isWhole = false
+    let isComplete = false
     try {
       const outcome = await guardedStep(pass)
-      isWhole = outcome.kind === 'done'
+      isComplete = outcome.kind === 'done'
       return outcome
     } finally {
-      await narrowExposures(pass, narrowed, isWhole)
+      await narrowExposures(pass, narrowed, isComplete)
     }
   }
 }

@@ -103,14 +103,14 @@ export class Runner {
     const inWorkloads = observes.filter((observed) => workspaceNameOf(observed, childrenIn) === 'workloads')
     return (
       this.#environment.others?.each((clusterId, workspace) => {
-        const ends = inWorkloads.flatMap((observed) => [
+        const unsubscribes = inWorkloads.flatMap((observed) => [
           this.#observe(observed, workspace, clusterId),
           this.#awaitType(observed, workspace),
         ])
         this.#wakeCluster(clusterId)
         for (const key of this.#orphans.opened(clusterId, workspace)) this.#queue.add(key)
         return () => {
-          for (const end of ends) end()
+          for (const unsubscribe of unsubscribes) unsubscribe()
           this.#orphans.closed(clusterId)
           this.#wakeCluster(clusterId)
         }

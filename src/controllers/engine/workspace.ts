@@ -41,12 +41,12 @@ export function workspaceNameOf(entry: Entry, childrenIn: WorkspaceName): Worksp
 }
 
 /** Returns the resources cached on one side, without duplicates. Secrets are watched per namespace instead. */
-export function cachedResources(controllers: readonly Controller[], where: WorkspaceName): Resource[] {
+export function cachedResources(controllers: readonly Controller[], workspaceName: WorkspaceName): Resource[] {
   const wanted = new Map([[resourceId(namespace), namespace]])
   for (const { kind, observes, reads, childrenIn } of controllers) {
     for (const entry of [kind.resource, ...observes, ...reads]) {
       const resource = resourceOf(entry)
-      if (workspaceNameOf(entry, childrenIn) === where) wanted.set(resourceId(resource), resource)
+      if (workspaceNameOf(entry, childrenIn) === workspaceName) wanted.set(resourceId(resource), resource)
     }
   }
   wanted.delete(resourceId(secret))

@@ -11,13 +11,13 @@ export class ObjectCounter {
   /** Sets the number of objects of a kind in a namespace. */
   count(namespace: string, kind: string, now: number): void {
     const kinds = this.#counted.get(namespace) ?? new Map<string, number>()
-    const more = now - (kinds.get(kind) ?? 0)
+    const difference = now - (kinds.get(kind) ?? 0)
     if (now === 0) kinds.delete(kind)
     else kinds.set(kind, now)
     if (kinds.size === 0) this.#counted.delete(namespace)
     else this.#counted.set(namespace, kinds)
     const room = this.#rooms.get(this.#roomOf.get(namespace) ?? '')
-    if (room !== undefined) room.held += more
+    if (room !== undefined) room.held += difference
   }
 
   /** @param room undefined for a namespace that was deleted or belongs to no boundary */

@@ -55,8 +55,8 @@ export async function releaseCopyQuota(pass: FunctionPass): Promise<Outcome> {
   const { object, state } = pass
   const remaining = podsOf(pass).length
   const isAsAsked = state.deployment === undefined || isDeployed(state.deployment)
-  const most = state.deployment === undefined ? 0 : wantedCopies(object, namespaceOf(pass))
-  return isAsAsked && remaining <= most ? releaseSurplusQuota(pass) : done()
+  const maxCopies = state.deployment === undefined ? 0 : wantedCopies(object, namespaceOf(pass))
+  return isAsAsked && remaining <= maxCopies ? releaseSurplusQuota(pass) : done()
 }
 
 /** Waits until all copies are gone, unless the Kubernetes namespace is being deleted with them. */

@@ -199,9 +199,9 @@ async function releaseFormerPaths(pass: FunctionPass): Promise<Outcome> {
 async function claimPaths(pass: FunctionPass): Promise<Outcome> {
   const { object } = pass
   const wanted = claimsOf(object)
-  for (const [at, value] of wanted.entries()) {
+  for (const [index, value] of wanted.entries()) {
     if (await acquireNameClaim(pass, 'FunctionPath', value)) continue
-    const path = httpPaths(object.spec)[at]
+    const path = httpPaths(object.spec)[index]
     return stalled('NameOccupied', `The path "${path}" is taken by another function of "${object.spec.namespaceName}".`)
   }
   pass.report({ paths: httpPaths(object.spec) })
@@ -283,10 +283,10 @@ function judge(pass: FunctionPass): Outcome {
   if (stopMessage !== undefined) return done({ reason: 'Stopped', message: stopMessage })
   const wanted = wantedCopies(object, state.functionNamespace)
   const plan = planOf(pass)
-  const [subject, pods, ended] = ['the function', podsOf(pass), endedPodsOf(pass)]
+  const [subject, pods, endedPods] = ['the function', podsOf(pass), endedPodsOf(pass)]
   const problem = findWorkloadProblem({ subject, image, ...plan }, pods, state.deployment)
   if (problem !== undefined) return problem
-  const notes = evictionNotes(subject, ended, pass.clock.now())
+  const notes = evictionNotes(subject, endedPods, pass.clock.now())
   const [note] = notes
   const availableWith = (message: string) => {
     emitEvictions(pass, notes)
@@ -294,7 +294,7 @@ function judge(pass: FunctionPass): Outcome {
   }
   if (wanted === 0) return availableWith('It sleeps: the next call starts a copy.')
   if (isDeployed(state.deployment)) return availableWith(wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.`)
-  const evicted = findEvictionProblem(subject, pods, ended)
+  const evicted = findEvictionProblem(subject, pods, endedPods)
   if (evicted !== undefined) return evicted
   const ready = podsOf(pass).filter(isReady).length
   // Copies come and go with calls, so a missing copy is not a rollout.

@@ -159,7 +159,10 @@ async function applyRoute(pass: NamespacePass): Promise<Outcome> {
     host: state.host,
     ingressClassName: state.cluster?.spec.ingressClassName,
     gateway,
-    domains: state.domains.map((host, at) => ({ host, secretName: issuer === undefined ? undefined : names[at] })),
+    domains: state.domains.map((host, index) => ({
+      host,
+      secretName: issuer === undefined ? undefined : names[index],
+    })),
   })
   state.route = routeVerdict(gateway, await writeChildren(pass, wanted))
   await pruneChildren(pass, wanted, ROUTES)

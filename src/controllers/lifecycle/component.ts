@@ -69,12 +69,12 @@ export const componentController = controllerWith(
   },
   (options: LifecycleOptions) => ({
     reconcile: steps(readFeed(options), async function carryOut(pass: ComponentPass): Promise<Outcome> {
-      const isTold = await applyFluxObjects(pass, options)
+      const isApplied = await applyFluxObjects(pass, options)
       const judgement = await observeComponent(pass, options)
       const { after, ...shown } = judgement
       pass.report(shown)
       pass.serving(judgement.workloads?.some(({ ready }) => ready > 0) ?? false)
-      return isTold ? outcomeOf(pass, judgement) : stalled('EngineMissing', INSTALL_FLUX)
+      return isApplied ? outcomeOf(pass, judgement) : stalled('EngineMissing', INSTALL_FLUX)
     }),
   }),
 )

@@ -61,12 +61,12 @@ async function recordNew(pass: ComponentPass, url: string, feed: LifecycleOption
   const recorded = new Set(held.map(({ spec }) => spec.version))
   const versions = await feed.versions(url)
   const wanted = versions
-    .filter((each, at) => at < MAX_RECORDED_RELEASES || each === version)
+    .filter((each, index) => index < MAX_RECORDED_RELEASES || each === version)
     .filter((each) => !recorded.has(each))
   let known = held.length
-  for (let at = 0; at < wanted.length; at += FETCH_CONCURRENCY) {
+  for (let offset = 0; offset < wanted.length; offset += FETCH_CONCURRENCY) {
     const made = await Promise.all(
-      wanted.slice(at, at + FETCH_CONCURRENCY).map((each) => recordOne(pass, url, each, feed)),
+      wanted.slice(offset, offset + FETCH_CONCURRENCY).map((each) => recordOne(pass, url, each, feed)),
     )
     known += made.filter(Boolean).length
   }

@@ -121,8 +121,8 @@ async function continueInstall(pass: InstallPass): Promise<Outcome> {
   const facts = await factsOf(pass)
   const { after, ...progress } = advanceInstall(facts)
   const { component, install } = facts
-  const isTold = progress.step === 'Chart' || progress.step === 'Health'
-  if (isTold && install.status?.step === progress.step && component !== undefined) {
+  const isApplied = progress.step === 'Chart' || progress.step === 'Health'
+  if (isApplied && install.status?.step === progress.step && component !== undefined) {
     await setVersion(pass.records.client, component, wantedOf(install))
   }
   pass.report(progress)

@@ -23,15 +23,15 @@ export async function readContents(
   const sure = new Set([...tagsOf.keys(), ...(listed ?? [])])
   const known = new Map(stored?.status?.digests?.map((one) => [one.digest, one]))
   const held = new Map<string, UntimedManifest>()
-  const open = [...sure, ...(listed === undefined ? Object.keys(stored?.spec.digests ?? {}) : [])]
-  for (const digest of open) {
+  const pending = [...sure, ...(listed === undefined ? Object.keys(stored?.spec.digests ?? {}) : [])]
+  for (const digest of pending) {
     if (held.has(digest)) continue
     const found = (sure.has(digest) ? known.get(digest) : undefined) ?? (await registry.manifest(repository, digest))
     if (found === undefined) continue
     const { mediaType, sizeBytes, subject } = found
     const [tags, references] = [tagsOf.get(digest) ?? [], [...found.references]]
     held.set(digest, { digest, tags, mediaType, sizeBytes, references, ...(subject !== undefined && { subject }) })
-    open.push(...references)
+    pending.push(...references)
   }
   return [...held.values()].sort((one, other) => (one.digest < other.digest ? -1 : 1))
 }

@@ -47,10 +47,10 @@ export async function ensurePullSecret(
     [`${boundaryId}/${name}`]: incarnation,
   }
   const limit = { repositories: `${boundaryId}/${name}/*`, actions: ['pull'] }
-  const whose = { principalId: PLATFORM_ACTOR, principalType: 'Platform' } as const
+  const owner = { principalId: PLATFORM_ACTOR, principalType: 'Platform' } as const
   const password = await port.keys.issue({
     kind: 'Boundary',
-    ...whose,
+    ...owner,
     limit,
     lives: incarnations,
     expiresAt: startedAt + TOKEN_TTL_MS,

@@ -45,9 +45,9 @@ async function syncContents(pass: RepositoryPass, { registry }: RegistryPort): P
     // Before the status that marks it as read: after a crash in between it is read again.
     await patchDigests(pass, times)
     report(pass, shownManifests(held), times)
-    const isWhole = !awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now())
-    if (isWhole) pass.report({ readAt: announcedAt })
-    return done({ reason: 'Available', ...(!isWhole && { after: TAG_POLL_INTERVAL_MS }) })
+    const isComplete = !awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now())
+    if (isComplete) pass.report({ readAt: announcedAt })
+    return done({ reason: 'Available', ...(!isComplete && { after: TAG_POLL_INTERVAL_MS }) })
   } catch (error) {
     if (!isRegistryError(error, 'Unreachable', 'Refused')) throw error
     return degraded('PartiallyAvailable', error.message, RETRY_INTERVAL_MS)

@@ -184,8 +184,8 @@ function endedRuns(records: Workspace): RunObject[] {
 
 /** Deletes all finished runs but the newest, and schedules the next morning's run after the last one. */
 async function pruneRuns(pass: RunPass): Promise<Outcome> {
-  const over = endedRuns(pass.records)
-  if (await pruneFinished(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
+  const finished = endedRuns(pass.records)
+  if (await pruneFinished(pass, finished, RUNS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = runsOf(pass.records).some(
     ({ spec, status }) => spec.trigger === 'Scheduled' && !isRunOver(status?.state),
   )

@@ -88,13 +88,13 @@ export const relationalSnapshotController = controllerWith(
 async function expire(pass: SnapshotPass): Promise<Outcome> {
   const { spec, status, metadata } = pass.object
   if (spec.retentionDays === undefined || status?.completedAt === undefined) return done()
-  const ends = Date.parse(status.completedAt) + spec.retentionDays * DAY_MS
-  if (Number.isNaN(ends)) {
+  const expiresAt = Date.parse(status.completedAt) + spec.retentionDays * DAY_MS
+  if (Number.isNaN(expiresAt)) {
     const message = `status.completedAt is "${status.completedAt}", which is not a time; set it to the time when the backup ended.`
     return stalled('ConfigurationInvalid', message)
   }
-  pass.report({ expiresAt: timestamp(ends) })
-  const remainingMs = ends - pass.clock.now()
+  pass.report({ expiresAt: timestamp(expiresAt) })
+  const remainingMs = expiresAt - pass.clock.now()
   if (remainingMs > 0) return done({ after: remainingMs })
   await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
   return waiting('TearingDown', `Its retention of ${spec.retentionDays} days has ended.`)

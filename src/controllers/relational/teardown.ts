@@ -105,10 +105,10 @@ async function wakeEngine(pass: RelationalPass, engine: EngineCluster): Promise<
 async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   const { status, metadata } = pass.object
   const { namespace, name } = placeOfPass(pass)
-  const again = status?.finalSnapshotAt === undefined ? 0 : Date.parse(status.finalSnapshotAt) + SNAPSHOT_RETRY_MS
-  const remainingMs = again - pass.clock.now()
+  const retryAt = status?.finalSnapshotAt === undefined ? 0 : Date.parse(status.finalSnapshotAt) + SNAPSHOT_RETRY_MS
+  const remainingMs = retryAt - pass.clock.now()
   if (remainingMs > 0) {
-    const message = `The last snapshot was deleted before it was complete; another is taken at ${timestamp(again)}. ${DELETE_HINT}`
+    const message = `The last snapshot was deleted before it was complete; another is taken at ${timestamp(retryAt)}. ${DELETE_HINT}`
     return waiting('BackingUp', message, remainingMs)
   }
   const snapshot: KubeObject = {

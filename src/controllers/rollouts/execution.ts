@@ -83,16 +83,16 @@ async function advance(pass: ExecutionPass, options: RolloutOptions): Promise<Ou
   const execution = status as Execution
   const refusal = await applyExecution(pass, execution, options)
   const seen = await observeRollout(pass, execution, options, refusal)
-  const then = nextExecution(execution, seen, pass.clock.now())
-  if (then.state === 'Succeeded') await requestScan(pass)
-  report(pass, then)
-  return outcomeOf(pass, execution, then)
+  const next = nextExecution(execution, seen, pass.clock.now())
+  if (next.state === 'Succeeded') await requestScan(pass)
+  report(pass, next)
+  return outcomeOf(pass, execution, next)
 }
 
 /** Reports the whole state, so that fields missing from it are removed. */
-function report(pass: ExecutionPass, then: Execution): void {
-  const { state, step, kind, batches, pause, preflight, overrides, snapshot, failure } = then
-  const { startedAt, finishedAt, resumedAt, revertedAt, canRollback, release } = then
+function report(pass: ExecutionPass, next: Execution): void {
+  const { state, step, kind, batches, pause, preflight, overrides, snapshot, failure } = next
+  const { startedAt, finishedAt, resumedAt, revertedAt, canRollback, release } = next
   pass.report({
     ...{ state, step, kind, pause, preflight, overrides, snapshot, failure },
     ...{ startedAt, finishedAt, resumedAt, revertedAt, canRollback, release },
@@ -106,15 +106,15 @@ function failureOf({ state, failure }: EndedExecution): string | undefined {
   return state === 'Failed' ? (failure?.message ?? 'It has failed.') : undefined
 }
 
-function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution): Outcome {
+function outcomeOf({ clock }: ExecutionPass, before: Execution, next: Execution): Outcome {
   const now = clock.now()
-  const isSame = JSON.stringify(before) === JSON.stringify({ ...before, ...then })
-  const after = isSame ? wakesIn(then, now) : 1
-  if (isRolloutOver(then.state))
-    return ended(failureOf(then), { message: `It ended as ${then.state}.`, after: REQUEUE_NOW })
-  if (then.state === 'Paused')
-    return waiting('WaitingForDependency', describeExecution(then), isSame ? undefined : after)
-  return waiting('RollingOut', describeExecution(then), after)
+  const isSame = JSON.stringify(before) === JSON.stringify({ ...before, ...next })
+  const after = isSame ? wakesIn(next, now) : 1
+  if (isRolloutOver(next.state))
+    return ended(failureOf(next), { message: `It ended as ${next.state}.`, after: REQUEUE_NOW })
+  if (next.state === 'Paused')
+    return waiting('WaitingForDependency', describeExecution(next), isSame ? undefined : after)
+  return waiting('RollingOut', describeExecution(next), after)
 }
 
 /** Carries out the stored state. @returns why the cluster refused; undefined if it did not */
@@ -200,8 +200,8 @@ async function requestScan({ records, object, incarnation }: ExecutionPass): Pro
 
 async function finishExecution(pass: ExecutionPass): Promise<Outcome> {
   const { object, records } = pass
-  const over = executionsOf(records).filter(({ status }) => isRolloutOver(status?.state))
-  if (await pruneFinished(pass, over, ROLLOUTS_KEPT)) return done({ reason: 'Completed' })
+  const finished = executionsOf(records).filter(({ status }) => isRolloutOver(status?.state))
+  if (await pruneFinished(pass, finished, ROLLOUTS_KEPT)) return done({ reason: 'Completed' })
   const { rollbackAt, by } = object.spec.requests
   if (rollbackAt !== undefined && rollbackAt !== object.status?.rolledBackAt) {
     // REST may have created both already, under the same names.

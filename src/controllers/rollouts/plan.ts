@@ -31,10 +31,10 @@ function plansOfExecution(execution: KubeObject, records: Workspace): string[] {
   const { spec, status } = execution as ExecutionObject
   const own = objectKey(SYSTEM_NAMESPACE, spec.plan)
   if (status?.startedAt === undefined) return [own]
-  const open = plansOf(records).filter(
+  const openPlans = plansOf(records).filter(
     ({ status: planStatus }) => planStatus?.state === 'Validated' || planStatus?.state === 'Unvalidated',
   )
-  return [own, ...open.map(keyOf)]
+  return [own, ...openPlans.map(keyOf)]
 }
 
 /** Returns the rollout that executes a plan; a refused one does not count. */
@@ -45,8 +45,8 @@ export function executionOf(plan: Pick<PlanObject, 'metadata'>, executions: read
 async function reconcilePlan(pass: PlanPass): Promise<Outcome> {
   const { object, records } = pass
   const { status = {}, spec } = object
-  const open = plansOf(records).filter(({ metadata }) => !isNeeded(metadata.name, records))
-  if (await pruneFinished(pass, open, PLANS_KEPT)) return done()
+  const openPlans = plansOf(records).filter(({ metadata }) => !isNeeded(metadata.name, records))
+  if (await pruneFinished(pass, openPlans, PLANS_KEPT)) return done()
   if (status.state === 'Executed') return done({ reason: 'Completed' })
   const execution = executionOf(object, executionsOf(records))
   if (execution !== undefined) {

@@ -162,7 +162,7 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   const { workload } = pass.state
   if (isRolledOut(workload)) return undefined
   const problem = findPodProblem(podsOfStateful(pass))
-  if (problem !== undefined) return judgeTrouble(pass, problem)
+  if (problem !== undefined) return judgeProblem(pass, problem)
   const message = describeProgress(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
   const starting = judgeStart(pass, message)
   if (starting !== undefined) return starting
@@ -175,7 +175,7 @@ function judgePod(pass: SqlPass): Outcome | undefined {
  * SQL Server does not start with an invalid key. If it ran with the previous key, that one is used again; if it never
  * ran, the key is only named as a possible cause.
  */
-function judgeTrouble(pass: SqlPass, problem: Outcome): Outcome {
+function judgeProblem(pass: SqlPass, problem: Outcome): Outcome {
   const { productKeyVersion, workload } = pass.state
   const { spec, status } = pass.object
   const isNew = productKeyVersion !== undefined && productKeyVersion !== status?.licenseVersion

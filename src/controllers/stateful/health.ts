@@ -1,7 +1,7 @@
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { describeEviction, isEvicted } from '../../desired/workload/evicted.ts'
-import { CREATE_TROUBLE, describePlacement, IMAGE_TROUBLE } from '../../desired/workload/podProblems.ts'
+import { CREATE_FAILURES, describePlacement, IMAGE_FAILURES } from '../../desired/workload/podProblems.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { StatefulPass } from './pass.ts'
 import type { Pod, StatefulSet } from './types.ts'
@@ -49,9 +49,9 @@ export function findPodProblem(found: readonly Pod[]): Outcome | undefined {
     for (const { state } of each.status?.containerStatuses ?? []) {
       const reason = state?.waiting?.reason ?? ''
       const message = `Pod ${each.metadata.name}: ${reason}.`
-      if (IMAGE_TROUBLE.has(reason)) return degraded('ImagePullFailed', message)
+      if (IMAGE_FAILURES.has(reason)) return degraded('ImagePullFailed', message)
       if (reason === 'CrashLoopBackOff') return degraded('CrashLooping', message)
-      if (CREATE_TROUBLE.has(reason)) return stalled('ConfigurationInvalid', message)
+      if (CREATE_FAILURES.has(reason)) return stalled('ConfigurationInvalid', message)
     }
   }
   return undefined

@@ -159,8 +159,11 @@ export const removeVolumes =
     for (const claim of claims) {
       const { uid, resourceVersion, deletionTimestamp, name } = claim.metadata
       if (deletionTimestamp === undefined) {
-        const rest = await pass.workloads.client.remove(persistentVolumeClaim, refOf(claim), { uid, resourceVersion })
-        if (rest === undefined) continue
+        const remainder = await pass.workloads.client.remove(persistentVolumeClaim, refOf(claim), {
+          uid,
+          resourceVersion,
+        })
+        if (remainder === undefined) continue
       }
       remaining.push(name)
     }

@@ -60,8 +60,8 @@ export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   const { spec, metadata } = entryOf(pass)
   const { history, valueFrom } = spec
   if (history === undefined || !hasNoValueYet(spec) || valueFrom !== undefined) return done()
-  const end = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_TTL_MS
-  if (pass.clock.now() < end) return doneWithRequeueAt(pass, end)
+  const expiresAt = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_TTL_MS
+  if (pass.clock.now() < expiresAt) return doneWithRequeueAt(pass, expiresAt)
   const { uid, resourceVersion } = metadata
   await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
   return waiting('TearingDown', 'It never got a value.')
@@ -139,13 +139,13 @@ export async function removePurged(pass: EntryPass): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { history } = spec
   if (history === undefined) return done()
-  const ended = isEntryPurged(spec) ? history.life : history.life - 1
+  const endedLife = isEntryPurged(spec) ? history.life : history.life - 1
   const known = pass.object.status?.purgedLife ?? 0
-  for (let life = known + 1; life <= ended; life += 1) {
+  for (let life = known + 1; life <= endedLife; life += 1) {
     const refusal = await removeSecrets(pass, life)
     if (refusal !== undefined) return refusal
   }
-  pass.report({ purgedLife: ended })
+  pass.report({ purgedLife: endedLife })
   return done()
 }
 

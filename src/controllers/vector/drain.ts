@@ -77,14 +77,14 @@ async function drainPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
     pass.state.peers = ordinal
     return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being removed.`)
   }
-  const where = `${namespace}/${workload}-${ordinal}`
+  const podKey = `${namespace}/${workload}-${ordinal}`
   if (pass.clock.now() - Date.parse(since) > DRAIN_TIMEOUT_MS) {
     return stalled(
       'EngineRefused',
-      `Peer ${where} could not be emptied within 24 hours: ${progress} Nothing was removed. Set replicas back to ${ordinal + 1} or free space on the other peers.`,
+      `Peer ${podKey} could not be emptied within 24 hours: ${progress} Nothing was removed. Set replicas back to ${ordinal + 1} or free space on the other peers.`,
     )
   }
-  return waiting('Draining', `Emptying peer ${where}: ${progress}`, POLL_INTERVAL_MS)
+  return waiting('Draining', `Emptying peer ${podKey}: ${progress}`, POLL_INTERVAL_MS)
 }
 
 /** Returns `drained`, or a sentence about the progress. */
@@ -108,8 +108,8 @@ type DrainTarget = { leaving: PeerAddress; firstPeer: PeerAddress; wanted: numbe
 
 async function observeDrain(engine: QdrantPort, { leaving, firstPeer, wanted }: DrainTarget): Promise<DrainAction> {
   const [seenByFirst, seenByLeaving] = [await engine.cluster(firstPeer), await engine.cluster(leaving)]
-  const stem = leaving.pod.slice(0, leaving.pod.lastIndexOf('-') + 1)
-  const stayingPods = Array.from({ length: wanted }, (_, ordinal) => `${stem}${ordinal}`)
+  const podPrefix = leaving.pod.slice(0, leaving.pod.lastIndexOf('-') + 1)
+  const stayingPods = Array.from({ length: wanted }, (_, ordinal) => `${podPrefix}${ordinal}`)
   const staying = seenByFirst.peers.filter(({ uri }) => stayingPods.includes(podOfUri(uri))).map(({ id }) => id)
   const names = new Set([...(await engine.collections(firstPeer)), ...(await engine.collections(leaving))])
   const collections: CollectionView[] = []

@@ -56,8 +56,8 @@ async function tryNextAction(
     pass.log.debug({ err: error }, 'The engine could not be asked for a snapshot.')
     if (error.reason !== 'Refused' || snapshot.isLeaving === true) return { snapshot, after: RETRY_INTERVAL_MS }
     const { pending, ...rest } = snapshot
-    const where = pending === undefined ? '' : ` of collection "${pending.collection}" at peer ${pending.peer}`
-    return { snapshot: { ...rest, failure: `The engine refused the snapshot${where}.` }, after: REQUEUE_NOW }
+    const location = pending === undefined ? '' : ` of collection "${pending.collection}" at peer ${pending.peer}`
+    return { snapshot: { ...rest, failure: `The engine refused the snapshot${location}.` }, after: REQUEUE_NOW }
   }
 }
 
@@ -67,12 +67,12 @@ async function runNextAction(
   peers: readonly PeerAddress[],
   snapshot: TakenSnapshot,
 ): Promise<SnapshotProgress> {
-  const at = (peer: string) => peers.find(({ pod }) => pod === peer) as PeerAddress
+  const peerNamed = (peer: string) => peers.find(({ pod }) => pod === peer) as PeerAddress
   const { pending } = snapshot
   const [first] = peers as [PeerAddress]
   const collections = await engine.collections(first)
   const places = peers.flatMap(({ pod }) => collections.map((collection) => ({ peer: pod, collection })))
-  const found = pending === undefined ? [] : await engine.snapshots(at(pending.peer), pending.collection)
+  const found = pending === undefined ? [] : await engine.snapshots(peerNamed(pending.peer), pending.collection)
   const action = nextSnapshotAction(snapshot, { places, found, now })
   switch (action.kind) {
     case 'wait':
@@ -80,17 +80,18 @@ async function runNextAction(
     case 'keep':
       return { snapshot: action.snapshot, after: REQUEUE_NOW }
     case 'note': {
-      const files = await engine.snapshots(at(action.place.peer), action.place.collection)
+      const files = await engine.snapshots(peerNamed(action.place.peer), action.place.collection)
       return { snapshot: withExistingFiles(snapshot, action.place, files, now), after: REQUEUE_NOW }
     }
     case 'ask':
-      await engine.takeSnapshot(at(action.place.peer), action.place.collection)
+      await engine.takeSnapshot(peerNamed(action.place.peer), action.place.collection)
       return {
         snapshot: { ...snapshot, pending: { ...action.place, known: pending?.known ?? [], askedAt: now } },
         after: REQUEUE_NOW,
       }
     case 'delete':
-      for (const { peer, collection, file } of snapshot.files) await engine.removeSnapshot(at(peer), collection, file)
+      for (const { peer, collection, file } of snapshot.files)
+        await engine.removeSnapshot(peerNamed(peer), collection, file)
       return { snapshot: undefined, after: REQUEUE_NOW }
   }
 }

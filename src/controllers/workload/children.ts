@@ -12,10 +12,10 @@ export async function writeChildren(
   { children }: Pick<Pass, 'children'>,
   wanted: readonly KubeObject[],
 ): Promise<KubeObject[]> {
-  const ended = await Promise.allSettled(
+  const results = await Promise.allSettled(
     wanted.map((desired) => children.ensure(desired, { resource: knownResource(desired) })),
   )
-  return ended.map((result) => {
+  return results.map((result) => {
     if (result.status === 'rejected') throw result.reason
     return result.value.object
   })

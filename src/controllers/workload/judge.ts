@@ -24,9 +24,9 @@ const AFTER_COMPLETION = ['Available', 'PartiallyAvailable', 'CrashLooping', 'Im
 /**
  * Whether everything was ready before and the spec has not changed since, so that what is missing now did exist.
  *
- * @param more further phases that this kind can only reach after that
+ * @param morePhases further phases that this kind can only reach after that
  */
-export function wasComplete({ object }: Pick<WorkloadPass, 'object'>, ...more: string[]): boolean {
+export function wasComplete({ object }: Pick<WorkloadPass, 'object'>, ...morePhases: string[]): boolean {
   const { phase = '', observedGeneration } = object.status ?? {}
-  return [...AFTER_COMPLETION, ...more].includes(phase) && observedGeneration === object.metadata.generation
+  return [...AFTER_COMPLETION, ...morePhases].includes(phase) && observedGeneration === object.metadata.generation
 }

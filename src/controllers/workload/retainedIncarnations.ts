@@ -51,10 +51,10 @@ export async function annotateData<T extends KubeObject>(
   resource: Resource,
   data: T,
   annotations: AnnotationPatch,
-  more: object = {},
+  extraMetadata: object = {},
 ): Promise<T> {
   const { uid, resourceVersion } = data.metadata
-  const patch = { metadata: { annotations, ...more } }
+  const patch = { metadata: { annotations, ...extraMetadata } }
   return workloads.client.mergePatch<T>(resource, refOf(data), patch, { uid, resourceVersion })
 }
 

@@ -63,12 +63,12 @@ export function releaseOutcome(
   job: ReleaseJob | undefined,
   pod?: LivePod,
 ): { ok: true } | { ok: false; message: string } | undefined {
-  const ended = job?.status?.conditions?.find(
+  const endCondition = job?.status?.conditions?.find(
     ({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'),
   )
-  if (ended === undefined) return undefined
-  if (ended.type === 'Complete') return { ok: true }
-  const isLate = ended.reason === 'DeadlineExceeded'
+  if (endCondition === undefined) return undefined
+  if (endCondition.type === 'Complete') return { ok: true }
+  const isLate = endCondition.reason === 'DeadlineExceeded'
   const result = isLate ? `took more than ${RELEASE_TIMEOUT_SECONDS} seconds` : 'failed'
   const causes = isLate ? [] : explainFailedRun(pod)
   const sentences = [

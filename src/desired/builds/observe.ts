@@ -143,9 +143,9 @@ type End = { isComplete: boolean; reason?: string | undefined; at?: string | und
 
 /** The image exists once the push container has ended; Kubernetes marks the Job complete about two seconds later. */
 function endOfPush(last: Container | undefined, digest: string | undefined): End | undefined {
-  const ended = last?.state?.terminated
-  if (ended?.exitCode !== 0 || digest === undefined) return undefined
-  return { isComplete: true, at: ended.finishedAt }
+  const terminated = last?.state?.terminated
+  if (terminated?.exitCode !== 0 || digest === undefined) return undefined
+  return { isComplete: true, at: terminated.finishedAt }
 }
 
 function endOf(job: BuildJob | undefined): End | undefined {

@@ -84,8 +84,8 @@ export function advanceInstall(facts: InstallFacts): InstallProgress {
     }),
   )
   const firstIndex = INSTALL_PHASES.indexOf(status.step ?? 'Checking')
-  for (const [at, step] of steps.entries()) {
-    if (at < firstIndex) continue
+  for (const [index, step] of steps.entries()) {
+    if (index < firstIndex) continue
     const isBegun = step.state === 'Running'
     if (!isBegun)
       Object.assign(step, { state: 'Running', startedAt: facts.now, finishedAt: undefined, message: undefined })
@@ -95,9 +95,9 @@ export function advanceInstall(facts: InstallFacts): InstallProgress {
       step.message = result.message
       return progress('Running', step.name, steps, result.after === undefined ? {} : { after: result.after })
     }
-    const ends = { passed: 'Succeeded', skipped: 'Skipped', paused: 'Failed', failed: 'Failed' } as const
+    const stepStates = { passed: 'Succeeded', skipped: 'Skipped', paused: 'Failed', failed: 'Failed' } as const
     const message = 'message' in result ? result.message : undefined
-    Object.assign(step, { state: ends[result.kind], finishedAt: facts.now, message })
+    Object.assign(step, { state: stepStates[result.kind], finishedAt: facts.now, message })
     if (result.kind === 'paused') return progress('Paused', step.name, steps, result)
     if (result.kind === 'failed') return progress('Failed', step.name, steps, { ...result, finishedAt: facts.now })
   }

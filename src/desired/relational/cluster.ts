@@ -97,14 +97,14 @@ function bootstrap({ cluster, names, origin }: RelationalInput): object {
     const { databaseName, ownerName } = cluster.spec
     return { initdb: { database: databaseName, owner: ownerName, secret } }
   }
-  const end = origin.targetTime === undefined ? { targetImmediate: true } : { targetTime: origin.targetTime }
+  const target = origin.targetTime === undefined ? { targetImmediate: true } : { targetTime: origin.targetTime }
   return {
     recovery: {
       source: ORIGIN_NAME,
       database: origin.databaseName,
       owner: origin.ownerName,
       secret,
-      recoveryTarget: { ...(origin.backupId === undefined ? {} : { backupID: origin.backupId }), ...end },
+      recoveryTarget: { ...(origin.backupId === undefined ? {} : { backupID: origin.backupId }), ...target },
     },
   }
 }

@@ -57,11 +57,11 @@ export function archivingGaps(input: {
 }): Gaps {
   const { previous, isSuspended, now, basesStartedAt, firstRecoverableAt } = input
   const gaps: Gaps = [...(previous.archivingGaps ?? [])]
-  const open = gaps.at(-1)
-  if (isSuspended && (open === undefined || open.to !== undefined)) gaps.push({ from: now })
-  if (!isSuspended && open !== undefined && open.to === undefined) {
-    const base = basesStartedAt.filter((time) => Date.parse(time) > Date.parse(open.from)).sort()[0]
-    if (base !== undefined) gaps.splice(-1, 1, { from: open.from, to: base })
+  const openGap = gaps.at(-1)
+  if (isSuspended && (openGap === undefined || openGap.to !== undefined)) gaps.push({ from: now })
+  if (!isSuspended && openGap !== undefined && openGap.to === undefined) {
+    const base = basesStartedAt.filter((time) => Date.parse(time) > Date.parse(openGap.from)).sort()[0]
+    if (base !== undefined) gaps.splice(-1, 1, { from: openGap.from, to: base })
   }
   const first = firstRecoverableAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(firstRecoverableAt)
   return gaps.filter(({ to }) => to === undefined || Date.parse(to) > first)

@@ -167,9 +167,9 @@ function finishBatch(execution: Execution, batch: Batch, now: number): Execution
 
 function failTimedOut(execution: Execution, batch: Batch, now: number): Execution {
   const pendingComponent = batch.components.find(({ state }) => state === 'Applying')
-  const ends = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
+  const failedBatch = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
   const message = `Batch ${numberOf(batch)} did not finish within ${batch.timeLimitMinutes} minutes; ${pendingComponent?.name ?? 'a component'} is not ready.`
-  return failExecution(ends, { code: 'BatchTimeout', message, component: pendingComponent?.name }, now)
+  return failExecution(failedBatch, { code: 'BatchTimeout', message, component: pendingComponent?.name }, now)
 }
 
 function fromVerification(execution: Execution, seen: RolloutObservation, now: number): Execution {

@@ -36,7 +36,7 @@ const TEMPORARY_DIVISOR = 4n
  */
 export function deferredConfiguration({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
   if (instance.spec.engine === 'MsSql') return {}
-  const most = temporaryKiB(plan.storageSize, TEMPORARY_DIVISOR)
-  const limit = most === undefined ? [] : [`loose-max-tmp-total-space-usage = ${most}K`]
+  const limitKiB = temporaryKiB(plan.storageSize, TEMPORARY_DIVISOR)
+  const limit = limitKiB === undefined ? [] : [`loose-max-tmp-total-space-usage = ${limitKiB}K`]
   return { 'temporary.cnf': ['[mariadbd]', `tmpdir = ${MARIADB_DATA_DIR}`, ...limit, ''].join('\n') }
 }

@@ -96,9 +96,9 @@ export type ExaminedWorkload = {
 }
 
 /** What Kubernetes says of a container that waits: its image cannot be pulled, or it cannot be made. */
-export const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
-export const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
-const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCannotRun'])
+export const IMAGE_FAILURES = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
+export const CREATE_FAILURES = new Set(['CreateContainerConfigError', 'CreateContainerError'])
+const START_FAILURES = new Set(['RunContainerError', 'StartError', 'ContainerCannotRun'])
 
 /**
  * Returns the most important problem, in our words: messages of containers and registries may contain anything.
@@ -113,11 +113,11 @@ export function findWorkloadProblem(
   const active = podsOfNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
   const containers = active.flatMap(({ status }) => status?.containerStatuses ?? [])
   const judged = [
-    ...containers.map((container) => containerTrouble(examined, container)),
-    ...active.map((pod) => placementTrouble(examined, pod)),
-    creationTrouble(examined, workload),
+    ...containers.map((container) => findContainerProblem(examined, container)),
+    ...active.map((pod) => findPlacementProblem(examined, pod)),
+    findCreationProblem(examined, workload),
   ]
-  return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(examined, active, workload)
+  return judged.find((outcome) => outcome !== undefined) ?? findDeadlineProblem(examined, active, workload)
 }
 
 const TEMPLATE_LABEL = 'pod-template-hash'
@@ -134,18 +134,18 @@ function podsOfNewest(pods: readonly LivePod[]): readonly LivePod[] {
   return newest === undefined ? pods : pods.filter((each) => templateOf(each) === templateOf(newest))
 }
 
-function containerTrouble(
+function findContainerProblem(
   { subject, image, memoryLimit, takesCredential }: ExaminedWorkload,
   { image: own, state = {}, lastState, ready }: ContainerStatus,
 ) {
   const { waiting, terminated } = state
   const reason = waiting?.reason ?? ''
-  if (IMAGE_TROUBLE.has(reason)) {
+  if (IMAGE_FAILURES.has(reason)) {
     const credential = takesCredential === true ? ', and registryCredential if it is not public' : ''
     const message = `The image ${own || image} of ${subject} cannot be pulled (${reason}): check its name and tag${credential}.`
     return degraded('ImagePullFailed', message)
   }
-  if (CREATE_TROUBLE.has(reason)) {
+  if (CREATE_FAILURES.has(reason)) {
     const isRoot = waiting?.message?.includes('runAsNonRoot') === true
     const cause = isRoot ? 'its image runs as root or names its user: set runAsUser' : `the node answers ${reason}`
     return stalled('ConfigurationInvalid', `A container of ${subject} cannot be created: ${cause}.`)
@@ -156,7 +156,7 @@ function containerTrouble(
     const message = `A container of ${subject} ran out of memory: it took more than its limit of ${memoryLimit} and was killed.`
     return degraded('CrashLooping', message)
   }
-  if (START_TROUBLE.has(reason) || START_TROUBLE.has(ended?.reason ?? '')) {
+  if (START_FAILURES.has(reason) || START_FAILURES.has(ended?.reason ?? '')) {
     return degraded('CrashLooping', `A container of ${subject} cannot be started: check its command.`)
   }
   if (terminated === undefined && reason !== 'CrashLoopBackOff') return undefined
@@ -165,7 +165,7 @@ function containerTrouble(
   return degraded('CrashLooping', `A container of ${subject} ends${code} again and again: see its log.`)
 }
 
-function placementTrouble(examined: ExaminedWorkload, pod: LivePod): Outcome | undefined {
+function findPlacementProblem(examined: ExaminedWorkload, pod: LivePod): Outcome | undefined {
   const message = describePlacement(examined, pod)
   return message === undefined ? undefined : stalled('PlanDoesNotFit', message)
 }
@@ -200,7 +200,7 @@ const diskOf = (spec: LivePod['spec']) =>
   spec?.containers?.map(({ resources }) => resources?.requests?.[EPHEMERAL_STORAGE] ?? '').find((one) => one !== '') ??
   'the'
 
-function creationTrouble({ subject }: ExaminedWorkload, workload: Rollout | undefined): Outcome | undefined {
+function findCreationProblem({ subject }: ExaminedWorkload, workload: Rollout | undefined): Outcome | undefined {
   const failed = workload?.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   )
@@ -214,7 +214,7 @@ function creationTrouble({ subject }: ExaminedWorkload, workload: Rollout | unde
   )
 }
 
-function deadlineTrouble(
+function findDeadlineProblem(
   { subject }: ExaminedWorkload,
   pods: readonly LivePod[],
   workload: Rollout | undefined,
