@@ -206,7 +206,7 @@ describe('quotas of resources created with kubectl', () => {
     ['volumes that cannot shrink', { cpuRequest: '100m', storageSize: '1Gi' }],
     ['a missing plan', { computePlan: 'nope' }],
   ] as const)
-    it(`keep the grant of a resource that ${what} keeps from shrinking, until it is stopped`, async () => {
+    it(`keep the grant of a resource whose decrease fails for ${what}, until it is stopped`, async () => {
       await begin(() => limitGroup({ cpu: '2', storage: '25Gi' }))
       await world.make(VectorCluster, 'aa', spec)
       await says('aa', 'Available')

@@ -48,7 +48,7 @@ describe('volumes of a stopped resource', () => {
   })
 
   for (const { kind, spec, field } of growths)
-    describe(`of a ${kind.kind} with larger ${field}`, () => {
+    describe(`such as a ${kind.kind} with larger ${field}`, () => {
       let world: World
       const begin = async (also: object = {}) => {
         const names = [kind, VectorCluster].map((each) => each.kind.toLowerCase())

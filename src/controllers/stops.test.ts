@@ -188,7 +188,7 @@ describe('stop of a resource that cannot run', () => {
   })
 
   for (const { one, obstacle } of cases)
-    describe(`of a ${one.kind.kind} ${obstacle.title}`, () => {
+    describe(`such as a ${one.kind.kind} ${obstacle.title}`, () => {
       let world: World
       before(async () => {
         world = await obstructed(one, obstacle)
