@@ -7,11 +7,11 @@ const CREATION = {
   path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}',
 } as Route
 
-describe('a name that no object can have', () => {
+describe('badName', () => {
   for (const [sentence, segment, shown] of [
-    ['is told as it was written', 'Bad%20Name', '"Bad Name"'],
-    ['is told as it came where it is no text', '%ff', '"%ff"'],
-    ['is told as it came where it is an order to a terminal', '%1b', '"%1b"'],
+    ['decodes the name in its message', 'Bad%20Name', '"Bad Name"'],
+    ['leaves invalid UTF-8 encoded', '%ff', '"%ff"'],
+    ['leaves control characters encoded', '%1b', '"%1b"'],
   ] as const) {
     it(sentence, () => {
       const path = ['boundaries', 'b', 'resourcegroups', 'g', 'resources', 'apps', segment]

@@ -11,7 +11,7 @@ const BODILESS = SERVED_ROUTES.filter(
     (query === undefined || query.safeParse({}).success),
 )
 
-describe('a route that takes no body', () => {
+describe('a route without a body', () => {
   let server: Awaited<ReturnType<typeof startForRoutes>>
   before(async () => {
     server = await startForRoutes()
@@ -19,7 +19,7 @@ describe('a route that takes no body', () => {
   after(() => server.stop())
 
   for (const { method, path } of BODILESS) {
-    it(`refuses one that says something, before it does anything: ${method} ${path}`, async () => {
+    it(`rejects a non-empty body before any call: ${method} ${path}`, async () => {
       const before = server.client.calls.length
       const answer = await server.ask({ method, path }).send({ dryRun: true })
       expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([

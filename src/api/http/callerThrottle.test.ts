@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ManualClock, settle } from '../../../test/make/clock.ts'
 import { CallerThrottle } from './callerThrottle.ts'
 
-/** Ten a second, five at once. */
+/** 10 a second, bursts of 5. */
 function paced(longest = 2_000) {
   const clock = new ManualClock()
   const pace = new CallerThrottle({ perSecond: 10, burst: 5, longest }, clock)
@@ -15,8 +15,8 @@ function paced(longest = 2_000) {
   return { clock, take, done, countOf: (key: string) => done.filter((other) => other === key).length }
 }
 
-describe('the pace of a caller that cannot be refused', () => {
-  it('lets a burst go at once, and the rest at its rate', async () => {
+describe('CallerThrottle', () => {
+  it('passes a burst of 5 at once and the rest at 10 a second', async () => {
     const { clock, take, countOf } = paced()
     for (let at = 0; at < 20; at += 1) take('anna')
     expect(countOf('anna')).to.equal(5)
@@ -26,14 +26,14 @@ describe('the pace of a caller that cannot be refused', () => {
     expect(countOf('anna')).to.equal(20)
   })
 
-  it('slows nobody else', async () => {
+  it('delays no other caller', async () => {
     const { take, countOf } = paced()
     for (let at = 0; at < 20; at += 1) take('anna')
     take('ben')
     expect(countOf('ben')).to.equal(1)
   })
 
-  it('never lets anybody wait longer than it says, and forgets what it could not slow', async () => {
+  it('delays no request longer than `longest`, and forgives the excess', async () => {
     const { clock, take, countOf } = paced(1_000)
     for (let at = 0; at < 1_000; at += 1) take('anna')
     await clock.advance(1_000)
@@ -43,7 +43,7 @@ describe('the pace of a caller that cannot be refused', () => {
     expect(countOf('anna')).to.equal(1_001)
   })
 
-  it('gives the burst back to who was quiet, and no more than that', async () => {
+  it('restores the burst, and no more, after a minute without requests', async () => {
     const { clock, take, countOf } = paced()
     take('anna')
     await clock.advance(60_000)

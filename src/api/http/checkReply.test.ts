@@ -12,7 +12,7 @@ const WHOLE = { name: 'shop', parts: [{ size: 1 }] }
 
 type Declared = { auth?: Authorization; errors?: ErrorForm; further?: string; handler?: Route['handler'] }
 
-/** A route that reads something. */
+/** A GET route of the vector module. */
 function declared({ handler = () => ({ status: 200 }), ...given }: Declared = {}): Route {
   const declaration = { auth: anonymous, errors: 'platform' as const, ...given, summary: 'Read', reply }
   const draft = route('GET', '/things/{name}', { ...declaration, handler: handler as never })
@@ -22,52 +22,52 @@ function declared({ handler = () => ({ status: 200 }), ...given }: Declared = {}
   return only
 }
 
-describe('an answer in a test', () => {
+describe('checkReply', () => {
   const cases: [sentence: string, answer: { status: number; body?: object; parts?: string[] }, said: RegExp][] = [
     ['a status that the route does not declare', { status: 201, body: WHOLE }, /answered 201, which it does not/],
-    ['a field that its record lacks', { status: 200, body: { ...WHOLE, size: 1 } }, /answers size, which/],
+    ['a field that the record does not declare', { status: 200, body: { ...WHOLE, size: 1 } }, /answers size, which/],
     [
-      'a field that a record in it lacks',
+      'a field that a nested record does not declare',
       { status: 200, body: { ...WHOLE, parts: [{ size: 1, of: 2 }] } },
       /parts\.0\.of/,
     ],
     ['a value of another type', { status: 200, body: { ...WHOLE, name: 1 } }, /name/],
-    ['less than its record', { status: 200, body: {} }, /name/],
-    ['the same in pieces', { status: 200, parts: ['{"name":', '1}'] }, /name/],
+    ['a missing field', { status: 200, body: {} }, /name/],
+    ['a value of another type in parts', { status: 200, parts: ['{"name":', '1}'] }, /name/],
   ]
   for (const [sentence, answer, said] of cases) {
-    it(`may not be ${sentence}`, () => expect(() => checkReply(declared(), answer)).to.throw(TypeError, said))
+    it(`rejects ${sentence}`, () => expect(() => checkReply(declared(), answer)).to.throw(TypeError, said))
   }
 
-  it('is what its route says', () => {
+  it('accepts an answer that the route declares', () => {
     checkReply(declared(), { status: 200, body: WHOLE })
     checkReply(declared(), { status: 200, parts: [JSON.stringify(WHOLE)] })
     checkReply(declared(), { status: 200 })
   })
 })
 
-describe('a comparison of versions in a test', () => {
+describe('checkCondition', () => {
   const post = (isHeld: boolean) => ({ ...declared(), method: 'POST' as const, isHeld })
-  it('is named by the document of its route', () => {
+  it('requires a route that compares versions to declare If-Match', () => {
     expect(() => checkCondition(post(false), { hasComparedVersions: true })).to.throw(TypeError, /does not name/)
     checkCondition(post(false), { hasComparedVersions: false })
     checkCondition(post(true), { hasComparedVersions: true })
   })
 })
 
-describe('a refusal in a test', () => {
+describe('checkRefusal', () => {
   const refused =
     (code: ErrorCode, given: Declared = {}) =>
     () =>
       checkRefusal(declared(given), new PlatformError(code, 'Refused.'))
 
-  it('may be one that the document of its route names', () => {
+  it('accepts codes whose status the route documents', () => {
     for (const code of ['BAD_REQUEST', 'NOT_FOUND', 'TOO_MANY_REQUESTS', 'INTERNAL_ERROR'] as const) refused(code)()
     for (const code of ['UNAUTHORIZED', 'FORBIDDEN'] as const) refused(code, { auth: authenticated })()
   })
 
   for (const code of ['CONFLICT', 'QUOTA_EXCEEDED', 'UPSTREAM_FAILED', 'NOT_IMPLEMENTED', 'UNAUTHORIZED'] as const) {
-    it(`may not be one that it does not name: ${code}`, () => {
+    it(`rejects ${code}, which the route does not document`, () => {
       expect(refused(code)).to.throw(
         TypeError,
         new RegExp(`refuses with \\d+ ${code}, which its document does not name`),
@@ -75,14 +75,14 @@ describe('a refusal in a test', () => {
     })
   }
 
-  it('may not be problem-details where its document has the form of the platform only', () => {
-    // A refusal of the route itself; of what comes before it, the document has this status.
+  it('rejects a problem where the route documents the platform form only', () => {
+    // The document has this status in the platform form only, for refusals before the route is called.
     refused('forbidden', { auth: authenticated })()
     expect(refused('forbidden', { auth: authenticated, errors: 'problem' })).to.throw(TypeError, /403 forbidden/)
     refused('BAD_REQUEST', { errors: 'problem' })()
   })
 
-  it('names no permission but that of the route, unless the document says that there may be others', () => {
+  it('rejects a further permission that the route does not document (checkFurtherPermission)', () => {
     const missing = permissionMissing('secretvault/readSecrets', '/')
     const check = (given: Declared) => () => checkFurtherPermission(declared(given), missing)
     expect(check({ auth: action('apps/write') })).to.throw(TypeError, /says nothing of further permissions/)
@@ -91,7 +91,7 @@ describe('a refusal in a test', () => {
     check({ auth: authenticated })()
   })
 
-  it('fails the request', async () => {
+  it('turns an undocumented refusal into a 500', async () => {
     const handler = () => {
       throw new PlatformError('CONFLICT', 'Refused.')
     }

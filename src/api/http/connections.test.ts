@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { startFacade } from '../../../test/worlds/facadeServer.ts'
 
-/** More than the system keeps of a connection. */
+/** More than the socket buffers of a connection hold. */
 const LONG = Buffer.alloc(64 * 1024 * 1024)
 
 describe('connections to the facade', () => {
@@ -17,7 +17,7 @@ describe('connections to the facade', () => {
     open.push(socket)
     return socket
   }
-  /** What another address hears while one has opened as many connections as there may be, and asks nothing. */
+  /** The answer to another address while one address holds `maxConnections` idle connections. */
   async function besideIdle(trustedProxies: string[]): Promise<string> {
     const server = await startFacade({ limits: { maxConnections: 4, trustedProxies } })
     try {
@@ -33,15 +33,15 @@ describe('connections to the facade', () => {
     }
   }
 
-  it('are not all taken by one address', async () => {
+  it('leave room for other addresses when one address opens maxConnections', async () => {
     expect(await besideIdle([])).to.equal('HTTP/1.1 200 OK')
   })
 
-  it('are as many as there may be for a proxy that is trusted', async () => {
+  it('may all come from one trusted proxy', async () => {
     expect(await besideIdle(['127.0.0.1'])).to.not.contain('HTTP')
   })
 
-  it('end if their client takes nothing of its answer', async () => {
+  it('are closed when the client does not read the answer', async () => {
     const pages = [(_: unknown, response: { end(bytes: Buffer): unknown }) => void response.end(LONG)]
     const server = await startFacade({ limits: { stillFor: 100 }, pages })
     try {

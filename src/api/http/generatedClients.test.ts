@@ -19,34 +19,34 @@ function objectsOf(value: unknown, where = ''): Found[] {
 
 const typesOf = ({ type }: Schema) => [type ?? []].flat()
 
-describe('the OpenAPI document, as generators of clients read it', () => {
+describe('the OpenAPI document for client generators', () => {
   const all = objectsOf(wholeOpenApiDocument())
   const where = (isWrong: (schema: Schema) => boolean) =>
     all.filter(({ schema }) => isWrong(schema)).map((at) => at.where)
 
-  it('holds schemas to look at', () => {
+  it('has more than 100 integer schemas', () => {
     expect(all.filter(({ schema }) => schema.type === 'integer')).to.have.length.above(100)
   })
 
-  // Generators for Go and Python know a list of types only as one type and null.
-  it('lists no types beside each other but one and null', () => {
+  // Generators for Go and Python support a list of types only as one type and null.
+  it('combines no types except one type and null', () => {
     const several = where((schema) => typesOf(schema).filter((type) => type !== 'null').length > 1)
     expect(several).to.deep.equal([])
   })
 
-  it('has no value that is never anything but null', () => {
+  it('has no schema that is only null', () => {
     const alone = all.filter(({ schema, where }) => schema.type === 'null' && !/\/(any|one)Of\/\d+$/.test(where))
     expect(alone.map((at) => at.where)).to.deep.equal([])
   })
 
-  it('chooses between no schemas of which one takes everything', () => {
+  it('has no anyOf with an empty schema', () => {
     expect(
       where(({ anyOf }) => Array.isArray(anyOf) && anyOf.some((one) => Object.keys(one).length === 0)),
     ).to.deep.equal([])
   })
 
-  // Otherwise they become numbers of 32 bits, which hold neither the size of a file nor a row of SQL.
-  it('says how large numbers may be', () => {
+  // Otherwise they become 32-bit numbers, too small for the size of a file or the count of rows.
+  it('declares int64 for integers beyond 32 bits and double for numbers', () => {
     const isWide = ({ maximum = Infinity }: Schema) => maximum >= 2 ** 31
     expect(
       where((schema) => typesOf(schema).includes('integer') && isWide(schema) && schema.format !== 'int64'),
@@ -54,22 +54,22 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     expect(where((schema) => typesOf(schema).includes('number') && schema.format !== 'double')).to.deep.equal([])
   })
 
-  it('has no default for a parameter that may be repeated', () => {
+  it('has no default for an array parameter', () => {
     const repeated = all.filter(({ where }) => /\/parameters\/\d+\/schema$/.test(where))
     expect(repeated).to.not.be.empty
     const defaults = repeated.filter(({ schema }) => schema.type === 'array' && schema.default !== undefined)
     expect(defaults.map((at) => at.where)).to.deep.equal([])
   })
 
-  it('says what each parameter is', () => {
+  it('describes each parameter', () => {
     const described = all.filter(({ where }) => /\/(get|post|put|patch|delete)\/parameters\/\d+$/.test(where))
     expect(described).to.have.length.above(1000)
     const silent = described.filter(({ schema }) => (schema as { description?: string }).description === undefined)
     expect(silent.map((at) => at.where)).to.deep.equal([])
   })
 
-  // They hold it as a time or an id, to which no pattern applies.
-  it('says times and ids by their format alone', () => {
+  // Generated clients parse it into a time or a UUID type, to which no pattern applies.
+  it('declares times and UUIDs by format alone', () => {
     expect(
       where(
         ({ format, ...rest }) =>
@@ -78,11 +78,11 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     ).to.deep.equal([])
   })
 
-  it('has flags that are booleans', () => {
+  it('declares flags as booleans, not as the texts true and false', () => {
     expect(where((schema) => String((schema as { enum?: string[] }).enum) === 'true,false')).to.deep.equal([])
   })
 
-  it('names every record of a list', () => {
+  it('names every paged list as a component', () => {
     const lists = all.filter(({ schema }) =>
       Object.hasOwn((schema as { properties?: object }).properties ?? {}, 'pagination'),
     )
@@ -92,14 +92,14 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     ).to.deep.equal([])
   })
 
-  it('has defaults beside a choice with null, not within', () => {
+  it('has defaults beside an anyOf with null, not within', () => {
     const choices = all.filter(({ where }) => /\/anyOf\/0$/.test(where))
     expect(choices).to.have.length.above(100)
     expect(choices.filter(({ schema }) => schema.default !== undefined).map((at) => at.where)).to.deep.equal([])
   })
 
-  // Of a choice, they make a record of its own for the values of a map.
-  it('has maps of texts and numbers that may be null, not of choices between them and null', () => {
+  // For an anyOf, generators make an extra record type for the values of a map.
+  it('declares nullable scalar values of maps by a type list, not by anyOf', () => {
     const isScalar = ({ type, ...rest }: Schema) =>
       ['string', 'integer', 'number', 'boolean'].includes(String(type)) && !('enum' in rest) && !('const' in rest)
     const maps = all.filter(({ where }) => where.endsWith('/additionalProperties'))
@@ -111,7 +111,7 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     expect(choices.map((at) => at.where)).to.deep.equal([])
   })
 
-  it('says of every body what it holds: fields or bytes, but for what may be any JSON', () => {
+  it('declares the content of every body, except arbitrary JSON', () => {
     const bodies = all.filter(({ where }) => /\/content\/[^/]+~?\/?[^/]*\/schema$/.test(where))
     expect(bodies).to.have.length.above(500)
     const unsaid = bodies.filter(({ schema }) => Object.keys(schema).every((key) => key === 'description'))
@@ -120,27 +120,27 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     )
   })
 
-  // Generators for Go decode a choice by the type that they make for its name.
-  it('has a name for each choice between several', () => {
+  // Generators for Go decode an anyOf into the type that they make for its name.
+  it('names each anyOf of several schemas as a component', () => {
     const choices = where(({ anyOf = [] }) => anyOf.filter(({ type }) => type !== 'null').length > 1)
     expect(choices).to.not.be.empty
     expect(choices.filter((where) => !/^\/components\/schemas\/\w+$/.test(where))).to.deep.equal([])
   })
 
-  // A record without a name cannot be written down in Go.
-  it('has a name for each record that is sent or within another', () => {
+  // Go cannot name an inline record.
+  it('names each object schema as a component', () => {
     const records = all.filter(({ schema }) => typeof (schema as { properties?: object }).properties === 'object')
     expect(records).to.have.length.above(400)
     const nameless = records.filter(({ where }) => !/^\/components\/schemas\/\w+$/.test(where))
     expect(nameless.map((at) => at.where)).to.deep.equal([])
-    // A generator names each answer so.
+    // Generators name answers OperationIdResponse.
     const ids = new Set(all.flatMap(({ schema }) => (schema as { operationId?: string }).operationId ?? []))
     const taken = records.filter(({ where }) => ids.has(/(\w+)Response$/.exec(where)?.[1] ?? ''))
     expect(taken.map((at) => at.where)).to.deep.equal([])
     const counted = records.filter(({ where }) => /[a-z][2-9]$/.test(where))
     expect(
       counted.map((at) => at.where),
-      'names that only a number tells apart',
+      'names that differ in a number only',
     ).to.deep.equal([])
   })
 })

@@ -8,7 +8,7 @@ const MANY = '11111111-1111-4111-8111-111111111111'
 const OTHER = '22222222-2222-4222-8222-222222222222'
 const personOf = (number: number) => `3000000${number}-0000-4000-8000-000000000000`
 
-describe('bodies that are on their way', () => {
+describe('bodies held in memory', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   let port: number
   const open: ClientRequest[] = []
@@ -27,7 +27,7 @@ describe('bodies that are on their way', () => {
     for (const sent of open.splice(0)) sent.destroy()
   })
 
-  /** Announces a body of 100 kB. @returns whether it may come, or the status of the refusal */
+  /** Announces a body of 100 kB. @returns "may come" after 100 Continue, or the status and Retry-After of the refusal */
   async function announce(boundary: string, person: number): Promise<string> {
     const sent = request({
       ...{ host: '127.0.0.1', port, method: 'POST', agent: false },
@@ -48,12 +48,12 @@ describe('bodies that are on their way', () => {
     return Promise.race([once(sent, 'continue').then(() => 'may come'), answered])
   }
 
-  it('of one boundary leave room for those of others, whoever sends them', async () => {
+  it('of one boundary leave room for those of other boundaries', async () => {
     expect(await announce(MANY, 0)).to.equal('may come')
     expect(await announce(MANY, 1)).to.equal('may come')
     expect(await announce(MANY, 2)).to.equal('429 5')
     expect(await announce(OTHER, 3)).to.equal('may come')
     for (const sent of open.slice(1)) sent.destroy()
-    await until('what has gone leaves its room', async () => (await announce(MANY, 4)) === 'may come')
+    await until('a closed request has released its bytes', async () => (await announce(MANY, 4)) === 'may come')
   })
 })

@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net'
 import { until } from '../../../test/make/until.ts'
 import { startFacade } from '../../../test/worlds/facadeServer.ts'
 
-describe('a client that is refused before it has asked, and never closes its connection', () => {
+describe('a client that keeps its refused connection open', () => {
   for (const [title, sent] of [
-    ['what is no HTTP', 'nonsense\r\n\r\n'],
-    ['a request to a proxy', 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n'],
+    ['data that is not HTTP', 'nonsense\r\n\r\n'],
+    ['a CONNECT request', 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n'],
   ] as const) {
-    it(`takes nobody's place after ${title}`, async () => {
+    it(`occupies no connection of maxConnections after ${title}`, async () => {
       const server = await startFacade({ limits: { maxConnections: 4 } })
       const { port } = await server.facade.listen(0, '127.0.0.1')
       const sockets: Socket[] = []
@@ -19,7 +19,7 @@ describe('a client that is refused before it has asked, and never closes its con
           socket.resume().write(sent)
           await once(socket, 'end')
         }
-        await until('another one is answered', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
+        await until('another client gets an answer', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
       } finally {
         for (const socket of sockets) socket.destroy()
         await server.stop()

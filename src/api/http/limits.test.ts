@@ -3,8 +3,8 @@ import { BODY_RATE, requestRate, TokenBucket } from './limits.ts'
 
 const MIB = 1_048_576
 
-describe('how much of large bodies a caller may have read', () => {
-  it('is a burst, and then so much a second', () => {
+describe('TokenBucket with BODY_RATE', () => {
+  it('allows a burst of 4 MiB, then 1 MiB a second', () => {
     const budget = new TokenBucket(BODY_RATE)
     for (let count = 0; count < 4; count += 1) expect(budget.take('a', MIB, 0)).to.equal(undefined)
     expect(budget.take('a', MIB, 0)).to.equal(1_000)
@@ -13,14 +13,14 @@ describe('how much of large bodies a caller may have read', () => {
     expect(budget.take('a', MIB, 1_000)).to.equal(1_000)
   })
 
-  it('is saved up to the burst, and no further', () => {
+  it('refills up to the burst only', () => {
     const budget = new TokenBucket(BODY_RATE)
     budget.take('a', MIB, 0)
     for (let count = 0; count < 4; count += 1) expect(budget.take('a', MIB, 3_600_000)).to.equal(undefined)
     expect(budget.take('a', 2 * MIB, 3_600_000)).to.equal(2_000)
   })
 
-  it('lets one longer body through, and has the next one wait for it', () => {
+  it('allows one body above the burst, and delays the next one accordingly', () => {
     const budget = new TokenBucket(BODY_RATE)
     expect(budget.take('a', 20 * MIB, 0)).to.equal(undefined)
     expect(budget.take('a', MIB, 0)).to.equal(17_000)
@@ -28,24 +28,24 @@ describe('how much of large bodies a caller may have read', () => {
     expect(budget.take('a', 20 * MIB, 17_000)).to.equal(4_000)
   })
 
-  it('is each caller’s own', () => {
+  it('counts each key separately', () => {
     const budget = new TokenBucket(BODY_RATE)
     for (let count = 0; count < 4; count += 1) budget.take('a', MIB, 0)
     expect(budget.take('b', MIB, 0)).to.equal(undefined)
   })
 })
 
-describe('how many requests a caller may send', () => {
+describe('TokenBucket with requestRate', () => {
   const passed = (budget: TokenBucket, count: number, now: number) =>
     Array.from({ length: count }, () => budget.take('a', 1, now)).filter((seconds) => seconds === undefined).length
 
-  it('is a sixth of a minute at once, and the rest over the minute', () => {
+  it('allows a sixth of 6000 a minute at once and 100 a second after that', () => {
     const budget = new TokenBucket(requestRate(6_000))
     expect(passed(budget, 3_000, 0)).to.equal(1_000)
     expect(passed(budget, 3_000, 1_000)).to.equal(100)
   })
 
-  it('is all of a few at once, and says when the next one passes', () => {
+  it('allows all of 20 a minute at once, and returns the wait for the next one', () => {
     const budget = new TokenBucket(requestRate(20))
     expect(passed(budget, 30, 0)).to.equal(20)
     expect(budget.take('a', 1, 0)).to.equal(3_000)
@@ -53,8 +53,8 @@ describe('how many requests a caller may send', () => {
   })
 })
 
-describe('what a caller owes for long answers', () => {
-  it('is waited for by the next request, whatever that asks for', () => {
+describe('TokenBucket.owe', () => {
+  it('delays the next request of the same key by the debt', () => {
     const budget = new TokenBucket({ perSecond: MIB, burst: 8 * MIB })
     for (let count = 0; count < 12; count += 1) budget.owe('a', MIB, 0)
     expect(budget.until('a', 0, 0)).to.equal(4_000)
@@ -63,15 +63,15 @@ describe('what a caller owes for long answers', () => {
   })
 })
 
-describe('a question for what is left', () => {
-  it('writes nothing down, so that nobody pushes out what another owes by asking', () => {
+describe('TokenBucket.until', () => {
+  it('stores nothing, so that other keys evict no debt', () => {
     const budget = new TokenBucket({ perSecond: 1, burst: 1 }, 2)
     budget.owe('debtor', 10, 0)
     for (const stranger of ['a', 'b', 'c']) expect(budget.until(stranger, 0, 0)).to.equal(undefined)
     expect(budget.until('debtor', 0, 0)).to.equal(9_000)
   })
 
-  it('is answered for what a refused amount did not take', () => {
+  it('ignores an amount that take refused', () => {
     const budget = new TokenBucket({ perSecond: 1, burst: 2 })
     budget.take('a', 1, 0)
     expect(budget.take('a', 2, 0)).to.equal(1_000)

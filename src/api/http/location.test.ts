@@ -8,7 +8,7 @@ import { Router } from './router.ts'
 
 const ID = '11111111-1111-4111-8111-111111111111'
 
-/** A record with a text in each of its fields: all that an answer could be named after. */
+/** A record with a text in each of its fields, from which a Location can be built. */
 function sampleOf({ reply }: Route): Record<string, string> {
   const shape = (reply as z.ZodObject | undefined)?.shape ?? {}
   return Object.fromEntries(Object.keys(shape).map((name) => [name, /id$/i.test(name) ? ID : 'orders']))
@@ -16,13 +16,13 @@ function sampleOf({ reply }: Route): Record<string, string> {
 
 const filled = (path: string) => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name.endsWith('Id') ? ID : 'shop'))
 
-describe('where what was made can be read', () => {
+describe('the Location header of a 201', () => {
   const router = new Router(SERVED_ROUTES)
   const making = SERVED_ROUTES.filter(({ answers }) => answers.includes(201))
   const locationOf = (route: Route) =>
     withLocation(router, route, filled(route.path), created(sampleOf(route))).headers?.location
 
-  it('is told only where a route reads it', () => {
+  it('names a path that a GET route serves', () => {
     expect(making).to.have.length.above(50)
     for (const route of making) {
       const location = locationOf(route)
@@ -31,7 +31,7 @@ describe('where what was made can be read', () => {
     }
   })
 
-  it('is told by each route whose record has a path of its own', () => {
+  it('is sent by each route whose record has a GET route', () => {
     const paths = new Set(SERVED_ROUTES.filter(({ method }) => method === 'GET').map(({ path }) => path))
     const silent = making.filter((route) => locationOf(route) === undefined)
     for (const { method, path } of silent) {
@@ -41,7 +41,7 @@ describe('where what was made can be read', () => {
     }
   })
 
-  it('is checked where a route tells it by itself', () => {
+  it('is checked when a handler sets it', () => {
     const answer = (location: string) => created({}, { headers: { location } })
     expect(() => checkLocation(router, answer(`/boundaries/${ID}/resources/blueprints/search`))).to.not.throw()
     expect(() => checkLocation(router, answer(`/boundaries/${ID}/nothing/here`))).to.throw('Nothing can be read')

@@ -25,7 +25,7 @@ describe('the management port', () => {
     return [answer.status, await answer.text()] as const
   }
 
-  it('puts metrics together once a second, however often they are asked for', async () => {
+  it('collects metrics at most once a second', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask('/metrics')))
     for (const [status, text] of answers) expect([status, text]).to.deep.equal([200, answers[0]?.[1]])
     expect(collected).to.equal(1)
@@ -33,7 +33,7 @@ describe('the management port', () => {
     expect((await ask('/metrics'))[1]).to.include('looks 2')
   })
 
-  it('answers every probe, with what is so now', async () => {
+  it('answers /livez and /readyz from the current checks, and 404 otherwise', async () => {
     expect(await ask('/livez')).to.deep.equal([200, 'ok\n'])
     expect(await ask('/readyz')).to.deep.equal([503, 'not ready: caches\n'])
     expect(await ask('/other')).to.deep.equal([404, 'not found\n'])

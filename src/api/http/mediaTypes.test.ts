@@ -10,14 +10,14 @@ const EMBODIED = SERVED_ROUTES.filter(
     bodyKind !== 'none' && !mediaTypes.includes(ANY_TYPE) && (query === undefined || query.safeParse({}).success),
 )
 
-describe('a route that takes a body', () => {
+describe('a route with a body', () => {
   let server: Awaited<ReturnType<typeof startForRoutes>>
   before(async () => {
     server = await startForRoutes()
   })
   after(() => server.stop())
 
-  it('is looked for among all', () => {
+  it('is found more than 100 times, raw bodies included', () => {
     expect(EMBODIED).to.have.length.above(100)
     expect(EMBODIED.filter(({ bodyKind }) => bodyKind === 'raw').map(({ path }) => path.split('/').at(-1))).to.include(
       'source',
@@ -25,7 +25,7 @@ describe('a route that takes a body', () => {
   })
 
   for (const { method, path, mediaTypes } of EMBODIED) {
-    it(`refuses one of a type that is not documented, and names those that are: ${method} ${path}`, async () => {
+    it(`rejects text/plain and names the documented media types: ${method} ${path}`, async () => {
       const asked = server.ask({ method, path }).set('content-type', WRONG)
       const answer = await asked.send('{}')
       expect(answer.status, JSON.stringify(answer.body)).to.equal(400)

@@ -6,7 +6,7 @@ import { KINDS } from '../../crds/index.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { readModel } from './model.ts'
 
-/** Values of each type that few fields take. */
+/** Values of each type that few fields accept. */
 const WRONG: readonly unknown[] = [
   '',
   ' ',
@@ -37,13 +37,13 @@ const WRONG: readonly unknown[] = [
   { 'a b': 'x'.repeat(40_000) },
 ]
 
-/** What a reader cannot act on: a pattern, the library's own words, or nothing. */
+/** Reasons that do not help a reader: patterns, texts of the library, or none. */
 const UNHELPFUL =
   /required form|accepted forms|^is not allowed$|not allowed$|Invalid|Too |expected|pattern|\/\^|undefined|NaN|\[object/
 
 type Part = { path: string; schema: z.ZodType }
 
-/** Every schema in a schema that was not seen yet, with where it stands. */
+/** All schemas in a schema that were not seen yet, with their paths. */
 function parts(schema: z.ZodType, path: string, seen: Set<z.ZodType>): Part[] {
   if (seen.has(schema)) return []
   seen.add(schema)
@@ -66,14 +66,14 @@ function parts(schema: z.ZodType, path: string, seen: Set<z.ZodType>): Part[] {
   return [here]
 }
 
-describe('the reasons of refused values', () => {
+describe('the reasons of validation errors', () => {
   const seen = new Set<z.ZodType>()
   const bodies = SERVED_ROUTES.flatMap(({ method, path, body, query }) =>
     [body, query].flatMap((schema) => (schema === undefined ? [] : parts(schema, `${method} ${path} `, seen))),
   )
   const specs = KINDS.flatMap((kind) => parts(kind.spec, kind.kind, seen))
 
-  it('are for people, whatever is sent in any field of any body, query or kind', () => {
+  it('contain no pattern and no library text, for any field of a body, query or kind', () => {
     const unhelpful = new Set<string>()
     for (const { path, schema } of [...bodies, ...specs]) {
       for (const value of WRONG) {
@@ -87,7 +87,7 @@ describe('the reasons of refused values', () => {
     expect([...unhelpful]).to.deep.equal([])
   })
 
-  it('are sentences that name the field, whatever is sent', () => {
+  it('are sentences that name the field, for any field of a body, query or kind', () => {
     const malformed = new Set<string>()
     let told = 0
     for (const { path, schema } of [...bodies, ...specs]) {
@@ -103,7 +103,7 @@ describe('the reasons of refused values', () => {
     expect([...malformed]).to.deep.equal([])
   })
 
-  it('are sentences that name the field, of every rule of every kind', () => {
+  it('are sentences that name the field, for every rule of every kind', () => {
     const told = KINDS.flatMap(({ kind, rules }) =>
       rules.map(({ field, message }) => ({ kind, field, message: refusalSentence({ field, message }) })),
     )
@@ -122,7 +122,7 @@ function refusalOf(schema: z.ZodType, value: unknown): PlatformError | undefined
   }
 }
 
-/** What follows a subject: a verb, or what was refused as a clause of its own. */
+/** The part after the subject: a verb phrase, or "was refused:" with a clause. */
 const SAYS =
   /^(was refused: (?!(is|are|must|has|have|cannot|needs|may) )\S|(?!was refused|and |or )[a-z]+,? \S).*[^.][.?]$/s
 
@@ -132,13 +132,13 @@ function isSentence({ message, extras }: Pick<PlatformError, 'message' | 'extras
   return message.startsWith(subject) && SAYS.test(message.slice(subject.length))
 }
 
-/** Names of fields that hold the id of something of the platform, or a moment. */
+/** Names of fields that contain ids of platform objects or timestamps. */
 const READ_AS_MODEL = /\.(\w+Id|(\w+I|i)ds\[\]|\w+(At|On|Time|Before))$/
-/** What providers and stores call their things is free text. */
+/** Ids of providers and stores are free text. */
 const FREE_TEXT = /\.(clientId|resourcePlanId|alertId|accessKeyId|installationId|repositoryId)$/
 
-describe('a whole number beyond all bounds', () => {
-  it('is told the bound of its field alone', () => {
+describe('readModel with an integer beyond 2^53', () => {
+  it('reports only the bound of the field', () => {
     const Body = z.object({ pods: z.int().min(5).max(9), count: z.int() })
     for (const [pods, bound] of [
       [2 ** 53, 'must be at most 9'],
@@ -153,16 +153,16 @@ describe('a whole number beyond all bounds', () => {
   })
 })
 
-describe('ids and moments in bodies', () => {
-  // Many fields share a schema, and each counts by its name.
+describe('ids and timestamps in requests', () => {
+  // Many fields share a schema, so that none may be skipped as seen.
   const bodies = SERVED_ROUTES.flatMap(({ method, path, body, documentedBody: whole = body }) =>
     whole === undefined ? [] : parts(whole, `${method} ${path} `, new Set()),
   )
-  // What only answers say may be repeated in a body, where it is not looked at.
+  // Read-only fields may be sent back in a body, and are ignored.
   const isRead = ({ schema }: Part) => !(schema instanceof z.ZodUnknown)
   const asked = bodies.filter((part) => READ_AS_MODEL.test(part.path) && !FREE_TEXT.test(part.path) && isRead(part))
 
-  it('that are malformed are not read at all, in any route', () => {
+  it('are refused with MODEL_BINDING_FAILED when malformed, on every route', () => {
     const codeOf = (schema: z.ZodType) => {
       try {
         return readModel(schema, 'nope') && 'none'
@@ -179,12 +179,12 @@ describe('ids and moments in bodies', () => {
     expect(read).to.deep.equal([])
   })
 
-  it('in capitals are the same ids, in any body and any query', () => {
+  it('are read in lower case, in every body and query', () => {
     const [small, large] = ['abcdef00-abcd-fabc-fabc-abcdefabcdef', 'ABCDEF00-ABCD-FABC-FABC-ABCDEFABCDEF']
     const queries = SERVED_ROUTES.flatMap(({ method, path, query }) =>
       query === undefined ? [] : parts(query, `${method} ${path} ?`, new Set()),
     )
-    // Whatever the field is called: it takes an id, and no other text.
+    // Whatever its name, the field accepts ids only.
     const takesIds = ({ schema }: Part) => schema.safeParse(small).success && !schema.safeParse('nope').success
     const ids = [...bodies, ...queries].filter(takesIds)
     const other = ids.flatMap(({ path, schema }) => (readModel(schema, large) === small ? [] : [path]))
@@ -193,7 +193,7 @@ describe('ids and moments in bodies', () => {
   })
 })
 
-describe('what a body lacks or has in another form', () => {
+describe('missing fields and wrong types in bodies', () => {
   const bodyOf = (method: string, end: string) => {
     const found = SERVED_ROUTES.find((route) => route.method === method && route.path.endsWith(end))
     return (found?.documentedBody ?? found?.body) as z.ZodType
@@ -208,11 +208,11 @@ describe('what a body lacks or has in another form', () => {
   }
 
   for (const [sentence, body, said] of [
-    ['a text for a number', { replicas: 'three' }, /replicas.*must be .*number/],
-    ['a number for a text', { storageSize: 5 }, /storageSize.*must be/],
-    ['a list for a record', [], /body.*must be .*(object|record)/],
+    ['a string for a number', { replicas: 'three' }, /replicas.*must be .*number/],
+    ['a number for a string', { storageSize: 5 }, /storageSize.*must be/],
+    ['an array for an object', [], /body.*must be .*(object|record)/],
   ] as const) {
-    it(`is told as what it is, and not as missing: ${sentence}`, () => {
+    it(`are reported as a wrong type, not as missing: ${sentence}`, () => {
       expect(refusal(bodyOf('POST', '/vectorclusters/{name}'), body))
         .to.match(said)
         .and.not.include('required')
@@ -220,7 +220,7 @@ describe('what a body lacks or has in another form', () => {
   }
 
   for (const end of ['/boundaries/{boundaryId}/tenant', '/providers/authorization/tenant-move']) {
-    it(`never detaches a boundary from its tenant by being left out: POST ${end}`, () => {
+    it(`do not detach a boundary from its tenant without "tenantId": null: POST ${end}`, () => {
       expect(refusal(bodyOf('POST', end), {})).to.match(/tenantId.*required/)
       expect(refusal(bodyOf('POST', end), { tenantId: null })).to.equal('')
     })
@@ -241,7 +241,7 @@ describe('null in bodies', () => {
     }
   }
 
-  it('is the same as absent, for every field of any route that may be absent', () => {
+  it('equals absence for every optional field of every route', () => {
     let asked = 0
     const refused = records.flatMap(({ path, schema }) =>
       Object.entries((schema as z.ZodObject).shape).flatMap(([name, field]) => {
@@ -263,18 +263,18 @@ describe('null in bodies', () => {
     list: z.array(z.string()).default([]),
   })
   const refused: [sentence: string, body: object, said: RegExp][] = [
-    ['where a field must be there, as what was sent', { must: null, may: null }, /"must" (?!.*required)/],
+    ['for a required field, not reported as missing', { must: null, may: null }, /"must" (?!.*required)/],
     ['in a map', { must: '', map: { a: null } }, /"map.a"/],
-    ['in a list', { must: '', list: [null] }, /"list.0"/],
-    ['below', { must: '', inner: { must: null } }, /"inner.must"/],
+    ['in an array', { must: '', list: [null] }, /"list.0"/],
+    ['in a nested object', { must: '', inner: { must: null } }, /"inner.must"/],
   ]
   for (const [sentence, body, said] of refused) {
-    it(`is refused ${sentence}`, () => {
+    it(`is rejected ${sentence}`, () => {
       expect(() => readModel(model, body)).to.throw(said)
     })
   }
 
-  it('is read away below, beside an enumeration in another case', () => {
+  it('is dropped in a nested object, and enumerations are read in any case', () => {
     const read = readModel(model, { must: '', may: 'b', list: null, inner: { must: 2, may: null } })
     expect(read).to.deep.equal({ must: '', may: 'B', inner: { must: 2, may: 1 }, map: {}, list: [] })
   })
@@ -286,7 +286,7 @@ describe('enumerations in bodies', () => {
     body === undefined ? [] : parts(body, `${method} ${path} `, seen),
   ).filter(({ schema }) => schema instanceof z.ZodEnum)
 
-  it('are taken in whatever case, in any route', () => {
+  it('are accepted in any case, on every route', () => {
     expect(enumerations).to.have.length.above(20)
     const other = enumerations.flatMap(({ path, schema }) =>
       (schema as z.ZodEnum).options.flatMap((value) =>

@@ -36,10 +36,10 @@ function valuesOf(value: unknown, wanted: string): string[] {
   )
 }
 
-/** Its code is that of a bad request. */
+/** A refusal with this status has the code of a 400. */
 const NO_SUCH_RANGE = 416
 
-/** @throws AssertionError for an example that is no refusal of this status in the form of its media type */
+/** @throws AssertionError unless the example is a refusal with this status in the form of its media type */
 function requireForm(example: Record<string, unknown>, status: number, mediaType: string): void {
   expect(example, String(status)).to.include.keys('code', 'module', 'correlationId')
   expect(example, mediaType).to.have.property(mediaType.includes('problem') ? 'detail' : 'error')
@@ -48,7 +48,7 @@ function requireForm(example: Record<string, unknown>, status: number, mediaType
   expect(ERROR_STATUS[known as ErrorCode], code).to.equal(status === NO_SUCH_RANGE ? 400 : status)
 }
 
-describe('the OpenAPI documents', () => {
+describe('the OpenAPI document', () => {
   const whole = documentOf('all', SERVED_ROUTES) as Document
   const pathOf = documentedPaths(SERVED_ROUTES)
   const operationOf = (route: Route) => whole.paths[pathOf(route)]?.[route.method.toLowerCase()]
@@ -57,14 +57,14 @@ describe('the OpenAPI documents', () => {
     return schema?.$ref === undefined ? schema : whole.components.schemas[schema.$ref.split('/').at(-1) ?? '']
   }
 
-  it('say where what was made can be read', () => {
+  it('declares a Location header for each 201', () => {
     for (const route of SERVED_ROUTES.filter(({ answers }) => answers.includes(201))) {
       const made = operationOf(route)?.responses['201']
       expect(made, `${route.method} ${route.path}`).to.have.nested.property('headers.Location.schema.type', 'string')
     }
   })
 
-  it('say what a route needs that looks for it elsewhere than in its path', () => {
+  it('names the required action of routes that check it at a scope outside of their path', () => {
     const told = (method: string, path: string) => {
       const route = SERVED_ROUTES.find((each) => each.method === method && each.path === path)
       return route && operationOf(route)?.description
@@ -80,7 +80,7 @@ describe('the OpenAPI documents', () => {
     expect(told('POST', `${internal}/mint-build-token`)).to.match(/^Needs the action that writes the resource/)
   })
 
-  it('say of a sign-in that it is enough only where it is', () => {
+  it('says "Needs a sign-in." only of the 5 routes that need no action', () => {
     const isEnough = (path: string) => /^\/(docs|bug-reports|identity\/change-password|invitations\/accept)/.test(path)
     const routes = SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'authenticated')
     const told = routes.map((route) => [route, operationOf(route)?.description ?? ''] as const)
@@ -95,7 +95,7 @@ describe('the OpenAPI documents', () => {
     expect(of('/admin/users')).to.include('`rbac/members/admin`')
   })
 
-  it('say of no write that it shows only what the caller may see', () => {
+  it('says "shows only" of no write', () => {
     for (const route of SERVED_ROUTES.filter(({ method }) => method !== 'GET')) {
       expect(operationOf(route)?.description, `${route.method} ${route.path}`).not.to.include('shows only')
     }
@@ -103,20 +103,20 @@ describe('the OpenAPI documents', () => {
 
   const operations = Object.values(whole.paths).flatMap((methods) => Object.values(methods))
 
-  it('have descriptions that a reader of Markdown shows whole', () => {
+  it('has no text that Markdown would hide as an HTML tag', () => {
     const texts = ['description', 'summary'].flatMap((key) => valuesOf(whole, key))
     expect(texts.filter((text) => hiddenTags(text).length > 0)).to.deep.equal([])
   })
 
-  it('describe every route once', () => {
+  it('has one operation per route, with both blueprint paths merged', () => {
     expect(whole.openapi).to.equal('3.1.0')
-    // A blueprint is named by its id or its slug, which OpenAPI cannot tell apart.
+    // OpenAPI cannot distinguish the paths of a blueprint by id and by slug.
     const merged = SERVED_ROUTES.filter((route) => pathOf(route) !== route.path).map(({ path }) => path)
     expect(merged).to.deep.equal(['/boundaries/{boundaryId}/resources/blueprints/{slug}'])
     expect(operations).to.have.length(SERVED_ROUTES.length - merged.length)
   })
 
-  it('say what each read answers with, and where a redirect leads', () => {
+  it('declares the content of each GET, and the Location of each redirect', () => {
     for (const route of SERVED_ROUTES.filter(({ method }) => method === 'GET')) {
       const { responses } = operationOf(route) as Operation
       for (const [status, { content, headers, description }] of Object.entries(responses)) {
@@ -129,13 +129,13 @@ describe('the OpenAPI documents', () => {
     }
   })
 
-  it('have unique operation ids that are words', () => {
+  it('has unique operation ids without special characters', () => {
     const ids = operations.map(({ operationId }) => operationId)
     expect(new Set(ids).size).to.equal(ids.length)
     for (const id of ids) expect(id).to.match(/^[A-Za-z][A-Za-z0-9_-]*$/)
   })
 
-  it('keep the operation names of the interface', () => {
+  it('keeps the operation names of the interface', () => {
     const ids = new Set(operations.map(({ operationId }) => operationId))
     for (const { operation } of SERVED_ROUTES) {
       if (operation !== undefined && !operation.includes('{')) expect(ids.has(operation), operation).to.equal(true)
@@ -143,26 +143,26 @@ describe('the OpenAPI documents', () => {
   })
 
   const formsOf: [sentence: string, method: string, path: string, status: number, forms: string[]][] = [
-    ['of a route alone', 'POST', '/bug-reports', 422, ['problem+json']],
-    ['of a route, and of every route', 'POST', '/bug-reports', 429, ['json', 'problem+json']],
+    ['declared by the route only', 'POST', '/bug-reports', 422, ['problem+json']],
+    ['declared by the route and by all routes', 'POST', '/bug-reports', 429, ['json', 'problem+json']],
     [
-      'of a delivery, and of every route',
+      'of a webhook delivery, and declared by all routes',
       'POST',
       '/boundaries/{boundaryId}/sources/{sourceName}/webhooks',
       406,
       ['json', 'problem+json'],
     ],
-    ['of every route alone', 'POST', '/boundaries/{boundaryId}/activity', 429, ['json']],
-    ['before any route', 'POST', '/bug-reports', 401, ['json']],
+    ['declared by all routes only', 'POST', '/boundaries/{boundaryId}/activity', 429, ['json']],
+    ['sent before the route is called', 'POST', '/bug-reports', 401, ['json']],
   ]
   for (const [sentence, method, path, status, forms] of formsOf)
-    it(`show a refusal in each form that it has: ${sentence}`, () => {
+    it(`declares the media types of a refusal ${sentence}`, () => {
       const told = whole.paths[path]?.[method.toLowerCase()]?.responses[status]
       const response = told?.$ref === undefined ? told : whole.components.responses[told.$ref.split('/').at(-1) ?? '']
       expect(Object.keys(response?.content ?? {})).to.deep.equal(forms.map((form) => `application/${form}`))
     })
 
-  it('show the record beside the refusal where a failing status may bring it', () => {
+  it('declares the record and the refusal for the 503 of /readyz', () => {
     const { content } = whole.paths['/readyz']?.get?.responses['503'] ?? {}
     expect(content?.['application/json']).to.have.nested.property(
       'schema.$ref',
@@ -172,7 +172,7 @@ describe('the OpenAPI documents', () => {
     expect(told.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal(['ReadinessDto', 'PlatformError'])
   })
 
-  it('refer to nothing that is not there', () => {
+  it('has no dangling $ref', () => {
     const names = (['schemas', 'responses'] as const).flatMap((part) =>
       Object.keys(whole.components[part]).map((name) => `#/components/${part}/${name}`),
     )
@@ -181,7 +181,7 @@ describe('the OpenAPI documents', () => {
     for (const reference of new Set(used)) expect(names).to.include(reference)
   })
 
-  it('hold patterns that every reader of JSON Schema knows', () => {
+  it('uses portable regular expressions only', () => {
     const patterns = new Set(valuesOf(whole, 'pattern'))
     expect(patterns.size).to.be.above(100)
     for (const pattern of patterns) {
@@ -195,7 +195,7 @@ describe('the OpenAPI documents', () => {
       ).to.deep.equal([true, false])
   })
 
-  it('name the headers of conditions and ranges where a route heeds them', () => {
+  it('declares If-Match and Range exactly where a route supports them', () => {
     const headersOf = (method: string, path: string) => {
       const route = SERVED_ROUTES.find((one) => one.method === method && one.path === path) as Route
       return operationOf(route)?.parameters.flatMap((one) => (one.in === 'header' ? [one.name] : []))
@@ -208,13 +208,13 @@ describe('the OpenAPI documents', () => {
     for (const path of [group, vector, `${vector}/scale`, '/clusters/{clusterId}/agent/revoke'])
       expect(headersOf('POST', path), path).to.deep.equal(['If-Match'])
     expect(headersOf('POST', '/boundaries')).to.deep.equal([])
-    // What has no version.
+    // These have no version.
     expect(headersOf('DELETE', `${item}/files`)).to.deep.equal([])
     expect(headersOf('PUT', `${item}/source`)).to.deep.equal([])
     expect(headersOf('DELETE', '/lifecycle/backups/{name}')).to.deep.equal([])
   })
 
-  it('name every parameter of a path', () => {
+  it('declares every path parameter in order', () => {
     for (const [path, methods] of Object.entries(whole.paths)) {
       const wanted = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)
       for (const { parameters } of Object.values(methods)) {
@@ -223,7 +223,7 @@ describe('the OpenAPI documents', () => {
     }
   })
 
-  it('say what the name in the path must be of what is made there', () => {
+  it('declares the pattern of the name in the path of a creation', () => {
     const named = SERVED_ROUTES.filter(({ naming }) => naming !== undefined)
     expect(named).to.have.length.above(10)
     for (const route of named) {
@@ -232,13 +232,13 @@ describe('the OpenAPI documents', () => {
     }
   })
 
-  it('have no two paths that differ in the names of parameters alone', () => {
+  it('has no two paths that differ only in parameter names', () => {
     const nameless = Object.keys(whole.paths).map((path) => path.replaceAll(/\{[^}]+\}/g, '{}'))
     expect(nameless).to.deep.equal([...new Set(nameless)])
   })
 
   for (const route of SERVED_ROUTES.filter(({ bodyKind }) => bodyKind === 'json')) {
-    it(`say what the body holds of ${route.method} ${route.path}`, () => {
+    it(`declares the body of ${route.method} ${route.path}`, () => {
       const schemas = Object.values(operationOf(route)?.requestBody?.content ?? {}).map(({ schema }) => schema)
       expect(schemas).to.not.be.empty
       for (const schema of schemas) {
@@ -251,10 +251,10 @@ describe('the OpenAPI documents', () => {
 
   for (const route of SERVED_ROUTES.filter(({ method }) => method === 'PATCH')) {
     const reply = route.reply
-    // Records 1: a PATCH of a boundary takes its display name and nothing else. Of a row, the body is no record.
+    // Records 1: a PATCH of a boundary accepts its display name only. The body of a row is no record.
     if (!(reply instanceof z.ZodObject) || route.path.includes('/editor/') || route.path.endsWith('/{boundaryId}'))
       continue
-    it(`let the whole record be sent to PATCH ${route.path}`, () => {
+    it(`accepts the whole record in PATCH ${route.path}`, () => {
       const body = route.documentedBody ?? route.body
       expect(body).to.be.instanceOf(z.ZodObject)
       expect(Object.keys((body as z.ZodObject).shape)).to.include.members(Object.keys(reply.shape))
@@ -262,7 +262,7 @@ describe('the OpenAPI documents', () => {
   }
 
   for (const route of SERVED_ROUTES.filter(({ list }) => list !== undefined)) {
-    it(`say what GET ${route.path} is sorted and filtered by`, () => {
+    it(`declares the sort fields and filters of GET ${route.path}`, () => {
       const schemaOf = (wanted: string) => operationOf(route)?.parameters.find(({ name }) => name === wanted)?.schema
       const [sort, filter] = [schemaOf('sort'), schemaOf('filter')]
       const fields = sort?.enum ?? []
@@ -283,7 +283,7 @@ describe('the OpenAPI documents', () => {
     })
   }
 
-  it('say that a field of a merge patch is never null where what is created has one', () => {
+  it('declares a field of a merge patch as non-nullable if the PUT requires it', () => {
     const patches = SERVED_ROUTES.filter(({ method, mediaTypes }) => method === 'PATCH' && mediaTypes.length > 1)
     const needed = patches.flatMap((route) => {
       const put = SERVED_ROUTES.find(({ method, path }) => method === 'PUT' && path === route.path)
@@ -295,7 +295,7 @@ describe('the OpenAPI documents', () => {
     expect(JSON.stringify(needed[0])).to.not.contain('"null"')
   })
 
-  it('say that a field of a body that may be absent may be null', () => {
+  it('declares optional fields of bodies as nullable', () => {
     const takesNull = ({ type, anyOf, readOnly, ...rest }: Record<string, unknown>): boolean =>
       readOnly === true ||
       [type].flat().includes('null') ||
@@ -304,7 +304,7 @@ describe('the OpenAPI documents', () => {
     const operations = Object.values(whole.paths).flatMap((path) => Object.values(path))
     const bodies = operations.flatMap(({ operationId, requestBody }) =>
       Object.entries(requestBody?.content ?? {})
-        // A form has no null.
+        // Forms cannot contain null.
         .filter(([mediaType]) => mediaType.endsWith('json'))
         .map(([, { schema }]) => ({ operationId, schema })),
     )
@@ -319,7 +319,7 @@ describe('the OpenAPI documents', () => {
     expect(fields.filter(({ isRight }) => !isRight).map(({ name }) => name)).to.deep.equal([])
   })
 
-  it('say how many copies a kind may be scaled to', () => {
+  it('declares the replica range of Scale operations', () => {
     const scales = SERVED_ROUTES.filter(({ operation }) => /^Scale/.test(operation ?? ''))
     const bounds = scales.map((route) => {
       const { properties } = bodyOf(route) ?? {}
@@ -329,13 +329,13 @@ describe('the OpenAPI documents', () => {
     expect(bounds).to.deep.include(['ScaleVectorCluster', 0, 99]).and.deep.include(['ScaleStaticWebApp', 0, 10])
   })
 
-  it('say where the credentials of Basic are taken', () => {
+  it('declares Basic authentication for GET /registry/auth/token only', () => {
     const basic = SERVED_ROUTES.filter((route) => operationOf(route)?.security.some((each) => 'basic' in each))
     expect(basic.map(({ method, path }) => `${method} ${path}`)).to.deep.equal(['GET /registry/auth/token'])
     expect(whole.components).to.have.nested.property('securitySchemes.basic.scheme', 'basic')
   })
 
-  it('ask for no token only if none is needed', () => {
+  it('requires a bearer token on all routes but anonymous ones', () => {
     for (const route of SERVED_ROUTES) {
       const operation = operationOf(route)
       const asksForToken = operation?.security.some((each) => 'bearer' in each)
@@ -344,14 +344,14 @@ describe('the OpenAPI documents', () => {
     }
   })
 
-  it('are there for every module that has documents', () => {
+  it('exists for each documented module', () => {
     for (const module of Object.keys(DOCUMENTED_MODULES)) expect(openApiDocument(module), module).to.be.an('object')
     expect(openApiDocument('none')).to.equal(undefined)
   })
 
   const shown = SERVED_ROUTES.filter(({ example }) => example !== undefined)
 
-  it('show what to send to create one of each kind of resource, and a boundary', () => {
+  it('has an example for the creation of each resource kind and a boundary', () => {
     const isCreation = ({ method, path }: Route) => method === 'POST' && /\/resources\/[a-z]+\/\{\w+\}$/.test(path)
     const created = SERVED_ROUTES.filter((route) => isCreation(route) && route.bodyKind === 'json')
     expect(created.filter(({ example }) => example === undefined).map(({ path }) => path)).to.deep.equal([])
@@ -359,7 +359,7 @@ describe('the OpenAPI documents', () => {
   })
 
   for (const route of shown) {
-    it(`show an example that works for ${route.method} ${route.path}`, () => {
+    it(`has a valid example for ${route.method} ${route.path}`, () => {
       const { success, error } = (route.documentedBody ?? route.body ?? z.never()).safeParse(route.example)
       expect(success, String(error)).to.equal(true)
       const content = operationOf(route)?.requestBody?.content['application/json']
@@ -367,7 +367,7 @@ describe('the OpenAPI documents', () => {
     })
   }
 
-  it('show each refusal in its own form', () => {
+  it('has an example for each refusal, in the form of its media type', () => {
     for (const { responses } of operations) {
       for (const [status, reference] of Object.entries(responses).filter(([code]) => code >= '400')) {
         const { content = {} } = whole.components.responses[reference.$ref?.split('/').at(-1) ?? ''] ?? reference
@@ -379,14 +379,14 @@ describe('the OpenAPI documents', () => {
     }
   })
 
-  it('say what each tag is', () => {
+  it('describes each tag', () => {
     const { tags } = wholeOpenApiDocument() as { tags: { name: string; description: string }[] }
     const described = new Map(tags.map(({ name, description }) => [name, description]))
     for (const { area } of SERVED_ROUTES) expect(described.get(area), area).to.match(/\S/)
     expect(described.get('vector')).to.equal('Vector databases')
   })
 
-  it('show a record whole', () => {
+  it('contains all fields of VectorClusterDto', () => {
     const properties = whole.components.schemas.VectorClusterDto?.properties ?? {}
     expect(Object.keys(properties)).to.include.members(['id', 'computePlan', 'vectorVersion', 'readyReplicas', 'tags'])
   })

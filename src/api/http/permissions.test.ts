@@ -27,7 +27,7 @@ function filled(route: Route): string {
   return `/${segments.join('/')}`
 }
 
-describe('every route for everybody', () => {
+describe('authorization of every served route', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   before(async () => {
     const limits = { requestsPerMinute: 1_000_000, anonymousRequestsPerMinute: 1_000_000 }
@@ -49,7 +49,7 @@ describe('every route for everybody', () => {
   const signedIn = SERVED_ROUTES.filter(({ authorization }) => authorization.kind !== 'anonymous')
   const permitted = SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'iam')
 
-  it('is closed without a token, and with an invalid one', async () => {
+  it('returns 401 without a token and with an invalid one', async () => {
     for (const route of signedIn) {
       expect([await ask(route), await ask(route, 'Bearer x')], `${route.method} ${route.path}`).to.deep.equal([
         401, 401,
@@ -58,18 +58,18 @@ describe('every route for everybody', () => {
     expect(signedIn.length).to.be.above(380)
   })
 
-  it('is open to everybody where the interface says so', async () => {
+  it('returns neither 401 nor 403 for anonymous routes', async () => {
     for (const route of SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'anonymous')) {
-      // Without credentials it asks for others than a bearer token.
+      // Without credentials it answers 401 with a challenge for Basic.
       if (route.path === '/registry/auth/token') continue
       expect([401, 403], `${route.method} ${route.path}`).to.not.include(await ask(route))
     }
   })
 
-  it('is 403 for a stranger and for the Owner of another boundary, whatever exists', async () => {
+  it('returns 403 to a stranger and to the Owner of another boundary', async () => {
     for (const route of permitted) {
       for (const id of [ids.stranger, ids.foreignOwner]) {
-        // Whoever may read some boundary may know what lists of boundaries can be asked for.
+        // A reader of any boundary may read the list configuration of boundaries.
         if (route.path === '/boundaries/config' && id === ids.foreignOwner) continue
         expect(await ask(route, bearer(id)), `${route.method} ${route.path}`).to.equal(403)
       }
@@ -77,7 +77,7 @@ describe('every route for everybody', () => {
     expect(permitted.length).to.be.above(340)
   })
 
-  it('is 403 for a Reader who would write, and for one who would see a secret', async () => {
+  it('returns 403 to a Reader for write and data actions', async () => {
     const reader = BUILT_IN_ROLES.find(({ displayName }) => displayName === 'Reader')
     expect(reader?.dataActions).to.deep.equal([])
     for (const route of permitted) {
@@ -88,13 +88,13 @@ describe('every route for everybody', () => {
     }
   })
 
-  it('is 403 for the Owner of a boundary at the root', async () => {
+  it('returns 403 to the Owner of a boundary for routes of root scope', async () => {
     for (const route of permitted.filter(({ scope, path }) => scope === 'root' && path !== '/boundaries/config')) {
       expect(await ask(route, bearer(ids.owner)), `${route.method} ${route.path}`).to.equal(403)
     }
   })
 
-  it('is never 403 nor 401 for the Owner of everything, save where data actions are asked for', async () => {
+  it('returns neither 401 nor 403 to the Owner at the root, except for data actions', async () => {
     for (const route of permitted) {
       if (route.authorization.kind === 'iam' && route.authorization.isData) continue
       expect([401, 403], `${route.method} ${route.path}`).to.not.include(await ask(route, bearer(ids.root)))

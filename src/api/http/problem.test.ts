@@ -16,7 +16,7 @@ const status = (code: number, reason: string, more: object = {}, message = 'word
   errorFromAnswer(attempt, code, JSON.stringify({ kind: 'Status', reason, message, ...more }))
 const place = { module: 'db-vector', form: 'platform' as const, correlationId: 'c', traceId: 't' }
 
-describe('what went wrong, in the words of the interface', () => {
+describe('errorAnswer and toPlatformError', () => {
   const named = { details: { name: 'orders' } }
   const cases: [string, unknown, number, string][] = [
     ['a taken name', status(409, 'AlreadyExists', named), 409, 'ALREADY_EXISTS'],
@@ -24,13 +24,13 @@ describe('what went wrong, in the words of the interface', () => {
     ['a missing object', status(404, 'NotFound', named), 404, 'NOT_FOUND'],
     ['a missing type', status(404, 'NotFound'), 503, 'SERVICE_UNAVAILABLE'],
     [
-      'a refused object',
+      'an invalid object',
       status(422, 'Invalid', { details: { ...named, causes: [{ field: 'spec.replicas', message: 'too many' }] } }),
       400,
       'BAD_REQUEST',
     ],
     [
-      'another cluster that refuses',
+      'a rejection by another cluster',
       errorFromAnswer(
         { ...attempt, cluster: 'c-1' },
         422,
@@ -39,17 +39,17 @@ describe('what went wrong, in the words of the interface', () => {
       502,
       'UPSTREAM_FAILED',
     ],
-    ['a server that is busy', status(429, 'TooManyRequests'), 503, 'SERVICE_UNAVAILABLE'],
-    ['a server that is ill', status(500, 'InternalError'), 503, 'SERVICE_UNAVAILABLE'],
+    ['an API server that answers 429', status(429, 'TooManyRequests'), 503, 'SERVICE_UNAVAILABLE'],
+    ['an API server that answers 500', status(500, 'InternalError'), 503, 'SERVICE_UNAVAILABLE'],
     [
-      'no answer',
+      'a refused connection',
       errorFromTransport(attempt, new Error('connect ECONNREFUSED 10.0.0.1'), false),
       503,
       'SERVICE_UNAVAILABLE',
     ],
-    ['rights that we lack', status(403, 'Forbidden', named), 503, 'SERVICE_UNAVAILABLE'],
+    ['a 403 of the API server', status(403, 'Forbidden', named), 503, 'SERVICE_UNAVAILABLE'],
     [
-      'a ResourceQuota that is full',
+      'an exceeded ResourceQuota',
       status(
         403,
         'Forbidden',
@@ -60,17 +60,17 @@ describe('what went wrong, in the words of the interface', () => {
       'QUOTA_EXCEEDED',
     ],
     [
-      'another cluster that answers nonsense',
+      'an invalid answer of another cluster',
       new KubeError('Unexpected', 'words of the server', { status: 200, cluster: 'c-1' }),
       502,
       'UPSTREAM_FAILED',
     ],
-    ['credentials that we lack', status(401, 'Unauthorized'), 500, 'INTERNAL_ERROR'],
-    ['a mistake of ours', new TypeError('x is not a function'), 500, 'INTERNAL_ERROR'],
-    ['something that is not an error', 'text', 500, 'INTERNAL_ERROR'],
-    ['a refusal of ours', new PlatformError('PLAN_NOT_FOUND', 'There is no plan.'), 422, 'PLAN_NOT_FOUND'],
+    ['a 401 of the API server', status(401, 'Unauthorized'), 500, 'INTERNAL_ERROR'],
+    ['a TypeError of the facade', new TypeError('x is not a function'), 500, 'INTERNAL_ERROR'],
+    ['a thrown value that is not an Error', 'text', 500, 'INTERNAL_ERROR'],
+    ['a PlatformError', new PlatformError('PLAN_NOT_FOUND', 'There is no plan.'), 422, 'PLAN_NOT_FOUND'],
   ]
-  it('is told which other cluster cannot be reached', () => {
+  it('names the other cluster that cannot be reached', () => {
     const unreached = errorFromTransport({ ...attempt, cluster: 'c-1' }, new Error('connect ECONNREFUSED'), false)
     expect(errorAnswer(toPlatformError(unreached), place).body).to.include({
       error: 'The API server of cluster "c-1" is not available at the moment; try again.',
@@ -78,21 +78,21 @@ describe('what went wrong, in the words of the interface', () => {
   })
 
   for (const [sentence, thrown, wantedStatus, code] of cases) {
-    it(`is told of ${sentence}, without words from inside`, () => {
+    it(`maps ${sentence} to ${wantedStatus} ${code} without internal text`, () => {
       const answer = errorAnswer(toPlatformError(thrown), place)
       expect([answer.status, (answer.body as { code: string }).code]).to.deep.equal([wantedStatus, code])
       expect(JSON.stringify(answer.body)).to.not.match(/words of the server|ECONNREFUSED|function|10\.0\.0\.1/)
     })
   }
 
-  it('names fields as the record does', () => {
+  it('names the fields as in the record', () => {
     const refused = status(422, 'Invalid', {
       details: { name: 'orders', causes: [{ field: 'spec.replicas', message: 'too many' }] },
     })
     expect(toPlatformError(refused).extras).to.deep.equal({ errors: [{ field: 'replicas', message: 'too many' }] })
   })
 
-  it('says of a rule that the API server runs what the facade says of it', () => {
+  it('words a CEL rule of the API server as the facade does', () => {
     const causes = [
       { field: 'spec.minReplicas', message: 'Invalid value: "integer": minReplicas must not be more than maxReplicas' },
     ]
@@ -106,7 +106,7 @@ describe('what went wrong, in the words of the interface', () => {
     ])
   })
 
-  it('says which policy refused, in the words of its author', () => {
+  it('names the ValidatingAdmissionPolicy that denied the request', () => {
     const message = `vectorclusters.data.freehold.dev "orders" is forbidden: ValidatingAdmissionPolicy 'placement' with binding 'placement' denied request: only in a group`
     const refused = toPlatformError(
       status(
@@ -130,14 +130,14 @@ describe('what went wrong, in the words of the interface', () => {
       ),
     )
 
-  it('says how many objects there are, where a boundary holds as many as it may', () => {
+  it('gives limit and used of a boundary whose object count is exhausted', () => {
     const message = `this boundary ${objectCountMessage('5003', '5000').join('')} in its resource groups`
     const refused = denied(OBJECT_COUNT_POLICY, message)
     expect([refused.code, refused.status, refused.message]).to.deep.equal(['QUOTA_EXCEEDED', 422, message])
     expect(refused.extras).to.deep.equal({ quota: 'objects', limit: 5000, used: 5003, requested: 1 })
   })
 
-  it('says how large an object may be that is too large', () => {
+  it('gives limitBytes of an object that is too large', () => {
     const refused = denied(OBJECT_SIZE_POLICY, `it ${objectSizeMessage('140000', '131072').join('')}`)
     expect([refused.code, refused.status, refused.extras]).to.deep.equal([
       'BODY_TOO_LARGE',
@@ -146,7 +146,7 @@ describe('what went wrong, in the words of the interface', () => {
     ])
   })
 
-  it('has the platform form', () => {
+  it('renders the platform form', () => {
     const { body, headers } = errorAnswer(new PlatformError('CONFLICT', 'Stale.', { currentVersion: '3' }), place)
     expect(body).to.deep.equal({
       error: 'Stale.',
@@ -159,7 +159,7 @@ describe('what went wrong, in the words of the interface', () => {
     expect(headers['content-type']).to.match(/^application\/json/)
   })
 
-  it('has the problem form for a 500 of a plan route only', () => {
+  it('renders "problem of 500" as application/problem+json for a 500 only', () => {
     const problem = { ...place, form: 'problem of 500' as const }
     const failed = errorAnswer(new PlatformError('INTERNAL_ERROR', 'Failed.'), problem)
     expect(failed.headers['content-type']).to.equal('application/problem+json')
@@ -181,7 +181,7 @@ describe('what went wrong, in the words of the interface', () => {
     ['TOO_MANY_REQUESTS', 'json', 'TOO_MANY_REQUESTS'],
   ]
   for (const [code, form, wanted] of forms) {
-    it(`answers ${code} of a module with problem-details as ${wanted}`, () => {
+    it(`renders ${code} in the problem form as ${form} with the code ${wanted}`, () => {
       const { headers, body } = errorAnswer(new PlatformError(code, 'No.'), { ...place, form: 'problem' })
       expect(headers['content-type']).to.include(form)
       expect(body).to.include({ code: wanted })
@@ -189,18 +189,18 @@ describe('what went wrong, in the words of the interface', () => {
     })
   }
 
-  it('is problem-details on every route of the kernel', () => {
+  it('uses the problem form on every kernel route', () => {
     const kernel = SERVED_ROUTES.filter(({ module }) => module === 'kernel')
     expect(kernel).to.have.length.above(20)
     expect(kernel.filter(({ errors }) => errors !== 'problem').map(({ path }) => path)).to.deep.equal([])
   })
 
-  it('lets no extra replace the code', () => {
+  it('ignores extras named code, error or module', () => {
     const { body } = errorAnswer(new PlatformError('CONFLICT', 'x', { code: 'OTHER', error: 'y', module: 'z' }), place)
     expect(body).to.include({ code: 'CONFLICT', error: 'x', module: 'db-vector' })
   })
 
-  it('says when to come back', () => {
+  it('turns retryAfterSeconds into the Retry-After header', () => {
     const { headers, body } = errorAnswer(
       new PlatformError('TOO_MANY_REQUESTS', 'Slow.', { retryAfterSeconds: 7 }),
       place,

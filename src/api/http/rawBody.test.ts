@@ -14,12 +14,12 @@ const MIB = 1_048_576
 const ANNA = { kind: 'principal', key: 'anna' } as const
 const BERT = { kind: 'principal', key: 'bert' } as const
 
-describe('bodies that are passed on as they come', () => {
+describe('beginRawBody', () => {
   let clock: ManualClock
   let limits: CallerLimits
   beforeEach(() => {
     clock = new ManualClock()
-    // Eight at once, then one a second.
+    // A burst of 8 MiB, then 1 MiB a second.
     limits = new CallerLimits({ ...REQUEST_LIMITS, uploadBytesPerSecond: MIB }, clock, noMetrics)
   })
 
@@ -49,7 +49,7 @@ describe('bodies that are passed on as they come', () => {
     return seen
   }
 
-  /** Seconds that pass until it holds. Reading takes turns of the event loop, so that there may be more of them. */
+  /** @returns the seconds of the clock until the condition holds. Reading takes turns of the event loop first */
   async function secondsUntil(condition: () => boolean): Promise<number> {
     const began = clock.monotonic()
     for (let turn = 0; turn < 50 && !condition(); turn += 1) await setImmediate()
@@ -57,25 +57,26 @@ describe('bodies that are passed on as they come', () => {
     return (clock.monotonic() - began) / 1000
   }
 
-  it('are read at once up to what their caller has saved up, and then no faster than it may send', async () => {
+  it('reads a burst of 8 MiB at once, the rest at uploadBytesPerSecond', async () => {
     const seen = reading(sent(12))
     expect(await secondsUntil(() => seen.read === 8)).to.equal(0)
     expect(await secondsUntil(() => seen.isEnded)).to.be.at.least(4)
     expect(seen.read).to.equal(12)
   })
 
-  it('share what their caller may send, and nothing of it with another', async () => {
+  it('shares the upload rate between the bodies of one caller, not between callers', async () => {
     const [one, two, other] = [reading(sent(8)), reading(sent(8)), reading(sent(8, BERT))]
     expect(await secondsUntil(() => other.isEnded && one.read + two.read === 8)).to.equal(0)
     expect(await secondsUntil(() => one.isEnded && two.isEnded)).to.be.at.least(8)
   })
 
-  it('take nothing of what their caller may send as JSON', () => {
-    reading(sent(100))
+  it('leaves the rate of JSON bodies untouched', async () => {
+    const seen = reading(sent(100))
+    await secondsUntil(() => seen.read === 8)
     limits.takeBody(ANNA, 4 * MIB)
   })
 
-  it('are waited for no longer once their caller has gone', async () => {
+  it('ends a waiting read when the client disconnects', async () => {
     const upload = sent(9)
     const seen = reading(upload)
     await secondsUntil(() => clock.pending === 1)
@@ -84,7 +85,7 @@ describe('bodies that are passed on as they come', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('count where they are read as a whole', async () => {
+  it('counts a body that is read as a whole', async () => {
     let read = 0
     const whole = async () => {
       for (let count = 0; count < 3; count += 1) read += (await sent(4).body.whole()).length / MIB
@@ -94,7 +95,7 @@ describe('bodies that are passed on as they come', () => {
     expect(await secondsUntil(() => read === 12)).to.be.at.least(4)
   })
 
-  it('are refused before they begin where very many of their caller wait already, and it is true when to come again', async () => {
+  it('refuses a body while many of its caller wait, with a correct Retry-After', async () => {
     for (let count = 0; count < 15; count += 1) reading(sent(1))
     for (let turn = 0; clock.pending < 7 && turn < 1_000; turn += 1) await setImmediate()
     const refusalOf = () => {

@@ -11,7 +11,7 @@ import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 const RG = `/boundaries/${B}/resourcegroups/shop/resources`
 const ITEM = `${RG}/vectorclusters/orders`
 
-describe('the facade reads requests and', () => {
+describe('the facade', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop({ limits: { requestsPerMinute: 200, anonymousRequestsPerMinute: 20 } })
@@ -21,36 +21,36 @@ describe('the facade reads requests and', () => {
   const as = (call: Test) => call.set('authorization', bearer(OWNER))
 
   const bodies: [string, (call: Test) => Test, string][] = [
-    ['no body', (call) => call, 'MODEL_BINDING_FAILED'],
-    ['no media type', (call) => call.set('content-type', '').send('{}'), 'MODEL_BINDING_FAILED'],
-    ['another media type', (call) => call.type('text/plain').send('{}'), 'MODEL_BINDING_FAILED'],
+    ['a missing body', (call) => call, 'MODEL_BINDING_FAILED'],
+    ['a missing media type', (call) => call.set('content-type', '').send('{}'), 'MODEL_BINDING_FAILED'],
+    ['the media type text/plain', (call) => call.type('text/plain').send('{}'), 'MODEL_BINDING_FAILED'],
     ['a form', (call) => call.type('form').send('a=1'), 'MODEL_BINDING_FAILED'],
     [
-      'another charset',
+      'the charset latin1',
       (call) => call.set('content-type', 'application/json; charset=latin1').send('{}'),
       'MODEL_BINDING_FAILED',
     ],
-    ['null', (call) => call.type('json').send('null'), 'MODEL_BINDING_FAILED'],
-    ['a list', (call) => call.type('json').send('[]'), 'MODEL_BINDING_FAILED'],
-    ['a text', (call) => call.type('json').send('"x"'), 'MODEL_BINDING_FAILED'],
+    ['a JSON null', (call) => call.type('json').send('null'), 'MODEL_BINDING_FAILED'],
+    ['a JSON array', (call) => call.type('json').send('[]'), 'MODEL_BINDING_FAILED'],
+    ['a JSON string', (call) => call.type('json').send('"x"'), 'MODEL_BINDING_FAILED'],
     [
       'a number of 64 KB',
       (call) => call.type('json').send(`{"replicas":${'9'.repeat(65_536)}}`),
       'MODEL_BINDING_FAILED',
     ],
-    ['2^53 and one', (call) => call.type('json').send('{"replicas":9007199254740993}'), 'BAD_REQUEST'],
-    ['one more than 1 MiB', (call) => call.type('json').send(`{"a":"${'x'.repeat(1_048_576)}"}`), 'BODY_TOO_LARGE'],
+    ['the number 2^53 + 1', (call) => call.type('json').send('{"replicas":9007199254740993}'), 'BAD_REQUEST'],
+    ['a body above 1 MiB', (call) => call.type('json').send(`{"a":"${'x'.repeat(1_048_576)}"}`), 'BODY_TOO_LARGE'],
   ]
   for (const [sentence, send, code] of bodies) {
-    it(`refuses ${sentence} for a body`, async () => {
+    it(`rejects ${sentence} with 400`, async () => {
       const answer = await send(as(request(server.app).post(ITEM)))
       expect(answer.status, JSON.stringify(answer.body)).to.equal(400)
-      if (sentence !== '2^53 and one') expect(answer.body.code).to.equal(code)
+      expect(answer.body.code).to.equal(code)
       expect(server.client.calls).to.have.length(0)
     })
   }
 
-  it('takes an address for the path in it, with all that its route asks', async () => {
+  it('accepts a request target in absolute form as its path', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const statusOf = async (path: string, host = 'elsewhere.example') => {
       const call = rawRequest({ port, host: '127.0.0.1', path, headers: { host, connection: 'close' } }).end()
@@ -65,7 +65,7 @@ describe('the facade reads requests and', () => {
     expect(await statusOf('http://somebody@freehold.example/version')).to.equal(404)
   })
 
-  it('refuses compressed bodies without opening them', async () => {
+  it('rejects compressed bodies without decompressing them', async () => {
     const call = as(request(server.app).post(ITEM))
       .set('content-type', 'application/json')
       .set('content-encoding', 'gzip')
@@ -74,21 +74,21 @@ describe('the facade reads requests and', () => {
   })
 
   for (const [sentence, framing] of [
-    ['announces its length', { 'content-length': String(6 * 1_048_576) }],
-    ['comes in chunks', { 'transfer-encoding': 'chunked' }],
+    ['Content-Length', { 'content-length': String(6 * 1_048_576) }],
+    ['chunked encoding', { 'transfer-encoding': 'chunked' }],
   ] as const)
-    it(`hears all of a body of 6 MiB that ${sentence} before it refuses it`, async () => {
+    it(`reads a body of 6 MiB with ${sentence} to its end before it rejects it`, async () => {
       const { port } = await server.facade.listen(0, '127.0.0.1')
       const headers = { authorization: bearer(OWNER), 'content-type': 'application/json', ...framing }
       const call = rawRequest({ port, host: '127.0.0.1', path: ITEM, method: 'POST', headers })
       call.end(Buffer.alloc(6 * 1_048_576, ' '))
-      // As clients do that read nothing before they have sent everything.
+      // Like clients that read nothing before they have sent everything.
       const [[answer]] = await Promise.all([once(call, 'response') as Promise<[IncomingMessage]>, once(call, 'finish')])
       const [body] = (await once(answer, 'data')) as [Buffer]
       expect([answer.statusCode, JSON.parse(body.toString()).code]).to.deep.equal([400, 'BODY_TOO_LARGE'])
     })
 
-  it('refuses a stream that is too large while it comes, and says the limit', async () => {
+  it('rejects a chunked body of 1 GB while it arrives, with limitBytes', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     let sent = 0
     const answer = await new Promise<{ status: number; body: string; connection: string | undefined }>(
@@ -128,26 +128,29 @@ describe('the facade reads requests and', () => {
   })
 
   const broken: [string, string][] = [
-    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['data that is not HTTP', 'hello\r\n\r\n'],
     ['headers of 20 KB', `GET /version HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`],
     ['a path of 64 KB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nHost: x\r\n\r\n`],
-    ['two lengths', 'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     [
-      'a length and chunks',
+      'two Content-Length headers',
+      'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+    ],
+    [
+      'Content-Length and Transfer-Encoding',
       'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['no host', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a way to elsewhere', 'CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n'],
-    ['a hundred and one headers', `GET /version HTTP/1.1\r\nHost: x\r\n${'X: a\r\n'.repeat(101)}\r\n`],
-    ['another version of HTTP', 'GET /version HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    ['no Host header', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a CONNECT request', 'CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n'],
+    ['101 headers', `GET /version HTTP/1.1\r\nHost: x\r\n${'X: a\r\n'.repeat(101)}\r\n`],
+    ['HTTP/2.0', 'GET /version HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],
     [
-      'another transfer coding',
+      'the transfer coding gzip',
       'POST /version HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\nConnection: close\r\n\r\n0\r\n\r\n',
     ],
-    ['two hosts', 'GET /version HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
+    ['two Host headers', 'GET /version HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
   ]
   for (const [sentence, text] of broken) {
-    it(`answers 400 to ${sentence}`, async () => {
+    it(`returns 400 for ${sentence}`, async () => {
       const { port } = await server.facade.listen(0, '127.0.0.1')
       const answer = await new Promise<string>((resolve) => {
         let received = ''
@@ -168,7 +171,7 @@ describe('the facade reads requests and', () => {
   }
 
   for (const accept of ['image/png', 'text/html', 'application/json;q=0', 'text/*']) {
-    it(`answers 406 to who accepts ${accept} only`, async () => {
+    it(`returns 406 for Accept: ${accept}`, async () => {
       const answer = await as(request(server.app).get(`${RG}/vectorclusters`)).set('accept', accept)
       expect([answer.status, answer.body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
       expect(answer.body.supported).to.include('application/json')
@@ -181,12 +184,12 @@ describe('the facade reads requests and', () => {
     'text/html, application/json;q=0.1',
     'APPLICATION/JSON',
   ]) {
-    it(`answers who accepts ${accept}`, async () => {
+    it(`returns 200 for Accept: ${accept}`, async () => {
       expect((await as(request(server.app).get(`${RG}/vectorclusters`)).set('accept', accept)).status).to.equal(200)
     })
   }
 
-  it('refuses large bodies of a caller who has sent too many, before it reads them', async () => {
+  it('returns 429 for a large body before it is read, after 4 MiB of the caller', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const calls: ReturnType<typeof rawRequest>[] = []
     const begin = (framing: Record<string, string>) => {
@@ -214,7 +217,7 @@ describe('the facade reads requests and', () => {
     for (const call of calls) call.destroy()
   })
 
-  it('says of a field that another route replaces which one', async () => {
+  it('names the route that changes a field which this one does not', async () => {
     const path = `/boundaries/${B}`
     const { status, body } = await as(request(server.app).patch(path)).send({ quota: { cpu: '4' }, quote: 1 })
     expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
@@ -222,7 +225,7 @@ describe('the facade reads requests and', () => {
     expect(said).to.include.members([`quota is changed by PUT ${path}/quota`, 'quote is not a field of this record'])
   })
 
-  it('reports every wrong parameter of a query at once, the first one as the sentence', async () => {
+  it('reports every invalid query parameter at once, the first one as the error', async () => {
     const query = 'page=0&sort=nothing&filter=name:eq:a&filter=size&colour=red'
     const { status, body } = await as(request(server.app).get(`${RG}/vectorclusters?${query}`))
     expect([status, body.code, body.parameter]).to.deep.equal([400, 'BAD_REQUEST', 'page'])
@@ -232,7 +235,7 @@ describe('the facade reads requests and', () => {
     expect(body.errors.map(({ field }: { field: string }) => field)).to.deep.equal(['page', 'sort', 'filter', 'colour'])
   })
 
-  it('reports what is missing of a query beside what is not known', async () => {
+  it('reports missing and unknown query parameters together', async () => {
     const { body } = await as(request(server.app).get(`${RG}/monitoring/vectorclusters/x?from=never&colour=red`))
     expect(body.errors.map(({ field }: { field: string }) => field)).to.have.members([
       ...['colour', 'from', 'to', 'metric', 'aggregation'],
@@ -249,7 +252,7 @@ describe('the facade reads requests and', () => {
     `${'a=1&'.repeat(70)}`,
     `search=${'a'.repeat(9000)}`,
   ]) {
-    it(`answers 400 to the query ${query.slice(0, 30)}`, async () => {
+    it(`returns 400 for the query ${query.slice(0, 30)}`, async () => {
       const answer = await as(request(server.app).get(`${RG}/vectorclusters?${query}`))
       expect([answer.status, typeof answer.body.parameter]).to.deep.equal([400, 'string'])
     })

@@ -12,12 +12,12 @@ const ITEM = `${GROUP}/resources/vectorclusters/orders`
 const draft = (path: string) =>
   route('GET', path, { auth: authenticated, summary: 'Read', answers: [200], handler: () => ({ status: 200 }) })
 
-describe('paths that are not the one spelling of a path', () => {
+describe('Router.find with a path that is not canonical', () => {
   const router = new Router(SERVED_ROUTES)
   const hostile: [string, string][] = [
-    ['nothing', ''],
+    ['an empty path', ''],
     ['no leading slash', ITEM.slice(1)],
-    ['a whole URL', `http://example.org${ITEM}`],
+    ['a URL', `http://example.org${ITEM}`],
     ['a doubled leading slash', `/${ITEM}`],
     ['a trailing slash', `${ITEM}/`],
     ['two trailing slashes', `${ITEM}//`],
@@ -29,18 +29,18 @@ describe('paths that are not the one spelling of a path', () => {
     ['encoded dots for a name', `${GROUP}/resources/vectorclusters/%2e%2e`],
     ['half encoded dots', `${GROUP}/resources/vectorclusters/.%2e`],
     ['upper-case encoded dots', `${GROUP}/resources/vectorclusters/%2E%2E`],
-    ['an encoded slash for a slash', ITEM.replace('/orders', '%2forders')],
+    ['an encoded slash as a separator', ITEM.replace('/orders', '%2forders')],
     ['an upper-case encoded slash', ITEM.replace('/orders', '%2Forders')],
     ['an encoded slash inside a name', `${GROUP}/resources/vectorclusters/a%2fb`],
     ['an encoded backslash inside a name', `${GROUP}/resources/vectorclusters/a%5cb`],
-    ['a backslash for a slash', ITEM.replace('/orders', '\\orders')],
-    ['an encoded letter in a word', ITEM.replace('boundaries', '%62oundaries')],
+    ['a backslash as a separator', ITEM.replace('/orders', '\\orders')],
+    ['an encoded letter in a literal segment', ITEM.replace('boundaries', '%62oundaries')],
     ['an encoded letter in a name', ITEM.replace('orders', '%6frders')],
     ['an encoded digit in a name', `${GROUP}/resources/vectorclusters/%31`],
     ['an encoded hyphen in a name', `${GROUP}/resources/vectorclusters/a%2db`],
     ['an encoded tilde', `${GROUP}/resources/vectorclusters/%7e`],
-    ['an upper-case word', ITEM.replace('boundaries', 'Boundaries')],
-    ['a camel-case word', ITEM.replace('resourcegroups', 'resourceGroups')],
+    ['an upper-case letter in a literal segment', ITEM.replace('boundaries', 'Boundaries')],
+    ['a camel-case literal segment', ITEM.replace('resourcegroups', 'resourceGroups')],
     ['an upper-case collection', ITEM.replace('vectorclusters', 'VectorClusters')],
     ['a NUL', `${ITEM}%00`],
     ['an encoded line feed', `${ITEM}%0a`],
@@ -51,56 +51,65 @@ describe('paths that are not the one spelling of a path', () => {
     ['broken UTF-8', `${ITEM}%ff`],
     ['an overlong slash', `${ITEM}%c0%af`],
     ['an encoded surrogate', `${ITEM}%ed%a0%80`],
-    ['a percent sign alone', `${ITEM}%`],
-    ['half an encoding', `${ITEM}%2`],
+    ['a single percent sign', `${ITEM}%`],
+    ['an incomplete encoding', `${ITEM}%2`],
     ['an invalid encoding', `${ITEM}%zz`],
     ['a decomposed letter', `${GROUP}/resources/vectorclusters/e%cc%81`],
     ['an empty name', `${GROUP}/resources/vectorclusters//scale`],
-    ['a segment too many', `${ITEM}/scale/now`],
-    ['a segment too few', `/boundaries/${B}/resourcegroups/shop/x`],
-    ['a matrix parameter on a word', ITEM.replace('boundaries', 'boundaries;v=1')],
+    ['one segment too many', `${ITEM}/scale/now`],
+    ['one segment too few', `/boundaries/${B}/resourcegroups/shop/x`],
+    ['a matrix parameter', ITEM.replace('boundaries', 'boundaries;v=1')],
     ['a fragment', ITEM.replace('/orders', '#/orders')],
     ['a name of 513 characters', `${GROUP}/resources/vectorclusters/${'a'.repeat(513)}`],
-    ['a path of a megabyte', `/${'a/'.repeat(524_288)}`],
-    ['a hundred thousand segments', '/a'.repeat(100_000)],
+    ['a path of 1 MiB', `/${'a/'.repeat(524_288)}`],
+    ['100,000 segments', '/a'.repeat(100_000)],
     ['a star', '*'],
-    ['dots that leave the documents', '/docs/db-vector/../../etc/passwd'],
-    ['encoded dots that leave the documents', '/docs/db-vector/%2e%2e/secret'],
-    ['an encoded slash in the documents', '/docs/db-vector/a%2fb'],
+    ['a parent segment in a documentation path', '/docs/db-vector/../../etc/passwd'],
+    ['encoded dots in a documentation path', '/docs/db-vector/%2e%2e/secret'],
+    ['an encoded slash in a documentation path', '/docs/db-vector/a%2fb'],
   ]
   for (const [sentence, path] of hostile) {
-    it(`names nothing: ${sentence}`, () => expect(router.find('GET', path)).to.equal(undefined))
+    it(`finds no route for ${sentence}`, () => expect(router.find('GET', path)).to.equal(undefined))
   }
-  it('are at least forty', () => expect(hostile.length).to.be.at.least(40))
+  it('is tried with at least 40 paths', () => expect(hostile.length).to.be.at.least(40))
 
   for (const method of ['get', 'OPTIONS', 'TRACE', 'CONNECT', 'PURGE', '', '__proto__', 'constructor']) {
-    it(`do not answer the method ${JSON.stringify(method)}`, () => {
+    it(`finds no route for the method ${JSON.stringify(method)}`, () => {
       expect(router.find(method, ITEM)).to.equal(undefined)
     })
   }
 
-  it('answers HEAD as GET', () => expect(router.find('HEAD', ITEM)?.route).to.equal(router.find('GET', ITEM)?.route))
+  it('finds the route of GET for HEAD', () => {
+    const found = router.find('HEAD', ITEM)
+    expect(found?.route.method).to.equal('GET')
+    expect(found?.route).to.equal(router.find('GET', ITEM)?.route)
+  })
 })
 
-describe('what a path names', () => {
+describe('Router', () => {
   const router = new Router(SERVED_ROUTES)
   const cases: [string, string, string, Record<string, string>][] = [
     [
-      'a parameter is decoded once',
+      'decodes a parameter once',
       'GET',
       `${GROUP}/resources/sqlclusters/s/editor/tables/dbo/a%2520b/rows`,
       { table: 'a%20b' },
     ],
     [
-      'a colon may be encoded or not',
+      'accepts an encoded colon',
       'GET',
       `${GROUP}/resources/sqlclusters/s/editor/tables/d%3Ao/t/rows`,
       { schema: 'd:o' },
     ],
-    ['documents may stand deep', 'GET', '/docs/db-vector/a/b/c.md', { path: 'a/b/c.md', module: 'db-vector' }],
-    ['a literal is preferred', 'GET', '/docs/db-vector/manifest.json', { module: 'db-vector' }],
     [
-      'a walk goes back where a literal leads nowhere',
+      'matches nested documentation paths',
+      'GET',
+      '/docs/db-vector/a/b/c.md',
+      { path: 'a/b/c.md', module: 'db-vector' },
+    ],
+    ['prefers a literal segment to a parameter', 'GET', '/docs/db-vector/manifest.json', { module: 'db-vector' }],
+    [
+      'falls back to a parameter when the literal segment has no match',
       'GET',
       `${ITEM}/activity`,
       { resourceType: 'vectorclusters', resourceName: 'orders' },
@@ -110,19 +119,19 @@ describe('what a path names', () => {
     it(sentence, () => expect(router.find(method, path)?.parameters).to.include(wanted))
   }
 
-  it('a uuid is an id and a word a slug, where both can stand', () => {
+  it('distinguishes a UUID from a slug in the same segment', () => {
     const path = `/boundaries/${B}/resources/blueprints`
     expect(router.find('GET', `${path}/${B}`)?.parameters).to.include({ blueprintId: B })
     expect(router.find('GET', `${path}/shop`)?.parameters).to.include({ slug: 'shop' })
   })
 
-  it('a second route of one place and method is a mistake', () => {
+  it('rejects a second route for the same method and path', () => {
     const { additions: routes } = area('x', 'x', [draft('/a/{name}'), draft('/a/{other}')])
     expect(() => new Router(routes)).to.throw(TypeError)
   })
 })
 
-describe('parameters that may hold any text', () => {
+describe('opaque path parameters', () => {
   const router = new Router(SERVED_ROUTES)
   const opaque = SERVED_ROUTES.filter((each) => each.opaque.length > 0)
   const everyByte = (text: string) =>
@@ -133,7 +142,7 @@ describe('parameters that may hold any text', () => {
       .replace('{boundaryId}', B)
       .replace(/\{([A-Za-z]+)\}/g, (_, name: string) => (texts[name] === undefined ? 'orders' : encode(texts[name])))
 
-  it('are those that name schemas, tables and rows, below the scope of their routes', () => {
+  it('are schemas, tables and rows of 16 routes, after the segments of the scope', () => {
     expect(opaque.length).to.equal(16)
     for (const each of opaque) {
       const named = [...each.path.matchAll(/\{([A-Za-z]+)\}/g)].map(([, name]) => name ?? '')
@@ -146,7 +155,7 @@ describe('parameters that may hold any text', () => {
     }
   })
 
-  it('keep any text in any encoding, on the route and at the scope of a plain one', () => {
+  it('decode any text in any encoding, with the route and scope of plain text', () => {
     const random = new SeededRandom(20_261_122)
     const odd = [
       '',
@@ -193,19 +202,19 @@ describe('parameters that may hold any text', () => {
   })
 
   for (const raw of ['%', '%2', '%zz', '%ff', '%c0%af', '%ed%a0%80', 'é', ' ', '"', '<', '\u0000'])
-    it(`hold no broken encoding: ${JSON.stringify(raw)}`, () => {
+    it(`reject the invalid encoding ${JSON.stringify(raw)}`, () => {
       const path = `${GROUP}/resources/sqlclusters/s/editor/tables/dbo/t/rows/${raw}`
       expect(router.find('DELETE', path)).to.equal(undefined)
     })
 
-  it('take the longest key that an engine can index', () => {
+  it('accept 3072 bytes, the longest key that an engine can index', () => {
     const path = `${GROUP}/resources/sqlclusters/s/editor/tables/dbo/t/rows/${everyByte('x'.repeat(3072))}`
     expect(router.find('DELETE', path)?.parameters.pkValue).to.equal('x'.repeat(3072))
   })
 })
 
 describe('decodeSegment', () => {
-  it('keeps prototypes out of the parameters', () => {
+  it('treats __proto__ and constructor as plain text', () => {
     const { additions: routes } = area('x', 'x', [draft('/a/{name}')])
     const match = new Router(routes).find('GET', '/a/__proto__')
     expect(match?.parameters.name).to.equal('__proto__')
@@ -218,60 +227,72 @@ describe('scopeOfPath', () => {
     SERVED_ROUTES.find((one) => one.method === method && one.path === path) as Route
   const base = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources'
   const cases: [string, Route, string, string, string | undefined][] = [
-    ['a resource', routeOf('GET', `${base}/vectorclusters/{name}`), ITEM, ITEM, undefined],
-    ['below a resource', routeOf('GET', `${base}/vectorclusters/{name}/scale`), `${ITEM}/scale`, ITEM, undefined],
+    ['returns the resource for its path', routeOf('GET', `${base}/vectorclusters/{name}`), ITEM, ITEM, undefined],
     [
-      'the figures of a resource',
+      'returns the resource for a path below it',
+      routeOf('GET', `${base}/vectorclusters/{name}/scale`),
+      `${ITEM}/scale`,
+      ITEM,
+      undefined,
+    ],
+    [
+      'returns the resource for its metrics',
       routeOf('GET', `${base}/monitoring/{resourceType}/{resourceName}/alerts`),
       `${GROUP}/resources/monitoring/vectorclusters/orders/alerts`,
       `${GROUP}/resources/vectorclusters/orders`,
       undefined,
     ],
     [
-      'the figures of a bad name ask the group',
+      'returns the group for metrics of a malformed name',
       routeOf('GET', `${base}/monitoring/{resourceType}/{resourceName}`),
       `${GROUP}/resources/monitoring/vectorclusters/Orders`,
       GROUP,
       'resource',
     ],
     [
-      'a list of a group',
+      'returns the group for a list of resources',
       routeOf('GET', `${base}/vectorclusters`),
       `${GROUP}/resources/vectorclusters`,
       GROUP,
       undefined,
     ],
     [
-      'a bad name asks the group',
+      'returns the group for a malformed name',
       routeOf('GET', `${base}/vectorclusters/{name}`),
       `${GROUP}/resources/vectorclusters/Orders`,
       GROUP,
       'resource',
     ],
     [
-      'a bad group asks the boundary',
+      'returns the boundary for a malformed group',
       routeOf('GET', `${base}/vectorclusters`),
       `/boundaries/${B}/resourcegroups/Shop/resources/vectorclusters`,
       `/boundaries/${B}`,
       'resourceGroup',
     ],
-    ['a bad boundary asks the root', routeOf('GET', '/boundaries/{boundaryId}'), '/boundaries/x', '/', 'boundary'],
     [
-      'an upper-case boundary is a bad one',
+      'returns the root for a malformed boundary id',
+      routeOf('GET', '/boundaries/{boundaryId}'),
+      '/boundaries/x',
+      '/',
+      'boundary',
+    ],
+    [
+      'returns the root for an upper-case boundary id',
       routeOf('GET', '/boundaries/{boundaryId}'),
       '/boundaries/AAAAAAAA-1111-4111-8111-111111111111',
       '/',
       'boundary',
     ],
     [
-      'a name without a collection asks the group',
+      'returns the group for a name without a collection',
       routeOf('GET', `${base}/{resourceName}/validate`),
       `${GROUP}/resources/x/validate`,
       GROUP,
       undefined,
     ],
     [
-      'a deletion of a boundary asks the root',
+      'returns the root for the deletion of a boundary',
       routeOf('DELETE', '/boundaries/{boundaryId}'),
       `/boundaries/${B}`,
       '/',
@@ -279,7 +300,7 @@ describe('scopeOfPath', () => {
     ],
   ]
 
-  it('is that of a resource in a collection of resources, whatever stands before', () => {
+  it('returns a resource only for segments that are collections of resources', () => {
     const collections = new Set(RESOURCE_KINDS.map(({ segment }) => segment))
     const atResources = SERVED_ROUTES.filter((one) => placesOf(one).wanted === 3)
     expect(atResources).to.have.length.above(100)
@@ -298,7 +319,7 @@ describe('scopeOfPath', () => {
 })
 
 describe('reservedNamesOf', () => {
-  it('holds literals beside names, and leaves those beside ids', () => {
+  it('returns literals beside a name parameter, not those beside an id', () => {
     const { additions: routes } = area('x', 'x', [
       draft('/a/{name}'),
       draft('/a/config'),
@@ -312,11 +333,11 @@ describe('reservedNamesOf', () => {
 describe('an id in a path', () => {
   const router = new Router(SERVED_ROUTES)
   const withIds = SERVED_ROUTES.filter(({ path }) => /\{\w+Id\}/.test(path))
-  // Each letter of a hexadecimal digit, and none that a version of RFC 9562 allows.
+  // Every hexadecimal letter, and no version of RFC 9562.
   const id = 'abcdef00-abcd-fabc-fabc-abcdefabcdef'
 
   for (const { method, path } of withIds) {
-    it(`is the same in capitals, and needs no version: ${method} ${path}`, () => {
+    it(`is accepted in upper case and without a UUID version: ${method} ${path}`, () => {
       const filled = (value: string) => path.replaceAll(/\{\w+Id\}/g, value).replaceAll(/\{\w+\}/g, 'x1')
       const [small, large] = [id, id.toUpperCase()].map((value) => router.find(method, filled(value)))
       expect(large?.route.path).to.equal(path)

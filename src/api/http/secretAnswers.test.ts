@@ -8,7 +8,7 @@ import { mayHoldSecret, withNoStore } from './secretAnswers.ts'
 const B = '/boundaries/{boundaryId}'
 const RG = `${B}/resourcegroups/{resourceGroupName}/resources`
 
-describe('answers that may hold a secret', () => {
+describe('answers that may contain a secret', () => {
   const routeOf = (method: string, path: string) =>
     SERVED_ROUTES.find((route) => route.method === method && route.path.replaceAll(/\{\w+\}/g, '{}') === path)
   const holding = SERVED_ROUTES.filter(mayHoldSecret).map(({ method, path }) => `${method} ${path}`)
@@ -24,13 +24,13 @@ describe('answers that may hold a secret', () => {
     ['POST', '/clusters/{clusterId}/join-token'],
   ]
   for (const [method, path] of secret)
-    it(`are kept by nobody: ${method} ${path}`, () => {
+    it(`have Cache-Control: no-store: ${method} ${path}`, () => {
       const route = routeOf(method, path.replaceAll(/\{\w+\}/g, '{}')) as Route
       expect(withNoStore(route, ok({})).headers).to.deep.equal({ 'cache-control': 'no-store' })
     })
 
   const byLink = SERVED_ROUTES.filter(({ path }) => path.includes('{token}'))
-  it('are those of a link too, which tell whom it is for', () => {
+  it('include those of invitation and password links, which show personal data', () => {
     expect(byLink.map(({ method, path }) => `${method} ${path}`)).to.include.members([
       'GET /invitations/{token}',
       'GET /identity/password-reset/{token}',
@@ -40,12 +40,12 @@ describe('answers that may hold a secret', () => {
     }
   })
 
-  it('are few: what only names a secret, and lists, are none', () => {
+  it('are those of 15 to 30 routes, without lists and names of secrets', () => {
     expect(holding).to.have.length.within(15, 30)
     expect(holding.filter((one) => one.startsWith('GET') && /containerinstances|invitations$/.test(one))).to.be.empty
   })
 
-  it('are told by each text that is named so, however deep it lies', () => {
+  it('are recognised by the field name of a string at any depth', () => {
     const routeWith = (reply: z.ZodType) => ({ reply, list: undefined }) as unknown as Route
     const held = [
       z.object({ items: z.array(z.object({ clientSecret: z.string().nullable().optional() })) }),
@@ -61,7 +61,7 @@ describe('answers that may hold a secret', () => {
     expect(mayHoldSecret(routeWith(bare))).to.equal(false)
   })
 
-  it('say what their handler says, where it says something', () => {
+  it('keep the Cache-Control of their handler', () => {
     const route = routeOf('POST', '/boundaries/{}/sources/{}/create') as Route
     const headers = { 'cache-control': 'private' }
     expect(withNoStore(route, ok({}, { headers })).headers).to.deep.equal(headers)

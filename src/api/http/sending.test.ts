@@ -11,7 +11,7 @@ import { send } from './sending.ts'
 
 const SLICE = 65_536
 
-describe('a long answer', () => {
+describe('send with a long text', () => {
   const texts: [string, string][] = [
     ['of one byte a character', 'x'.repeat(3 * SLICE + 7)],
     ['of several bytes a character', 'ß✓'.repeat(SLICE)],
@@ -19,7 +19,7 @@ describe('a long answer', () => {
     ['of surrogate pairs', '😀'.repeat(SLICE)],
   ]
   for (const [sentence, text] of texts) {
-    it(`goes out whole, in slices, with everybody else's turn between two: ${sentence}`, async () => {
+    it(`sends slices of 64 KiB with a turn of the event loop between them: a text ${sentence}`, async () => {
       const slices: number[] = []
       let rounds = 0
       let isOver = false
@@ -50,12 +50,12 @@ describe('a long answer', () => {
   }
 })
 
-describe('a long answer that goes out as it comes', () => {
+describe('send with a stream', () => {
   const pieces = ['x'.repeat(100_000), 'y', 'z'.repeat(200_000)]
   const counted: [string, object, number[]][] = [
-    ['counts with each piece, which waits in memory until it is read', {}, [100_000, 1, 200_000]],
-    ['counts once where all of it waits', { held: 300_001 }, [300_001]],
-    ['counts with nothing for as long as its client likes', { isOpenEnded: true }, []],
+    ['counts the bytes of each chunk', {}, [100_000, 1, 200_000]],
+    ['counts an answer held in memory once', { held: 300_001 }, [300_001]],
+    ['counts nothing for an open-ended stream', { isOpenEnded: true }, []],
   ]
   for (const [sentence, more, expected] of counted)
     it(sentence, async () => {
@@ -77,10 +77,10 @@ describe('a long answer that goes out as it comes', () => {
     })
 })
 
-describe('a long answer of many parts', () => {
+describe('send with many parts', () => {
   const parts = ['[', ...Array.from({ length: 200 }, (_, index) => `"${'é'.repeat(index * 10)}",`), '0]']
 
-  it('goes out whole, in slices of whole parts', async () => {
+  it('sends slices of whole parts', async () => {
     const slices: string[] = []
     const server = createServer((asked, response) => {
       const write = response.write.bind(response) as (chunk: string) => boolean
@@ -100,7 +100,7 @@ describe('a long answer of many parts', () => {
     for (const slice of slices.slice(0, -1)) expect(slice.endsWith('",')).to.equal(true)
   })
 
-  it('listens once for the end of its connection, however often it waits for the reader', async () => {
+  it('adds at most one close listener while it waits for the client', async () => {
     const listeners = new Set<number>()
     const server = createServer((asked, response) => {
       const write = response.write.bind(response) as (chunk: string) => boolean
@@ -117,7 +117,7 @@ describe('a long answer of many parts', () => {
     expect(more.filter((count) => count > least + 1)).to.deep.equal([])
   })
 
-  it("waits for the caller's turn before each further slice", async () => {
+  it('waits for a turn of the caller before each further slice', async () => {
     const seen: string[] = []
     const turn = async () => {
       seen.push('turn')
@@ -142,7 +142,7 @@ describe('a long answer of many parts', () => {
   })
 })
 
-describe('the tag of an answer', () => {
+describe('the ETag of an answer', () => {
   const tagOf = async (answer: Parameters<typeof send>[2], method = 'GET') => {
     const server = createServer((asked, response) => void send(asked, response, answer)).listen(0)
     await once(server, 'listening')
@@ -152,7 +152,7 @@ describe('the tag of an answer', () => {
   }
   const body = { state: 'Healthy' }
 
-  it('is weak where the answer is worked out, the same for the same, another for another', async () => {
+  it('is weak and depends on the body', async () => {
     const [one, same, other] = await Promise.all(
       [body, { ...body }, { state: 'Failing' }].map((told) => tagOf({ status: 200, body: told })),
     )
@@ -161,14 +161,14 @@ describe('the tag of an answer', () => {
     expect(await tagOf({ status: 200, body }, 'HEAD')).to.equal(one)
   })
 
-  it('tells nothing of a secret', async () => {
+  it('differs for equal bodies with no-store', async () => {
     const headers = { 'cache-control': 'no-store' }
     const [one, same] = await Promise.all([1, 2].map(() => tagOf({ status: 200, body, headers })))
     expect(one).to.match(/^W\//)
     expect(same).to.not.equal(one)
   })
 
-  it('is that of the object where there is one, and none of a page, a write or a refusal', async () => {
+  it('is that of the handler if set, and absent for parts, writes and refusals', async () => {
     expect(await tagOf({ status: 200, body, headers: { etag: '"1-2-3"' } })).to.equal('"1-2-3"')
     expect(await tagOf({ status: 200, parts: ['{}'] })).to.equal(null)
     expect(await tagOf({ status: 200, body }, 'POST')).to.equal(null)
@@ -176,7 +176,7 @@ describe('the tag of an answer', () => {
   })
 })
 
-describe('a large body', () => {
+describe('a large JSON body', () => {
   const body = {
     tags: Object.fromEntries(Array.from({ length: 1_900 }, (_, index) => [`key-${index}`, 'x'.repeat(40)])),
   }
@@ -188,7 +188,7 @@ describe('a large body', () => {
     return answer
   }
 
-  it('is read beside the thread that answers everybody, on account of the caller', async () => {
+  it('is parsed by a worker on behalf of the caller', async () => {
     const asked: unknown[] = []
     const run: Workers['run'] = (name, input, who) => {
       asked.push([name, who])
@@ -206,7 +206,7 @@ describe('a large body', () => {
     ['Overdue', 400, 'MODEL_BINDING_FAILED'],
   ]
   for (const [reason, status, code] of refusals) {
-    it(`is refused with ${status} if its reading is ${reason}`, async () => {
+    it(`is refused with ${status} if the worker reports ${reason}`, async () => {
       const run = () => Promise.reject(new WorkRefused(reason, 7))
       const answer = await facadeWith({ ...inlineWorkers, run })
       expect([answer.status, answer.body.code]).to.deep.equal([status, code])
@@ -215,7 +215,7 @@ describe('a large body', () => {
   }
 })
 
-describe('an answer that is kept encoded', () => {
+describe('send with encoded bytes', () => {
   const sent = async (answer: Parameters<typeof send>[2]) => {
     const spent: number[] = []
     const server = createServer((asked, response) => {
@@ -229,21 +229,21 @@ describe('an answer that is kept encoded', () => {
     return { heard, text, spent }
   }
 
-  it('goes out as it is, with its length, and is paid for', async () => {
+  it('sends the bytes with their length, and counts them', async () => {
     const { heard, text, spent } = await sent({ status: 200, bytes: Buffer.from('Größe') })
     expect([text, heard.headers.get('content-length')]).to.deep.equal(['Größe', '7'])
     expect(spent).to.deep.equal([7])
   })
 
-  it('says nothing about the length of what the caller has', async () => {
+  it('sends no Content-Length with a 304', async () => {
     const { heard } = await sent({ status: 304, headers: { etag: '"1"' } })
     expect([heard.status, heard.headers.get('content-length')]).to.deep.equal([304, null])
   })
 })
 
-describe('the head of an answer without an end', () => {
+describe('HEAD of a stream', () => {
   for (const isOpenEnded of [true, false])
-    it(`is all of it, and nobody goes on reading: ${isOpenEnded ? 'a log' : 'a long list'}`, async () => {
+    it(`sends the headers and destroys the stream: ${isOpenEnded ? 'open-ended' : 'finite'}`, async () => {
       const stream = new Readable({ read: () => undefined })
       stream.push('a first line')
       const server = createServer(
@@ -271,8 +271,8 @@ describe('the head of an answer without an end', () => {
     })
 })
 
-describe('an answer whose client has gone before it begins', () => {
-  it('is not kept open for nobody', async () => {
+describe('send to a client that has disconnected', () => {
+  it('destroys the stream', async () => {
     const stream = new Readable({ read: () => undefined })
     const { promise: over, resolve } = Promise.withResolvers<void>()
     const leaving = new AbortController()

@@ -16,7 +16,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 const RG = `/boundaries/${B}/resourcegroups/shop/resources`
 const ITEM = `${RG}/vectorclusters/orders`
 
-describe('the facade as a server', () => {
+describe('the facade over HTTP', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop(
@@ -28,7 +28,7 @@ describe('the facade as a server', () => {
   afterEach(() => server.stop())
   const as = (call: Test) => call.set('authorization', bearer(OWNER))
 
-  it('gives each answer an id, a trace and the headers of a careful server', async () => {
+  it('sends a correlation id, a traceparent and security headers with each answer', async () => {
     const answer = await as(request(server.app).get(`${RG}/vectorclusters`))
     expect(answer.headers['x-correlation-id']).to.match(/^[0-9a-f-]{36}$/)
     expect(answer.headers.traceparent).to.match(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
@@ -36,7 +36,7 @@ describe('the facade as a server', () => {
     expect(answer.headers).to.not.have.property('x-powered-by')
   })
 
-  it('calls the API server in the name of who asked, to read as to write: callers take turns there', async () => {
+  it('calls the API server on behalf of the caller for reads and writes', async () => {
     const { client } = server
     const get = client.get.bind(client)
     const callers: (string | undefined)[] = []
@@ -51,7 +51,7 @@ describe('the facade as a server', () => {
     expect(new Set(callers)).to.deep.equal(new Set([OWNER]))
   })
 
-  it('keeps the ids of the caller where they are well-formed', async () => {
+  it('adopts a valid X-Correlation-Id and traceparent, and replaces malformed ones', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c'
     const metadata = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
     const answer = await request(server.app)
@@ -77,7 +77,7 @@ describe('the facade as a server', () => {
     expect(forged.headers.traceparent).to.not.include('0'.repeat(32))
   })
 
-  it('tells dates in UTC, also those that kubectl stored with an offset', async () => {
+  it('returns timestamps in UTC that kubectl stored with an offset', async () => {
     const path = `/boundaries/${B}/providers/authorization/roleAssignments`
     const id = randomUUID()
     const whom = { principalId: OWNER, principalType: 'User', roleDefinitionName: 'Reader', scope: `/boundaries/${B}` }
@@ -87,24 +87,24 @@ describe('the facade as a server', () => {
     expect(items.map(({ expiresAt }) => expiresAt)).to.include('2999-01-01T00:00:00Z')
   })
 
-  it('answers 404 to anything that is not a route', async () => {
+  it('returns 404 for an unknown path', async () => {
     expect((await request(server.app).get('/nothing')).body).to.include({ code: 'NOT_FOUND', module: 'platform' })
   })
 
   for (const method of ['options', 'put', 'patch', 'delete'] as const) {
-    it(`answers 404 to ${method} where a path does not have it`, async () => {
+    it(`returns 404 for ${method} on a path without that method`, async () => {
       const call = request(server.app)[method]('/version').set('x-http-method-override', 'GET')
       expect((await call).status).to.equal(404)
     })
   }
 
-  it('slows guessing of tokens down by address, and a busy principal by name', async () => {
+  it('limits requests with invalid tokens by address and others by principal', async () => {
     let last: Response | undefined
     for (let index = 0; index < 21; index += 1)
       last = await request(server.app).get(ITEM).set('authorization', 'Bearer x')
     expect([last?.status, last?.body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])
     expect(Number(last?.headers['retry-after'])).to.be.within(1, 60)
-    // Whoever has a token is not held up by a guesser behind the same address.
+    // A caller with a valid token is not limited by a guesser behind the same address.
     expect((await as(request(server.app).get(ITEM))).status).to.equal(404)
     expect((await as(request(server.app).get('/mistyped'))).status).to.equal(404)
     expect((await request(server.app).get('/guessed')).status).to.equal(429)
@@ -112,7 +112,7 @@ describe('the facade as a server', () => {
     expect(last?.status).to.equal(429)
   })
 
-  it('asks who is on a connection to open the next one elsewhere, once it drains', async () => {
+  it('sends Connection: close once it drains', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const ask = () => request(`http://127.0.0.1:${port}`).get('/version').set('connection', 'keep-alive')
     expect((await ask()).headers.connection).to.equal('keep-alive')
@@ -121,7 +121,7 @@ describe('the facade as a server', () => {
     expect([last.status, last.headers.connection]).to.deep.equal([200, 'close'])
   })
 
-  it('answers 503 until it knows who may what, save to who needs no right', async () => {
+  it('returns 503 until it is ready, except on anonymous routes', async () => {
     let isReady = false
     const starting = await startFacade({ isReady: () => isReady })
     try {
@@ -139,7 +139,7 @@ describe('the facade as a server', () => {
     }
   })
 
-  describe('while the API server cannot be heard', () => {
+  describe('with stale caches', () => {
     let age: number
     beforeEach(async () => {
       await server.stop()
@@ -148,13 +148,13 @@ describe('the facade as a server', () => {
     const read = (...headers: [string, string][]) =>
       headers.reduce((call, header) => call.set(...header), as(request(server.app).get(`/boundaries/${B}`)))
 
-    it('tells the age of what it answers', async () => {
+    it('sends the Age header', async () => {
       age = 12_400
       const { status, headers } = await read()
       expect([status, headers.age, headers.warning]).to.deep.equal([200, '12', undefined])
     })
 
-    it('answers 503 when that is too old, to reads and to writes', async () => {
+    it('returns 503 for reads and writes once the caches are older than 60 s', async () => {
       age = 60_001
       for (const call of [read(), as(request(server.app).patch(`/boundaries/${B}`)).send({ displayName: 'x' })]) {
         const { status, headers, body } = await call
@@ -162,20 +162,20 @@ describe('the facade as a server', () => {
       }
     })
 
-    it('says nothing of a watch that is opened anew, nor of what was read through', async () => {
+    it('sends no Age header below 2 s, nor for a read with no-cache', async () => {
       age = 1_900
       expect((await read()).headers).to.not.have.property('age')
       age = 30_000
       expect((await read(['cache-control', 'no-cache'])).headers).to.not.have.property('age')
     })
 
-    it('answers who needs no right all the same', async () => {
+    it('still serves anonymous routes', async () => {
       age = 60_001
       expect((await request(server.app).get('/version')).status).to.equal(200)
     })
   })
 
-  it('answers HEAD with the headers of GET alone', async () => {
+  it('answers HEAD with the headers of GET and no body', async () => {
     const answer = await request(server.app).head('/version')
     expect(answer.status).to.equal(200)
     expect(Number(answer.headers['content-length'])).to.be.above(10)
@@ -184,13 +184,18 @@ describe('the facade as a server', () => {
 
   const ambiguous: [sentence: string, lines: string, path?: string, status?: string][] = [
     ['two Host headers', 'Host: x\r\nHost: y\r\n'],
-    ['none', ''],
-    ['a coding that is not read', 'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n'],
-    ['two tokens', 'Host: x\r\nAuthorization: a\r\nAuthorization: b\r\n', `/boundaries/${B}`, '401'],
-    ['two tokens for no route', 'Host: x\r\nAuthorization: a\r\nAuthorization: b\r\n', '/nothing', '404'],
+    ['no Host header', ''],
+    ['an unsupported transfer coding', 'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n'],
+    ['two Authorization headers', 'Host: x\r\nAuthorization: a\r\nAuthorization: b\r\n', `/boundaries/${B}`, '401'],
+    [
+      'two Authorization headers on an unknown path',
+      'Host: x\r\nAuthorization: a\r\nAuthorization: b\r\n',
+      '/nothing',
+      '404',
+    ],
   ]
   for (const [sentence, lines, path = '/version', status = '400'] of ambiguous) {
-    it(`counts requests that two may read in two ways for their address: ${sentence}`, async () => {
+    it(`limits ambiguous requests by address: ${sentence}`, async () => {
       const { port } = await server.facade.listen(0, '127.0.0.1')
       const statuses: (string | undefined)[] = []
       for (let at = 0; at < 25; at += 1) {
@@ -205,7 +210,7 @@ describe('the facade as a server', () => {
     })
   }
 
-  it('closes a connection that sends far ahead of its answers, which others have', async () => {
+  it('closes a connection that pipelines 5000 requests, and still serves others', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
@@ -215,7 +220,7 @@ describe('the facade as a server', () => {
     expect((await request(`http://127.0.0.1:${port}`).get('/version')).status).to.equal(200)
   })
 
-  it('refuses two Authorization headers, of which proxies and servers choose different ones', async () => {
+  it('returns 401 for two Authorization headers', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => {
@@ -236,7 +241,7 @@ describe('the facade as a server', () => {
     expect(answer).to.include('more than one Authorization header')
   })
 
-  it('hides what went wrong inside', async () => {
+  it('hides the message of an internal error', async () => {
     server.client.fail('create', VectorCluster.resource, () => {
       throw new Error('secret of the inside')
     })
@@ -245,7 +250,7 @@ describe('the facade as a server', () => {
     expect(JSON.stringify(answer.body)).to.not.include('secret')
   })
 
-  it('reads through to the API server on request', async () => {
+  it('reads from the API server with Cache-Control: no-cache', async () => {
     await as(request(server.app).post(ITEM)).send({})
     server.client.calls.length = 0
     await as(request(server.app).get(ITEM))
@@ -256,7 +261,7 @@ describe('the facade as a server', () => {
     ])
   })
 
-  it('tells the same of a missing and of a hidden boundary', async () => {
+  it('gives the same answer for a missing and a hidden boundary', async () => {
     const other = '99999999-9999-4999-8999-999999999999'
     server.boundary(other)
     const bodies: unknown[] = []
@@ -268,7 +273,7 @@ describe('the facade as a server', () => {
   })
 
   for (const [sentence, name] of badNames) {
-    it(`makes nothing of a name that is ${sentence}`, async () => {
+    it(`creates nothing under a name with ${sentence}`, async () => {
       const encoded = `${RG}/vectorclusters/${encodeURIComponent(name)}`
       const made = await as(request(server.app).post(encoded)).send({})
       expect([400, 404]).to.include(made.status)
@@ -276,9 +281,9 @@ describe('the facade as a server', () => {
       expect(server.client.calls.filter(({ resource }) => resource.startsWith('vectorclusters'))).to.have.length(0)
     })
   }
-  it('has at least forty bad names to refuse', () => expect(badNames.length).to.be.at.least(40))
+  it('tries at least 40 bad names', () => expect(badNames.length).to.be.at.least(40))
 
-  it('gives reserved names to nothing', async () => {
+  it('rejects reserved names', async () => {
     for (const name of ['config', 'validate', 'vectorclusters', 'apps', 'jobs']) {
       const answer = await as(request(server.app).post(`${RG}/vectorclusters/${name}`)).send({})
       expect([400, 404], name).to.include(answer.status)

@@ -16,7 +16,7 @@ const GROUP = `/boundaries/${B}/resourcegroups/shop/resources`
 const CREATION = { method: 'POST', path: `${GROUP}/vectorclusters/index`, type: 'application/json' }
 type Answered = { status: number | undefined; code: unknown }
 
-/** A registry whose client tells in words of its own that what it should send did not come. */
+/** A registry client that replaces the error of a failed body by its own. */
 const deployments = {
   archives: {
     async keep(_: string, bytes: AsyncIterable<unknown>) {
@@ -29,7 +29,7 @@ const deployments = {
   },
 } as unknown as Services['deployments']
 
-describe('a body that comes slowly', () => {
+describe('a body that takes 10 s to arrive', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   let passed = 0
   const clock = { ...systemClock, monotonic: () => performance.now() + passed }
@@ -43,7 +43,7 @@ describe('a body that comes slowly', () => {
   })
   afterEach(() => server.stop())
 
-  /** Sends half a body, lets `between` happen once it is awaited, and sends the rest. */
+  /** Sends half a body, calls `between` while the rest is awaited, and sends the rest. */
   async function sendAround(between: () => void, { method, path, type } = CREATION): Promise<Answered> {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const headers = { authorization: bearer(BERT), 'content-type': type, expect: '100-continue', 'content-length': '2' }
@@ -70,11 +70,11 @@ describe('a body that comes slowly', () => {
       boundaryNamespace(B),
     )
 
-  it('is taken from callers who still may', async () => {
+  it('is accepted while the caller has the permission', async () => {
     expect(await sendAround(() => (passed = 10_000))).to.deep.include({ status: 201 })
   })
 
-  it('is refused in these words whatever becomes of what is passed on meanwhile', async () => {
+  it('returns 403, not the error of the consumer, when a streamed body loses permission', async () => {
     const path = `${GROUP}/apps/site/source`
     server.put(PlatformApp, 'site', { sourceKind: 'Upload' }, groupNamespace(B, 'shop'))
     const answer = await sendAround(
@@ -87,7 +87,7 @@ describe('a body that comes slowly', () => {
     expect(answer).to.deep.equal({ status: 403, code: 'FORBIDDEN' })
   })
 
-  it('is refused where the right has ended meanwhile', async () => {
+  it('returns 403 when the permission was denied meanwhile', async () => {
     const answer = await sendAround(() => {
       deny('vectorcluster/*')
       passed = 10_000

@@ -21,7 +21,7 @@ const withMethods = (line: string) => {
   return methods.split(',').map((method) => `${method} ${path}`)
 }
 
-/** Refusals that callers met which no document named, with the status of each. */
+/** Refusals that occur in practice, by status. */
 const MET: Readonly<Record<number, readonly string[]>> = {
   409: [
     ...['POST /admin/tenants', 'PATCH /admin/tenants/{tenantId}/sso/identity-providers/{alias}'],
@@ -48,7 +48,7 @@ const MET: Readonly<Record<number, readonly string[]>> = {
   502: EDITOR,
 }
 
-/** Parameters have other names from route to route. */
+/** Parameter names differ between routes. */
 const nameless = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')
 const routeOf = (line: string): Route => {
   const [method, path = ''] = line.split(' ')
@@ -59,7 +59,7 @@ const routeOf = (line: string): Route => {
   return found
 }
 
-describe('the statuses that the document of a route names', () => {
+describe('statusesOf', () => {
   for (const [status, lines] of Object.entries(MET)) {
     for (const line of lines.flatMap(withMethods)) {
       it(`hold ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.include(Number(status)))
@@ -90,10 +90,10 @@ describe('the statuses that the document of a route names', () => {
     [502, 'PATCH {RG}/vectorclusters/{name}'],
   ]
   for (const [status, line] of never) {
-    it(`do not hold ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.not.include(status))
+    it(`excludes ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.not.include(status))
   }
 
-  it('are those that a route declares, and what any route may be refused with', () => {
+  it('includes the declared statuses and 400, 404, 406, 429, 500 and 503, sorted', () => {
     for (const route of SERVED_ROUTES) {
       const statuses = statusesOf(route)
       expect(statuses, route.path).to.include.members([...route.answers, 400, 404, 406, 429, 500, 503])

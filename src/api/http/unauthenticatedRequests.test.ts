@@ -3,18 +3,18 @@ import { ManualClock, settle } from '../../../test/make/clock.ts'
 import { TokenBucket } from './limits.ts'
 import { UnauthenticatedRequests } from './unauthenticatedRequests.ts'
 
-describe('requests that may show who sends them', () => {
+describe('UnauthenticatedRequests', () => {
   let clock: ManualClock
   let requests: UnauthenticatedRequests
   let most: number
   beforeEach(() => {
     clock = new ManualClock()
-    // Three at once, then one a second.
+    // A burst of 3, then 1 a second.
     requests = new UnauthenticatedRequests(new TokenBucket({ perSecond: 1, burst: 3 }), () => clock.monotonic())
     most = 0
   })
 
-  /** So many at once, each of which is looked at for a turn. */
+  /** Sends so many requests at once, each checked for a turn of the event loop. @returns how many were checked */
   async function send(count: number, isProved: (at: number) => boolean, key = 'a') {
     let underway = 0
     const one = async (at: number) => {
@@ -25,42 +25,42 @@ describe('requests that may show who sends them', () => {
       await settle()
       underway -= 1
       requests.end(key, isProved(at))
-      return 'looked at'
+      return 'checked'
     }
     const said = await Promise.all(Array.from({ length: count }, (_, at) => one(at)))
-    return said.filter((what) => what === 'looked at').length
+    return said.filter((what) => what === 'checked').length
   }
 
-  it('all come through if all show it, and no more together than there may be at once', async () => {
+  it('admits all 50 proved requests, at most 3 at a time', async () => {
     expect(await send(50, () => true)).to.equal(50)
     expect(most).to.equal(3)
     expect(await send(50, () => true)).to.equal(50)
   })
 
-  it('use up what there is if none shows it, and the rest is refused', async () => {
+  it('admits 3 unproved requests and refuses the rest until the rate allows more', async () => {
     expect(await send(50, () => false)).to.equal(3)
     expect(await send(1, () => true)).to.equal(0)
     await clock.advance(2_000)
     expect(await send(50, () => false)).to.equal(2)
   })
 
-  it('come through between forged ones as long as those have not used it up', async () => {
+  it('admits proved requests beside 2 forged ones', async () => {
     expect(await send(50, (at) => at !== 1 && at !== 3)).to.equal(50)
     expect(most).to.equal(3)
     expect(await send(50, () => false)).to.equal(1)
   })
 
-  it('of one address take nothing of another', async () => {
+  it('counts each address separately', async () => {
     await send(50, () => false)
     expect(await send(50, () => true, 'b')).to.equal(50)
   })
 
-  it('hear how long they have to wait', async () => {
+  it('returns the milliseconds until the next request may come', async () => {
     await send(3, () => false)
     expect(await requests.begin('a')).to.equal(1_000)
   })
 
-  it('do not wait without bound', async () => {
+  it('refuses waiting requests at once when their number is exhausted', async () => {
     const [first] = await Promise.all([requests.begin('a'), requests.begin('a'), requests.begin('a')])
     expect(first).to.equal(undefined)
     const waiting = Array.from({ length: 1_000 }, () => requests.begin('a'))

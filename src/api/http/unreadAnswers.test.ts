@@ -25,11 +25,11 @@ class Response extends EventEmitter {
   }
 }
 
-describe('answers that nobody reads', () => {
+describe('UnreadAnswers', () => {
   const MIB = 1_048_576
   const cases: [title: string, added: [key: string, mib: number, place?: string][], cut: string[]][] = [
     [
-      'stay while there is room',
+      'keeps answers within the limits',
       [
         ['a', 30],
         ['a', 30],
@@ -38,7 +38,7 @@ describe('answers that nobody reads', () => {
       [],
     ],
     [
-      'are cut off beyond what one caller may leave, the oldest first',
+      'closes the oldest answer of a caller above its limit',
       [
         ['a', 30],
         ['b', 1],
@@ -48,7 +48,7 @@ describe('answers that nobody reads', () => {
       ['0'],
     ],
     [
-      'are cut off beyond what all may leave',
+      'closes the oldest answer above the limit of all callers',
       [
         ['a', 60],
         ['b', 60],
@@ -58,7 +58,7 @@ describe('answers that nobody reads', () => {
       ['0'],
     ],
     [
-      'stay for who leaves little, however many callers of another tenant leave much',
+      'closes answers of the tenant with the most unread bytes, not of others',
       [
         ['a', 60, 'calm'],
         ['b', 60, 'greedy'],
@@ -68,9 +68,9 @@ describe('answers that nobody reads', () => {
       ],
       ['1', '2'],
     ],
-    ['stay if there is only one', [['a', 300]], []],
+    ['keeps a single answer of any size', [['a', 300]], []],
     [
-      'are cut off for one that is very long',
+      'closes all others for an answer of 300 MiB',
       [
         ['a', 60],
         ['b', 60],
@@ -91,7 +91,7 @@ describe('answers that nobody reads', () => {
     })
   }
 
-  it('count no more once they are read', () => {
+  it('stops counting an answer once it was read', () => {
     const unread = new UnreadAnswers()
     const read = new Response('read')
     unread.add({ key: 'a', place: 'a' }, 60 * MIB, read)
@@ -100,14 +100,14 @@ describe('answers that nobody reads', () => {
     expect(read.closed).to.equal(false)
   })
 
-  it('are listened to once, however many pieces they come in', () => {
+  it('adds one close listener per answer, however many parts it has', () => {
     const unread = new UnreadAnswers()
     const streamed = new Response('streamed')
     for (let piece = 0; piece < 20; piece += 1) unread.add({ key: 'a', place: 'a' }, MIB, streamed)
     expect(streamed.listenerCount('close')).to.equal(1)
   })
 
-  it('of a database are cut off where their client takes nothing of them', async () => {
+  it('closes the first of three unread answers of the database editor', async () => {
     const rows = Array.from({ length: 10_000 }, () => ['x'.repeat(3_000)])
     const result = { statementIndex: 0, columns: [], rows, rowsAffected: null, truncated: false }
     const engine: Partial<SqlEngine> = {
@@ -136,7 +136,7 @@ describe('answers that nobody reads', () => {
         expect(String(beginning)).to.match(/^HTTP\/1.1 200/)
       }
       sockets[0]?.resume()
-      await until('the first is cut off', () => sockets[0]?.closed === true)
+      await until('the first one is closed', () => sockets[0]?.closed === true)
       expect(sockets.slice(1).map(({ closed }) => closed)).to.deep.equal([false, false])
     } finally {
       for (const socket of sockets) socket.destroy()

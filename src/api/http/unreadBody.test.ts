@@ -23,7 +23,7 @@ const FREE = { turn: () => undefined, spend: () => undefined }
 const LOGS = `${APP}/deployments/${SOURCE}/logs`
 const PIECE = 'x'.repeat(65_536)
 
-describe('a client that sends all before it reads', () => {
+describe('a client that sends its whole body before it reads', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let port: number
   before(async () => {
@@ -47,16 +47,16 @@ describe('a client that sends all before it reads', () => {
   })
 
   const routes: [sentence: string, method: string, path: string, headers: Record<string, string>, code: string][] = [
-    ['a source', 'PUT', `${APP}/source`, { 'content-type': 'application/gzip' }, 'BAD_REQUEST'],
+    ['an uploaded source', 'PUT', `${APP}/source`, { 'content-type': 'application/gzip' }, 'BAD_REQUEST'],
     [
-      'a form that asks for a token',
+      'a form that requests a registry token',
       'POST',
       '/registry/auth/token',
       { 'content-type': 'application/x-www-form-urlencoded' },
       'BODY_TOO_LARGE',
     ],
     [
-      'a delivery of a Git host',
+      'a webhook delivery of a Git host',
       'POST',
       `/boundaries/${B}/sources/github/webhooks?source=${SOURCE}`,
       { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}`, 'x-github-event': 'push' },
@@ -64,7 +64,7 @@ describe('a client that sends all before it reads', () => {
     ],
   ]
   for (const [sentence, method, path, headers, expected] of routes) {
-    it(`hears why it is refused: ${sentence}`, async () => {
+    it(`receives the reason of a 400: ${sentence}`, async () => {
       const socket = connect(port, '127.0.0.1')
       await once(socket, 'connect')
       const head = { host: 'x', authorization: bearer(OWNER), 'transfer-encoding': 'chunked', ...headers }
@@ -80,7 +80,7 @@ describe('a client that sends all before it reads', () => {
     })
   }
 
-  it('hears of a body that is no JSON once it has been read, and of the next one that it has sent too much', async () => {
+  it('receives 400 for 7 MiB that are not JSON, then 429 for the next ones', async () => {
     const headers = { 'content-type': 'application/json', authorization: bearer(OWNER), connection: 'close' }
     for (const expected of ['400', '429']) {
       const socket = await begun(port, `POST ${LOGS}`, { ...headers, 'content-length': `${7 * 16 * PIECE.length}` })
@@ -91,13 +91,13 @@ describe('a client that sends all before it reads', () => {
 
   const unread: [sentence: string, line: string, token: string | undefined, mebibytes: number, status: string][] = [
     ['without a token', `POST ${LOGS}`, undefined, 7, '401'],
-    ['by somebody without rights', `DELETE ${APP}`, bearer(SOURCE), 7, '403'],
-    ['where there is no route', 'POST /nothing', undefined, 7, '404'],
-    ['that is far too large', `POST ${APP}`, bearer(OWNER), 20, '400'],
-    ['that asks only to read', 'GET /version', bearer(OWNER), 7, '200'],
+    ['without permission', `DELETE ${APP}`, bearer(SOURCE), 7, '403'],
+    ['on an unknown path', 'POST /nothing', undefined, 7, '404'],
+    ['of 20 MiB', `POST ${APP}`, bearer(OWNER), 20, '400'],
+    ['with a GET', 'GET /version', bearer(OWNER), 7, '200'],
   ]
   for (const [sentence, line, token, mebibytes, expected] of unread) {
-    it(`hears the answer to a body of some mebibytes that is read by nobody: ${sentence}`, async () => {
+    it(`receives ${expected} and Connection: close for an unread body ${sentence}`, async () => {
       const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: token }) }
       const socket = await begun(port, line, { ...headers, 'content-length': `${mebibytes * 16 * PIECE.length}` })
       await sendAll(socket, mebibytes * 16)
@@ -107,7 +107,7 @@ describe('a client that sends all before it reads', () => {
     })
   }
 
-  it('hears the answer to a short body, also on a connection that it wants closed', async () => {
+  it('receives 404 before the end of a short body with Connection: close', async () => {
     const socket = await begun(port, 'POST /nothing', { 'content-length': '60000', connection: 'close' })
     const [first] = await once(socket, 'data')
     expect(String(first)).to.contain('404')
@@ -117,7 +117,7 @@ describe('a client that sends all before it reads', () => {
     await once(socket.resume(), 'end')
   })
 
-  it('can use its connection again after a short body that nobody read', async () => {
+  it('reuses its connection after a short unread body', async () => {
     const socket = await begun(port, 'POST /nothing', { 'content-length': '60000' })
     const answers = text(socket)
     socket.write('x'.repeat(30_000))
@@ -136,7 +136,7 @@ async function begun(port: number, line: string, headers: Record<string, string>
   return socket
 }
 
-/** @returns how many pieces went out before the connection was closed */
+/** @returns how many pieces were sent before the connection was closed */
 async function sendAll(socket: Socket, pieces: number): Promise<number> {
   let goOn = () => {}
   const wake = () => goOn()
@@ -150,7 +150,7 @@ async function sendAll(socket: Socket, pieces: number): Promise<number> {
   return pieces
 }
 
-describe('what is read of a body whose answer is there', () => {
+describe('draining of a body after its answer', () => {
   const clock = new ManualClock()
   let pay: DrainOptions['pay']
   let server: Server
@@ -171,13 +171,13 @@ describe('what is read of a body whose answer is there', () => {
   const unended = () => begun(port, 'POST /', { 'content-length': String(2 ** 40) })
   const answered = async (socket: Socket) => expect(String((await once(socket, 'data'))[0])).to.contain('NOT_FOUND')
 
-  it('ends after so many bytes', async () => {
+  it('ends the connection after between 900 and 2,500 pieces of 64 KiB', async () => {
     const socket = await unended()
     socket.resume()
     expect(await sendAll(socket, 3_000)).to.be.within(900, 2_500)
   })
 
-  it('ends when nothing comes', async () => {
+  it('ends the connection after 5 s without data', async () => {
     const socket = await unended()
     await answered(socket)
     await clock.advance(4_999)
@@ -185,7 +185,7 @@ describe('what is read of a body whose answer is there', () => {
     await Promise.all([once(socket, 'end'), clock.advance(1)])
   })
 
-  it('ends for a client that sends a little again and again', async () => {
+  it('ends the connection after 30 s of single bytes every 4 s', async () => {
     const socket = await unended()
     await answered(socket)
     const ended = once(socket, 'end')
@@ -204,7 +204,7 @@ describe('what is read of a body whose answer is there', () => {
     await Promise.all([ended, clock.advance(2_000)])
   })
 
-  it('comes no faster than its caller may send, and ends once it has sent too much', async () => {
+  it('reads at the rate of the caller, and closes the connection when it owes too much', async () => {
     const socket = await unended()
     socket.once('error', () => undefined)
     await answered(socket)

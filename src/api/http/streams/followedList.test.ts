@@ -15,7 +15,7 @@ import type { ListEntry } from './listState.ts'
 
 const BOOKMARK = /^retry: 2000\nid:\n\n/
 
-/** It reads one place. */
+/** The list reads one object tracker entry. */
 const READ = 1
 
 /** A list of names in memory, followed by one reader. */
@@ -62,7 +62,7 @@ function world() {
     told,
     list,
     events,
-    /** What comes next, in a time that passes meanwhile. */
+    /** @returns the next chunk, while so many milliseconds pass */
     async within(milliseconds: number) {
       const next = events.next()
       await clock.advance(milliseconds)
@@ -84,8 +84,8 @@ function world() {
   }
 }
 
-describe('one list that is followed', () => {
-  it('says nothing for ten seconds, then a comment, for which the list is not read', async () => {
+describe('FollowedList', () => {
+  it('sends a comment every 10 s without reading the list', async () => {
     const { told, begin, within } = world()
     await begin()
     expect(await within(KEEPALIVE_INTERVAL_MS)).to.equal(':\n\n')
@@ -94,7 +94,7 @@ describe('one list that is followed', () => {
     expect(told.asked).to.equal(2)
   })
 
-  it('tells of changes that belong together at once, a moment after the first', async () => {
+  it('sends changes within CHANGE_DEBOUNCE_MS together', async () => {
     const { begin, set, events, clock } = world()
     await begin()
     const next = events.next()
@@ -110,7 +110,7 @@ describe('one list that is followed', () => {
     ])
   })
 
-  it('says nothing of a change that leaves the list as it is', async () => {
+  it('sends no event for a change that does not affect the list', async () => {
     const { begin, set, within, told } = world()
     await begin()
     set('one')
@@ -118,7 +118,7 @@ describe('one list that is followed', () => {
     expect(told.reads).to.equal(2)
   })
 
-  it('comes with its comments in their time, whatever changes that is not told', async () => {
+  it('sends comments on time while changes do not affect the list', async () => {
     const { begin, set, events, clock, told } = world()
     await begin()
     const next = events.next()
@@ -131,7 +131,7 @@ describe('one list that is followed', () => {
     expect(told.reads).to.be.greaterThan(10)
   })
 
-  it('is not read while its client takes nothing, however much changes', async () => {
+  it('does not read the list while the client reads nothing', async () => {
     const { begin, set, within, told, clock } = world()
     await begin()
     for (let count = 0; count < 100; count += 1) {
@@ -142,7 +142,7 @@ describe('one list that is followed', () => {
     expect(await within(CHANGE_DEBOUNCE_MS)).to.match(/^event: added\ndata: {"name":"new-99"}\nid: \w+\n\n$/)
   })
 
-  it('cuts off a client that does not take what it was sent', async () => {
+  it('cuts off a client that reads nothing for CHUNK_READ_TIMEOUT_MS', async () => {
     const { begin, told, clock } = world()
     await begin()
     await clock.advance(CHUNK_READ_TIMEOUT_MS - 1)
@@ -151,7 +151,7 @@ describe('one list that is followed', () => {
     expect(told.cut).to.equal(1)
   })
 
-  it('comes in pieces, each when the one before was taken, and costs what it is long', async () => {
+  it('sends chunks of at most 64 KiB and counts their bytes', async () => {
     const { list, events, set, told } = world()
     set(...Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(60)}${index}`))
     await list.begin()
@@ -166,7 +166,7 @@ describe('one list that is followed', () => {
     expect(sent.join('').match(/event: added/g)).to.have.length(3_000)
   })
 
-  it('counts what its client has not taken yet as remembered, until it takes it or goes', async () => {
+  it('counts unread entries as remembered until they are read or the client disconnects', async () => {
     const { list, events, set, told, gone } = world()
     set(...Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(160)}${index}`))
     await list.begin()
@@ -174,7 +174,7 @@ describe('one list that is followed', () => {
     await events.next()
     await events.next()
     const waiting = told.remembered - 3_000 - READ
-    // About 200 characters each, of which the first 64 KiB have been taken.
+    // About 200 characters each; the first 64 KiB have been read.
     expect(waiting).to.be.within(2_500, 3_000)
     await events.next()
     expect(told.remembered - 3_000 - READ).to.be.within(waiting - 330, waiting - 320)
@@ -184,7 +184,7 @@ describe('one list that is followed', () => {
     expect(told.remembered).to.equal(0)
   })
 
-  it('ends with the refusal that the request would get now, at a comment or at a change', async () => {
+  it('closes with the current refusal of the request, at a comment or at a change', async () => {
     const refusal = permissionMissing('vectorcluster/read', '/')
     const closed = 'event: closed\ndata: {"code":"FORBIDDEN"}\n\n'
     const quiet = world()
@@ -200,7 +200,7 @@ describe('one list that is followed', () => {
     expect(await busy.within(0)).to.equal(undefined)
   })
 
-  it('cannot have more records than are remembered for it', async () => {
+  it('closes with BAD_REQUEST above MAX_FOLLOWED_ENTRIES', async () => {
     const { begin, set, within, list } = world()
     await begin()
     set(...Array.from({ length: MAX_FOLLOWED_ENTRIES + 1 }, (_, index) => `n-${index}`))
@@ -209,7 +209,7 @@ describe('one list that is followed', () => {
     expect((error as PlatformError).extras).to.deep.equal({ parameter: 'filter' })
   })
 
-  it('waits for nothing once its client has gone or the platform stops', async () => {
+  it('ends when the client disconnects or the platform stops', async () => {
     const one = world()
     await one.begin()
     const next = one.events.next()
@@ -226,14 +226,14 @@ describe('one list that is followed', () => {
     expect([one.told.cut, other.told.cut]).to.deep.equal([0, 0])
   })
 
-  it('cuts off at the end of the platform whoever has not taken the last piece', async () => {
+  it('cuts off a client with an unread chunk when the platform stops', async () => {
     const { begin, stopping, told } = world()
     await begin()
     stopping.abort()
     expect(told.cut).to.equal(1)
   })
 
-  it('leaves neither timers nor memory behind', async () => {
+  it('releases its timers and remembered entries at its end', async () => {
     const { begin, gone, events, list, told, clock, set } = world()
     await begin()
     expect(told.remembered).to.equal(1 + READ)

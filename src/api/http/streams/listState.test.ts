@@ -12,26 +12,31 @@ const CHANGED = entry('b', { status: 'Running' })
 const told = (state: ListState, entries: readonly ListEntry[]) =>
   state.changesTo(entries).map(({ type, text }) => `${type} ${text}`)
 
-describe('what a reader of a list is told', () => {
+describe('ListState.changesTo', () => {
   const cases: { what: string; before: ListEntry[]; after: ListEntry[]; said: string[] }[] = [
-    { what: 'what is there comes first', before: [], after: [A, B], said: ['added {"id":"a"}', 'added {"id":"b"}'] },
-    { what: 'what is as it was is not said again', before: [A, B], after: [A, B], said: [] },
-    { what: 'another order changes nothing', before: [A, B], after: [B, A], said: [] },
-    { what: 'what comes is added', before: [A], after: [A, C], said: ['added {"id":"c"}'] },
     {
-      what: 'what changes is said whole',
+      what: 'reports all entries as added at first',
+      before: [],
+      after: [A, B],
+      said: ['added {"id":"a"}', 'added {"id":"b"}'],
+    },
+    { what: 'reports no unchanged entry', before: [A, B], after: [A, B], said: [] },
+    { what: 'ignores the order', before: [A, B], after: [B, A], said: [] },
+    { what: 'reports a new entry as added', before: [A], after: [A, C], said: ['added {"id":"c"}'] },
+    {
+      what: 'reports a changed entry as modified, with its full text',
       before: [A, B],
       after: [A, CHANGED],
       said: ['modified {"id":"b","status":"Running"}'],
     },
     {
-      what: 'what goes is said by its id and its name',
+      what: 'reports a removed entry as deleted, with id and name',
       before: [A, B],
       after: [B],
       said: ['deleted {"id":"a","name":"name of a"}'],
     },
     {
-      what: 'what goes is said before what comes, so that a name is never there twice',
+      what: 'reports deletions before additions, so that a name never occurs twice',
       before: [A],
       after: [B],
       said: ['deleted {"id":"a","name":"name of a"}', 'added {"id":"b"}'],
@@ -47,24 +52,24 @@ describe('what a reader of a list is told', () => {
   }
 })
 
-describe('the name of a state', () => {
+describe('ListState.name', () => {
   const nameOf = (...steps: ListEntry[][]) => {
     const state = new ListState()
     for (const entries of steps) state.changesTo(entries)
     return state.name
   }
 
-  it('is the same for equal lists, however they came about', () => {
+  it('is equal for equal lists, whatever their history', () => {
     expect(nameOf([B, A])).to.equal(nameOf([A, B]))
     expect(nameOf([A, C], [CHANGED], [A, B])).to.equal(nameOf([A, B]))
   })
 
-  it('is another one for every other list', () => {
+  it('differs for different lists', () => {
     const lists = [[], [A], [B], [A, B], [A, CHANGED], [A, B, C]]
     expect(new Set(lists.map((list) => nameOf(list))).size).to.equal(lists.length)
   })
 
-  it('stands at each change, as the list is after it', () => {
+  it('is reported with each change, as of the list after it', () => {
     const state = new ListState()
     const [first, second] = state.changesTo([A, B])
     expect([first?.state, second?.state]).to.deep.equal([nameOf([A]), nameOf([A, B])])

@@ -19,10 +19,10 @@ const followed = (entries: readonly ListEntry[] = []): ListSubscription => ({
   cut: () => {},
 })
 
-describe('the lists that a process has open', () => {
+describe('OpenStreams', () => {
   const of = (principal: string, place = 'a boundary') => ({ principal, place })
 
-  it('are so many at most of one boundary that as many are left for others', async () => {
+  it('leaves as many streams for other boundaries as one boundary has', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
     const first = await streams.open(of('first'), followed())
     const more = async (count: number, place: string) => {
@@ -40,7 +40,7 @@ describe('the lists that a process has open', () => {
     expect((await codeOf(streams.open(of('third', 'a third'), followed()))).code).to.equal('none')
   })
 
-  it('have room again once one ends', async () => {
+  it('allows a new stream of a principal once one ends', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
     const opened = await Promise.all(
       Array.from({ length: MAX_STREAMS_PER_PRINCIPAL }, () => streams.open(of('caller'), followed())),
@@ -53,7 +53,7 @@ describe('the lists that a process has open', () => {
     expect(await next()).to.equal('none')
   })
 
-  it('remember so many records at most', async () => {
+  it('refuses a stream above the limit of remembered entries', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics, 13)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
     const first = await streams.open(of('first'), three)
@@ -65,7 +65,7 @@ describe('the lists that a process has open', () => {
     expect((await codeOf(streams.open(of('third'), three))).code).to.equal('none')
   })
 
-  it('remember so many records of one boundary that as many are left for others', async () => {
+  it('leaves as many remembered entries for other boundaries as one boundary has', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics, 16)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
     const codeAt = async (place: string) => (await codeOf(streams.open(of('a caller', place), three))).code
@@ -74,7 +74,7 @@ describe('the lists that a process has open', () => {
     expect(await codeAt('a third')).to.equal('none')
   })
 
-  it('count what their lists have read as they do what they remember', async () => {
+  it('counts tracked reads like remembered entries', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics, 20)
     const readers = new CacheReadTrackers()
     const read = async () => {
@@ -89,7 +89,7 @@ describe('the lists that a process has open', () => {
     expect((await codeOf(streams.open(of('second'), reading))).code).to.equal('none')
   })
 
-  it('remember no more though many begin at once', async () => {
+  it('keeps the limit of remembered entries when many streams open at once', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics, 13)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
     const codes = await Promise.all(Array.from({ length: 4 }, () => codeOf(streams.open(of('a caller'), three))))
@@ -97,7 +97,7 @@ describe('the lists that a process has open', () => {
     expect((await codeOf(streams.open(of('a caller', 'another'), three))).code).to.equal('none')
   })
 
-  it('take no place where the first look fails', async () => {
+  it('counts no stream whose first read fails', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
     const failing = { ...followed(), read: () => Promise.reject(new Error('away')) }
     for (let count = 0; count <= MAX_STREAMS_PER_PRINCIPAL; count += 1) {

@@ -24,7 +24,7 @@ const READER = '33333333-3333-4333-8333-333333333333'
 const HOME = groupNamespace(BOUNDARY, 'shop')
 const LIST = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters`
 
-describe('a list as a stream of events', () => {
+describe('GET of a list with Accept: text/event-stream', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let base: string
   let open: EventStream[]
@@ -75,7 +75,7 @@ describe('a list as a stream of events', () => {
   const names = (events: readonly { event: string; data: Record<string, unknown> }[]) =>
     events.map(({ event, data }) => `${event} ${data.name ?? data.totalItems}`)
 
-  it('begins with what is there, as the list shows it', async () => {
+  it('begins with the items of the list, and a bookmark', async () => {
     make('one')
     make('two')
     const stream = await follow()
@@ -90,7 +90,7 @@ describe('a list as a stream of events', () => {
     expect(headers.get('vary')).to.equal('Accept')
   })
 
-  it('tells what is made, changed and deleted', async () => {
+  it('sends added, modified and deleted events', async () => {
     const stream = await follow()
     await stream.until('bookmark')
     const { metadata } = make('one')
@@ -106,7 +106,7 @@ describe('a list as a stream of events', () => {
     expect(metadata.name).to.equal('one')
   })
 
-  it('holds to its filters: what begins to match is added, and what ceases to is deleted', async () => {
+  it('sends added and deleted events when an item begins or ceases to match the filter', async () => {
     make('one', { tags: { team: 'sales' } })
     const stream = await follow(`${LIST}?filter=tags.team:eq:search`)
     expect(names(await stream.until('bookmark'))).to.deep.equal(['bookmark 0'])
@@ -116,19 +116,19 @@ describe('a list as a stream of events', () => {
     expect(names(await stream.until('deleted'))).to.deep.equal(['deleted one'])
   })
 
-  it('has more than a page', async () => {
+  it('sends more items than a page has', async () => {
     for (let count = 0; count < 60; count += 1) make(`many-${count}`)
     const stream = await follow()
     expect((await stream.until('bookmark')).at(-1)?.data.totalItems).to.equal(60)
   })
 
-  it('of which a page is asked for is refused', async () => {
+  it('returns 400 for pageSize', async () => {
     const { status, body } = await server.ask('get', `${LIST}?pageSize=10`, READER).set('accept', 'text/event-stream')
     expect(status).to.equal(400)
     expect(body.parameter).to.equal('pageSize')
   })
 
-  it('is told again only if it is another one for who says what they were told last', async () => {
+  it('sends the list again only if Last-Event-ID is outdated', async () => {
     make('one')
     const first = await follow()
     const { id = '' } = (await first.until('bookmark')).at(-1) ?? {}
@@ -142,14 +142,14 @@ describe('a list as a stream of events', () => {
     expect(names(await late.until('bookmark'))).to.deep.equal(['added one', 'added two', 'bookmark 2'])
   })
 
-  it('comes from the caches though a browser asks for it uncached', async () => {
+  it('reads from the caches despite Cache-Control: no-cache', async () => {
     const stream = await follow(LIST, READER, { 'cache-control': 'no-cache' })
     await stream.until('bookmark')
     make('one')
     expect(names(await stream.until('added'))).to.deep.equal(['added one'])
   })
 
-  it('says nothing of what is no part of it', async () => {
+  it('sends no event for an object of another group', async () => {
     server.group(BOUNDARY, 'other')
     const stream = await follow()
     await stream.until('bookmark')
@@ -158,7 +158,7 @@ describe('a list as a stream of events', () => {
     expect(names([(await stream.next()) as never])).to.deep.equal(['added here'])
   })
 
-  it('ends when the right to it is withdrawn, and says so', async () => {
+  it('closes with FORBIDDEN when the role assignment is removed', async () => {
     const stream = await follow()
     await stream.until('bookmark')
     const namespace = boundaryNamespace(BOUNDARY)
@@ -169,10 +169,10 @@ describe('a list as a stream of events', () => {
     const [closed] = await stream.until('closed')
     expect(closed?.data.code).to.equal('FORBIDDEN')
     expect(await stream.next()).to.equal(undefined)
-    await until('it is counted no longer', () => following === 0)
+    await until('it is no longer counted', () => following === 0)
   })
 
-  it('hides what is denied from then on', async () => {
+  it('sends a deleted event for an item that is denied', async () => {
     make('one')
     make('two')
     const stream = await follow()
@@ -183,7 +183,7 @@ describe('a list as a stream of events', () => {
     expect(names(await stream.until('deleted'))).to.deep.equal(['deleted one'])
   })
 
-  it('ends with its group and its boundary', async () => {
+  it('closes when the boundary is deleted, for lists of the group and the boundary', async () => {
     const [ofGroup, ofBoundary] = [
       await follow(LIST, OWNER),
       await follow(`/boundaries/${BOUNDARY}/resources/vectorclusters`, OWNER),
@@ -195,7 +195,7 @@ describe('a list as a stream of events', () => {
       expect((await stream.until('closed')).at(-1)?.data.code).to.be.oneOf(['NOT_FOUND', 'FORBIDDEN'])
   })
 
-  it('is refused as an ordinary request before it begins', async () => {
+  it('returns 404, 403 and 400 as JSON before it begins', async () => {
     const ask = (path: string, as = READER) => server.ask('get', path, as).set('accept', 'text/event-stream')
     const missing = await ask(LIST.replace('shop', 'none'))
     expect([missing.status, missing.type, missing.body.code]).to.deep.equal([404, 'application/json', 'NOT_FOUND'])
@@ -205,7 +205,7 @@ describe('a list as a stream of events', () => {
     expect(following).to.equal(0)
   })
 
-  it('has a HEAD, which opens nothing', async () => {
+  it('answers HEAD without opening a stream', async () => {
     const { status, headers } = await request(base)
       .head(LIST)
       .set('authorization', bearer(READER))
@@ -214,13 +214,13 @@ describe('a list as a stream of events', () => {
     await until('nothing is open', () => following === 0)
   })
 
-  it('is one request, which is over for the metrics when it begins', async () => {
+  it('ends its request in the metrics when it begins', async () => {
     await (await follow()).until('bookmark')
     expect(measured).to.deep.equal(['GET 200'])
     expect(following).to.equal(1)
   })
 
-  it('is read in the turns of all lists that are followed, and a long answer is sent in those of its caller', async () => {
+  it('reads lists in the shared turns of followed lists, and sends a page in turns of its caller', async () => {
     for (let count = 0; count < 120; count += 1) make(`one-${count}`)
     const taken: string[] = []
     const { take } = FairShare.prototype
@@ -245,7 +245,7 @@ describe('a list as a stream of events', () => {
     }
   })
 
-  it('is told of in the log as a request, and as one that failed where it could not be read any more', async () => {
+  it('logs the request, and an error when the list cannot be read any more', async () => {
     const stream = await follow()
     await stream.until('bookmark')
     stream.close()
@@ -264,7 +264,7 @@ describe('a list as a stream of events', () => {
     expect(logged).to.deep.equal(['info 200', 'error Error: secret of the inside'])
   })
 
-  it('may be open only so often for one caller', async () => {
+  it('returns 429 above MAX_STREAMS_PER_PRINCIPAL streams of one caller', async () => {
     for (let count = 0; count < MAX_STREAMS_PER_PRINCIPAL; count += 1) await (await follow()).until('bookmark')
     const { status, body } = await server.ask('get', LIST, READER).set('accept', 'text/event-stream')
     expect([status, body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])
@@ -274,7 +274,7 @@ describe('a list as a stream of events', () => {
     await (await follow()).until('bookmark')
   })
 
-  it('of the whole platform has places left for another tenant, however many people one has', async () => {
+  it('leaves streams at the root for another tenant when one tenant has half of all', async () => {
     const id = (at: number) => `99999999-9999-4999-8999-${String(at).padStart(12, '0')}`
     const tenants = [id(1001), id(1002)] as const
     const person = (at: number, tenantId: string) => {
@@ -291,7 +291,7 @@ describe('a list as a stream of events', () => {
     await (await follow('/boundaries', person(999, tenants[1]))).until('bookmark')
   })
 
-  it('ends at once when the platform stops, and so does who connects again', async () => {
+  it('closes with SERVICE_UNAVAILABLE when the platform stops, also for a new connection', async () => {
     const stream = await follow()
     await stream.until('bookmark')
     server.facade.drain()
@@ -302,7 +302,7 @@ describe('a list as a stream of events', () => {
     expect(await again.next()).to.equal(undefined)
   })
 
-  it('of pods or backups on another cluster is refused, because nobody hears of them', async () => {
+  it('returns 406 for pods and backups on another cluster', async () => {
     const far = '88888888-8888-4888-8888-888888888888'
     server.put(PlatformCluster, far, { displayName: 'Far', region: 'south', domain: 'far.example.test' })
     for (const kind of [PlatformApp, ContainerInstance]) {
@@ -324,13 +324,13 @@ describe('a list as a stream of events', () => {
     }
   })
 
-  it('tells what happens to a list that is otherwise read past the caches', async () => {
+  it('sends events of a list that is otherwise read from the API server', async () => {
     const stream = await follow(`/v1/internal/registries/pins?boundary=${BOUNDARY}`, OWNER)
     await stream.until('bookmark')
     const sample = sampleSpec(RegistryPin, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
     const spec = RegistryPin.spec.parse(sample)
     const { resource, apiVersion, kind } = RegistryPin
-    // The caches do not keep when something was written.
+    // The caches do not contain managedFields.
     const managedFields = [{ time: '2100-05-01T00:00:00Z' }]
     const metadata = { name: 'pin', namespace: boundaryNamespace(BOUNDARY), managedFields }
     server.caches.get(resource).observeWrite(server.client.seed(resource, { apiVersion, kind, metadata, spec }))
@@ -340,7 +340,7 @@ describe('a list as a stream of events', () => {
     expect(added?.data.updatedAt).to.equal('2100-05-01T00:00:00Z')
   })
 
-  it('tells two releases apart that are one chart under two versions', async () => {
+  it('distinguishes the releases "1.2.3" and "v1.2.3" of a component', async () => {
     const of = { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER }
     server.put(PlatformComponent, 'dns', sampleSpec(PlatformComponent, of), SYSTEM_NAMESPACE)
     for (const version of ['1.2.3', 'v1.2.3']) {
@@ -372,7 +372,7 @@ describe('a list as a stream of events', () => {
     expect(text).to.match(/bookmark[\s\S]*event: added/)
   })
 
-  it('is JSON for whoever does not ask for events first', async () => {
+  it('returns JSON unless Accept prefers text/event-stream', async () => {
     for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream;q=0.5']) {
       const { type, headers } = await server.ask('get', LIST, READER).set('accept', accept)
       expect(type, accept).to.equal('application/json')
