@@ -27,10 +27,10 @@ const TEAM = '44444444-4444-4444-8444-444444444444'
 const SCOPE = `/boundaries/${B1}`
 const GROUP = `${SCOPE}/resourcegroups/shop`
 const ITEM = `${GROUP}/resources/vectorclusters/orders`
-/** Of everything here that says no other. */
+/** The incarnation of all objects unless given. */
 const LIFE = { [INCARNATION_ANNOTATION]: 'life' }
 
-describe('access from the caches', () => {
+describe('createAccess', () => {
   let version = 1
   let caches: CacheSet
   let access: ReturnType<typeof createAccess>
@@ -44,7 +44,7 @@ describe('access from the caches', () => {
   })
   afterEach(() => access.stop())
 
-  /** What the watch, or an own write, would bring. */
+  /** Stores the object in the caches, like a watch event or an own write. */
   function put(
     kind: AnyKind,
     name: string,
@@ -82,47 +82,47 @@ describe('access from the caches', () => {
   }
   const reads = (scope = SCOPE, principal = ANNA) => access.isAllowed(principal, 'vectorcluster/read', scope)
 
-  it('gives nobody anything', () => expect(reads()).to.equal(false))
+  it('denies by default', () => expect(reads()).to.equal(false))
 
-  it('counts an assignment at once, and no longer when it goes', () => {
+  it('applies an assignment at once, and drops it at once when it is removed', () => {
     const name = assign({})
     expect([reads(), reads(ITEM), reads(`/boundaries/${B2}`), reads('/')]).to.deep.equal([true, true, false, false])
     remove(RoleAssignment, name, boundaryNamespace(B1))
     expect(reads()).to.equal(false)
   })
 
-  it('names the deciding assignment by its id', () => {
+  it('returns the id of the deciding assignment', () => {
     const name = assign({ scope: GROUP })
     expect(access.explain(ANNA, 'vectorcluster/read', ITEM).decidedBy?.id).to.equal(name)
   })
 
   const misplaced: [string, string, string][] = [
-    ['a scope of another boundary', boundaryNamespace(B2), SCOPE],
-    ['the root in a boundary', boundaryNamespace(B1), '/'],
+    ['a boundary in the namespace of another boundary', boundaryNamespace(B2), SCOPE],
+    ['the root in the namespace of a boundary', boundaryNamespace(B1), '/'],
     ['a boundary in the namespace of the platform', SYSTEM_NAMESPACE, SCOPE],
-    ['anything in a namespace of a group', groupNamespace(B1, 'shop'), GROUP],
-    ['anything in a foreign namespace', 'default', SCOPE],
+    ['a group in its own namespace', groupNamespace(B1, 'shop'), GROUP],
+    ['a boundary in a foreign namespace', 'default', SCOPE],
   ]
   for (const [sentence, namespace, scope] of misplaced) {
-    it(`counts no assignment that speaks of ${sentence}`, () => {
+    it(`ignores an assignment of ${sentence}`, () => {
       assign({ scope, roleDefinitionName: 'Owner' }, namespace)
       expect([reads(), reads('/'), reads(ITEM)]).to.deep.equal([false, false, false])
     })
   }
 
-  it('counts the root from the namespace of the platform', () => {
+  it('applies an assignment of the root in the namespace of the platform', () => {
     assign({ scope: '/' }, SYSTEM_NAMESPACE)
     expect([reads('/'), reads(ITEM)]).to.deep.equal([true, true])
   })
 
-  it('counts an assignment until it expires', () => {
+  it('ignores an expired assignment', () => {
     assign({ expiresAt: new Date(Date.now() - 1000).toISOString() })
     expect(reads()).to.equal(false)
     assign({ expiresAt: new Date(Date.now() + 60_000).toISOString() })
     expect(reads()).to.equal(true)
   })
 
-  it('lets a thing made anew inherit nothing', () => {
+  it('ignores an assignment for a former incarnation of a resource', () => {
     const namespace = groupNamespace(B1, 'shop')
     const live = (incarnation: string) => ({ namespace, annotations: { [INCARNATION_ANNOTATION]: incarnation } })
     assign({ scope: ITEM, scopeIncarnation: 'first' })
@@ -137,7 +137,7 @@ describe('access from the caches', () => {
     expect(reads(ITEM)).to.equal(true)
   })
 
-  it('counts no assignment that names no life of its scope, until the controller has told', () => {
+  it('ignores an assignment without a scope incarnation until the controller annotates it', () => {
     const unsaid = { scopeIncarnation: undefined }
     const name = assign({ scope: GROUP, ...unsaid })
     assign({ ...unsaid })
@@ -156,7 +156,7 @@ describe('access from the caches', () => {
     expect(reads(GROUP)).to.equal(false)
   })
 
-  it('does the same for groups and boundaries', () => {
+  it('compares the incarnations of groups and boundaries', () => {
     assign({ scope: GROUP, scopeIncarnation: 'g1' })
     assign({ scope: SCOPE, scopeIncarnation: 'b1' })
     put(
@@ -170,7 +170,7 @@ describe('access from the caches', () => {
     expect(reads()).to.equal(true)
   })
 
-  it('takes the initial owner for an Owner until the assignment is written', () => {
+  it('treats the initial owner as Owner until INITIAL_OWNER_ASSIGNED_ANNOTATION is set', () => {
     const spec = { displayName: 'Shop', initialOwner: { principalId: ANNA, principalType: 'User' } }
     put(Boundary, B1, spec)
     expect(access.isAllowed(ANNA, 'vectorcluster/write', ITEM)).to.equal(true)
@@ -179,7 +179,7 @@ describe('access from the caches', () => {
     expect(reads()).to.equal(false)
   })
 
-  it('counts members of a group of the boundary', () => {
+  it('applies an assignment to the members of a group of the boundary', () => {
     assign({ principalId: TEAM, principalType: 'Group' })
     put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace: boundaryNamespace(B1) })
     expect(reads()).to.equal(true)
@@ -188,20 +188,20 @@ describe('access from the caches', () => {
     expect(reads()).to.equal(false)
   })
 
-  it('counts members of a group of the platform', () => {
+  it('applies an assignment to the members of a group of the platform', () => {
     const name = assign({ principalId: TEAM, principalType: 'Group' })
     put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace: SYSTEM_NAMESPACE })
     expect(reads()).to.equal(true)
     expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy?.id).to.equal(name)
   })
 
-  it('does not count a group of another boundary that took the same id', () => {
+  it('ignores a group of another boundary with the same id', () => {
     assign({ principalId: TEAM, principalType: 'Group' })
     put(PrincipalGroup, TEAM, { displayName: 'Mine', memberIds: [ANNA] }, { namespace: boundaryNamespace(B2) })
     expect(reads()).to.equal(false)
   })
 
-  it('counts groups in groups', () => {
+  it('resolves nested groups', () => {
     const inner = '55555555-5555-4555-8555-555555555555'
     assign({ principalId: TEAM, principalType: 'Group' })
     put(PrincipalGroup, TEAM, { displayName: 'Outer', memberIds: [inner] }, { namespace: boundaryNamespace(B1) })
@@ -209,7 +209,7 @@ describe('access from the caches', () => {
     expect(reads()).to.equal(true)
   })
 
-  it('follows a role of the tenant, and lets a broken one count for nothing', () => {
+  it('follows changes of a custom role, and ignores one without actions', () => {
     assign({ roleDefinitionName: 'Keeper' })
     expect(reads()).to.equal(false)
     const keeper = { displayName: 'Keeper', actions: ['vectorcluster/read'], assignableScopes: ['/boundaries/*'] }
@@ -219,7 +219,7 @@ describe('access from the caches', () => {
     expect(reads()).to.equal(false)
   })
 
-  it('counts the older of two roles of a name, after a restart too, and the other once that is gone or renamed', () => {
+  it('uses the older of two roles with one name, also after a restart, until it is removed or renamed', () => {
     const custom = (actions: string[]) => ({ displayName: 'Keeper', actions, assignableScopes: ['/boundaries/*'] })
     const on = (day: number) => ({ creationTimestamp: `2026-01-0${day}T00:00:00Z`, annotations: {} })
     const older = custom(['vectorcluster/read'])
@@ -239,7 +239,7 @@ describe('access from the caches', () => {
     expect([reads(), writes()]).to.deep.equal([false, true])
   })
 
-  it('does not let a role redefine a built-in one', () => {
+  it('ignores a custom role with the name of a built-in one', () => {
     assign({ roleDefinitionName: 'Reader' })
     put(RoleDefinition, 'evil', {
       displayName: 'Reader',
@@ -257,7 +257,7 @@ describe('access from the caches', () => {
     }
     const TO_ANNA = { principalId: ANNA, principalType: 'User' }
 
-    it('win over an assignment, and no longer when they go', () => {
+    it('override an assignment until they are removed', () => {
       assign({})
       const name = deny(TO_ANNA)
       expect(reads()).to.equal(false)
@@ -269,7 +269,7 @@ describe('access from the caches', () => {
       expect(reads()).to.equal(true)
     })
 
-    it('reach the members of a group of the boundary and of the platform, and spare whom they exclude', () => {
+    it('apply to members of boundary and platform groups, except excluded ones', () => {
       for (const namespace of [boundaryNamespace(B1), SYSTEM_NAMESPACE]) {
         put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace })
         assign({})
@@ -283,7 +283,7 @@ describe('access from the caches', () => {
       }
     })
 
-    it('hold although another boundary has a record of the same name', () => {
+    it('are unaffected by a deny of the same name in another boundary', () => {
       assign({})
       const name = deny(TO_ANNA)
       deny({ ...TO_ANNA, scope: `/boundaries/${B2}` }, boundaryNamespace(B2), name)
@@ -291,14 +291,14 @@ describe('access from the caches', () => {
       expect(reads()).to.equal(false)
     })
 
-    it('count only if they stand in their boundary', () => {
+    it('are ignored outside of the namespace of their boundary', () => {
       assign({})
       deny(TO_ANNA, boundaryNamespace(B2))
       deny({ ...TO_ANNA, scope: '/' })
       expect(reads()).to.equal(true)
     })
 
-    it('at a resource that is gone are at nothing that is there, and tell from whom it was kept', () => {
+    it('apply to the former scope of a deleted resource, not to the current one', () => {
       assign({})
       const former = formerScope(ITEM) ?? ''
       const at = (scope: string) => access.explain(ANNA, 'vectorcluster/read', scope).reason
@@ -311,7 +311,7 @@ describe('access from the caches', () => {
       expect(at(former)).to.equal('AllowedByAssignment')
     })
 
-    it('hold at a thing made anew that took back what the former one kept, and give nothing else of it', () => {
+    it('apply to a resource that lists their incarnation as a former one; assignments do not', () => {
       assign({})
       deny({ scope: ITEM, scopeIncarnation: 'life' })
       assign({ principalId: TEAM, scope: ITEM, scopeIncarnation: 'life' })
@@ -321,7 +321,7 @@ describe('access from the caches', () => {
       expect(access.isAllowed(TEAM, 'vectorcluster/read', ITEM)).to.equal(false)
     })
 
-    it('do not hold back a thing made anew', () => {
+    it('do not apply to a boundary created again', () => {
       assign({ scope: GROUP })
       deny({ ...TO_ANNA, scopeIncarnation: 'b1' })
       put(Boundary, B1, { displayName: 'Old' }, { annotations: { [INCARNATION_ANNOTATION]: 'b1' } })
@@ -331,7 +331,7 @@ describe('access from the caches', () => {
     })
   })
 
-  it('lends through a trust between the two boundaries as they are now, and not between namesakes', () => {
+  it('applies a trust between the incarnations of both boundaries that it names only', () => {
     assign({ scope: `/boundaries/${B2}`, scopeIncarnation: 'b2' }, boundaryNamespace(B2))
     const live = (id: string, incarnation: string) =>
       put(Boundary, id, { displayName: 'One' }, { annotations: { [INCARNATION_ANNOTATION]: incarnation } })
@@ -348,7 +348,7 @@ describe('access from the caches', () => {
     expect(reads()).to.equal(false)
   })
 
-  it('says of an assignment for a while which request it came from', () => {
+  it('returns the JitRequest of a temporary assignment', () => {
     assign({ jitRequestId: TEAM, expiresAt: new Date(Date.now() + 60_000).toISOString() })
     expect(access.explain(ANNA, 'vectorcluster/read', SCOPE).decidedBy).to.include({ kind: 'JitRequest', id: TEAM })
   })

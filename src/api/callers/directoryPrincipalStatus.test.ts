@@ -6,7 +6,7 @@ import { directoryPrincipalStatus } from './directoryPrincipalStatus.ts'
 
 const NOBODY = '22222222-2222-4222-8222-222222222222'
 
-describe('the standing of principals of an identity provider that keeps people itself', () => {
+describe('directoryPrincipalStatus', () => {
   function open() {
     const users = new FakeUserDirectory()
     const clock = new ManualClock()
@@ -18,7 +18,7 @@ describe('the standing of principals of an identity provider that keeps people i
     return { users, clock, state, standing: directoryPrincipalStatus({ users: { find }, clock }) }
   }
 
-  it('ends within a minute of their being disabled or deleted there, for which it is asked once a minute', async () => {
+  it('reports disabled and deleted users after a minute, with one query per user and minute', async () => {
     const { users, clock, state, standing } = open()
     const [ada, bob] = [users.put({ userName: 'ada' }), users.put({ userName: 'bob' })]
     for (let time = 0; time < 3; time += 1) {
@@ -30,18 +30,18 @@ describe('the standing of principals of an identity provider that keeps people i
     state.find = async (id) => (id === bob.id ? undefined : users.find(id))
     await clock.advance(60_001)
     expect(await standing.endOf(ada.id, 'User')).to.equal('disabled')
-    // As kubectl calls, of which the kind of principal is not known.
+    // The type of principal is unknown for calls of kubectl.
     expect(await standing.endOf(bob.id)).to.equal('deleted')
   })
 
-  it('is ended for people who are not there, and not for service accounts that have no user there', async () => {
+  it('reports missing users as deleted, but not missing service accounts', async () => {
     const { standing } = open()
     expect(await standing.endOf(NOBODY, 'ServicePrincipal')).to.equal(undefined)
     expect(await open().standing.endOf(NOBODY, 'User')).to.equal('deleted')
     expect(await standing.endOf('x/../y', 'User')).to.equal(undefined)
   })
 
-  it('is what was said last where the provider does not answer, and nobody waits for it for long', async () => {
+  it('returns the last known status within 300 ms while the provider does not answer', async () => {
     const { users, clock, state, standing } = open()
     const ada = users.put({ userName: 'ada', isEnabled: false })
     expect(await standing.endOf(ada.id, 'User')).to.equal('disabled')

@@ -6,7 +6,7 @@ import type { Principal, Principals } from './principals.ts'
 
 const GROUP = '11111111-1111-4111-8111-111111111111'
 
-describe('principals of an identity provider that keeps people itself', () => {
+describe('directoryPrincipals', () => {
   function open() {
     const users = new FakeUserDirectory()
     const clock = new ManualClock()
@@ -22,7 +22,7 @@ describe('principals of an identity provider that keeps people itself', () => {
     return { users, clock, principals: directoryPrincipals(recorded, { find }, clock), asked: () => asked }
   }
 
-  it('are people and service accounts there, and groups of the records', async () => {
+  it('finds users and service accounts of the provider and groups of the records', async () => {
     const { users, principals } = open()
     const ada = users.put({ userName: 'ada', firstName: 'Ada', lastName: 'Lovelace', tenantIds: [GROUP] })
     const pipeline = users.put({ userName: 'service-account-pipeline' })
@@ -33,7 +33,7 @@ describe('principals of an identity provider that keeps people itself', () => {
     expect(found.get(ada.id)?.tenantIds).to.deep.equal([GROUP])
   })
 
-  it('are asked for once in ten seconds, also where they are not there', async () => {
+  it('queries each id once in 10 s, missing ones too', async () => {
     const { users, principals, clock, asked } = open()
     const { id } = users.put({ userName: 'ada' })
     const missing = '22222222-2222-4222-8222-222222222222'
@@ -44,7 +44,7 @@ describe('principals of an identity provider that keeps people itself', () => {
     expect((await principals.find([id])).get(id)?.isEnabled).to.equal(false)
   })
 
-  it('are asked for few at once, however many there are and whoever asks, and each once', async () => {
+  it('queries at most 10 ids at a time, each once, over all callers', async () => {
     const clock = new ManualClock()
     let [asked, now, most] = [0, 0, 0]
     const find = async () => {
@@ -62,7 +62,7 @@ describe('principals of an identity provider that keeps people itself', () => {
     expect(most).to.be.at.most(10)
   })
 
-  it('are asked for again after a failure, which is told', async () => {
+  it('throws a failure of the provider, and queries again afterwards', async () => {
     const clock = new ManualClock()
     let fails = true
     const find = async () => {

@@ -23,7 +23,7 @@ const HOME = boundaryNamespace(OLD)
 
 type Server = Awaited<ReturnType<typeof startFacade>>
 
-/** Stores it as another replica would; the caches here do not hear of it. */
+/** Stores it as another replica would, without the caches here. */
 function store({ client }: Pick<Server, 'client'>, kind: AnyKind, name: string, spec: object, namespace?: string) {
   const metadata = { name, annotations: { [INCARNATION_ANNOTATION]: 'life' }, ...(namespace && { namespace }) }
   client.seed(kind.resource, { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: kind.spec.parse(spec) })
@@ -35,7 +35,7 @@ function assign(server: Pick<Server, 'client'>, scope: string, spec: object = {}
   store(server, RoleAssignment, crypto.randomUUID(), whole, namespace)
 }
 
-describe('what another replica has just stored counts before a refusal:', () => {
+describe('a request that only the writes of another replica permit', () => {
   let server: Server
   beforeEach(async () => {
     server = await startFacade()
@@ -52,21 +52,21 @@ describe('what another replica has just stored counts before a refusal:', () => 
 
   const cases: [string, string, () => void][] = [
     [
-      'a boundary with its initial owner',
+      'is allowed by the initial owner of a new boundary',
       `/boundaries/${NEW}`,
       () => {
         const initialOwner = { principalId: ANNA, principalType: 'User' }
         store(server, Boundary, NEW, { displayName: 'New', initialOwner })
       },
     ],
-    ['a member of a boundary', `/boundaries/${OLD}`, () => assign(server, `/boundaries/${OLD}`)],
+    ['is allowed by an assignment at the boundary', `/boundaries/${OLD}`, () => assign(server, `/boundaries/${OLD}`)],
     [
-      'a member, on a route that hides the boundary',
+      'is allowed by an assignment, on a route that hides the boundary',
       `/boundaries/${OLD}/resourcegroups`,
       () => assign(server, `/boundaries/${OLD}`),
     ],
     [
-      'a resource group and a role at it',
+      'is allowed by an assignment at a new resource group',
       `/boundaries/${OLD}/resourcegroups/new`,
       () => {
         store(server, ResourceGroup, 'new', {}, HOME)
@@ -74,7 +74,7 @@ describe('what another replica has just stored counts before a refusal:', () => 
       },
     ],
     [
-      'a resource and a role at it',
+      'is allowed by an assignment at a new resource',
       `/boundaries/${OLD}/resourcegroups/old/resources/vectorclusters/new`,
       () => {
         store(server, VectorCluster, 'new', {}, groupNamespace(OLD, 'old'))
@@ -82,7 +82,7 @@ describe('what another replica has just stored counts before a refusal:', () => 
       },
     ],
     [
-      'a group of people and its role',
+      'is allowed by an assignment of a new group',
       `/boundaries/${OLD}`,
       () => {
         store(server, PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, HOME)
@@ -90,7 +90,7 @@ describe('what another replica has just stored counts before a refusal:', () => 
       },
     ],
     [
-      'a group in a group that has a role',
+      'is allowed by an assignment of a nested group',
       `/boundaries/${OLD}`,
       () => {
         store(server, PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, HOME)
@@ -99,7 +99,7 @@ describe('what another replica has just stored counts before a refusal:', () => 
       },
     ],
     [
-      'a role definition and who got it',
+      'is allowed by a new role definition',
       `/boundaries/${OLD}`,
       () => {
         const actions = ['boundaries/read']
@@ -107,7 +107,7 @@ describe('what another replica has just stored counts before a refusal:', () => 
         assign(server, `/boundaries/${OLD}`, { roleDefinitionName: 'Seer' })
       },
     ],
-    ['a role at the root', '/boundaries/config', () => assign(server, '/', {}, SYSTEM_NAMESPACE)],
+    ['is allowed by an assignment at the root', '/boundaries/config', () => assign(server, '/', {}, SYSTEM_NAMESPACE)],
   ]
   for (const [sentence, path, make] of cases) {
     it(sentence, async () => {
@@ -116,12 +116,12 @@ describe('what another replica has just stored counts before a refusal:', () => 
     })
   }
 
-  it('a new boundary takes its first group', async () => {
+  it('creates the first group of a new boundary', async () => {
     store(server, Boundary, NEW, { displayName: 'New', initialOwner: { principalId: ANNA, principalType: 'User' } })
     expect((await ask(`/boundaries/${NEW}/resourcegroups/first`, 'post')).status).to.equal(201)
   })
 
-  it('a deny that is known holds all the same', async () => {
+  it('is denied by a cached deny', async () => {
     server.put(
       DenyAssignment,
       'deny',
@@ -137,7 +137,7 @@ describe('what another replica has just stored counts before a refusal:', () => 
     ['of the platform', '/', SYSTEM_NAMESPACE],
   ]
   for (const [sentence, scope, namespace] of denies) {
-    it(`a deny ${sentence} counts with the role, and before it`, async () => {
+    it(`is denied by a new deny ${sentence}, which is read before the assignment`, async () => {
       const life = scope === '/' ? {} : { scopeIncarnation: 'life' }
       const spec = { isEveryone: true, actions: ['boundaries/read'], scope, ...life }
       store(server, DenyAssignment, crypto.randomUUID(), spec, namespace)
@@ -150,13 +150,13 @@ describe('what another replica has just stored counts before a refusal:', () => 
     })
   }
 
-  it('nothing of another boundary, and nothing that others got', async () => {
+  it('is denied with assignments of others or in the namespace of another boundary', async () => {
     assign(server, `/boundaries/${OLD}`, { principalId: TEAM })
     assign(server, `/boundaries/${OLD}`, {}, boundaryNamespace(NEW))
     expect(await statusOf(`/boundaries/${OLD}`)).to.equal(403)
   })
 
-  it('nobody who is let in costs a look', async () => {
+  it('is allowed from the caches without a call', async () => {
     server.grant(ANNA, 'Owner', `/boundaries/${OLD}`)
     server.client.calls.length = 0
     for (const path of ['', '/resourcegroups', '/resourcegroups/old'])
@@ -164,13 +164,13 @@ describe('what another replica has just stored counts before a refusal:', () => 
     expect(server.client.calls).to.deep.equal([])
   })
 
-  it('where the API server does not answer, what is known decides', async () => {
+  it('is decided from the caches while the API server is unavailable', async () => {
     server.client.fail('list', RoleAssignment.resource, 'Unavailable', 10)
     expect(await statusOf(`/boundaries/${OLD}`)).to.equal(403)
   })
 })
 
-describe('a caller who is refused again and again', () => {
+describe('createGrantRefresher', () => {
   const clock = new ManualClock()
   let client: FakeKubeClient
   let look: ReturnType<typeof createGrantRefresher>
@@ -183,7 +183,7 @@ describe('a caller who is refused again and again', () => {
   })
   const inventedScope = (index: number) => `/boundaries/${crypto.randomUUID()}/resourcegroups/g${index}`
 
-  it('costs one look for a scope, until a moment later', async () => {
+  it('reads a scope once in 2 s', async () => {
     await look(ANNA, `/boundaries/${OLD}`)
     const once = client.calls.length
     expect(once).to.be.within(1, 6)
@@ -194,12 +194,12 @@ describe('a caller who is refused again and again', () => {
     expect(client.calls.length).to.be.greaterThan(once)
   })
 
-  it('costs ten looks for boundaries that they invent, one call each', async () => {
+  it('reads at most 10 missing boundaries, with one call each', async () => {
     for (let index = 0; index < 200; index += 1) await look(ANNA, inventedScope(index))
     expect(client.calls.map(({ verb }) => verb)).to.deep.equal(Array(10).fill('get'))
   })
 
-  it('takes no look away from anybody else', async () => {
+  it('limits each caller separately', async () => {
     for (let index = 0; index < 200; index += 1) await look(ANNA, inventedScope(index))
     const before = client.calls.length
     await look(TEAM, `/boundaries/${OLD}`)

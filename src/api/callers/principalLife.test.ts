@@ -24,19 +24,19 @@ const SCOPE = `/boundaries/${B1}`
 const HOME = boundaryNamespace(B1)
 const [ID, PERSON, TEAM] = [randomUUID(), randomUUID(), randomUUID()]
 
-/** Every kind of principal, with the namespace that it stands in and its record. */
+/** Every kind of principal, with its namespace and spec. */
 const PRINCIPALS: [string, AnyKind, string, string, object][] = [
-  ['a person', PlatformUser, 'User', SYSTEM_NAMESPACE, { userName: 'ada' }],
+  ['a user', PlatformUser, 'User', SYSTEM_NAMESPACE, { userName: 'ada' }],
   ['a service account', PlatformClient, 'ServicePrincipal', SYSTEM_NAMESPACE, { displayName: 'ci', secretName: 's' }],
   ['a group of the boundary', PrincipalGroup, 'Group', HOME, { displayName: 'Team', memberIds: [PERSON] }],
   ['a group of the platform', PrincipalGroup, 'Group', SYSTEM_NAMESPACE, { displayName: 'All', memberIds: [PERSON] }],
 ]
 
-/** Places that name a principal: the field, what stands there for ID, and whether that gives or takes. */
+/** References to a principal: the field, the objects that refer to ID, and whether they grant or deny access. */
 type Place = [place: string, field: string, (type: string) => [AnyKind, string, object][], isGain: boolean]
 const PLACES: Place[] = [
   [
-    'an assignment',
+    'a role assignment',
     'RoleAssignment.principalId',
     (principalType) => [
       [RoleAssignment, 'a', { principalId: ID, principalType, roleDefinitionName: 'Reader', scope: SCOPE }],
@@ -53,7 +53,7 @@ const PLACES: Place[] = [
     true,
   ],
   [
-    'whom a deny spares',
+    'the exclusions of a deny',
     'DenyAssignment.excludedPrincipalIds',
     () => [
       [RoleAssignment, 'a', { principalId: PERSON, principalType: 'User', roleDefinitionName: 'Reader', scope: SCOPE }],
@@ -63,7 +63,7 @@ const PLACES: Place[] = [
     true,
   ],
   [
-    'whom a deny binds',
+    'a deny',
     'DenyAssignment.principalId',
     (principalType) => [
       [RoleAssignment, 'a', { principalId: PERSON, principalType: 'User', roleDefinitionName: 'Reader', scope: SCOPE }],
@@ -73,9 +73,9 @@ const PLACES: Place[] = [
     false,
   ],
   [
-    'a boundary about its first owner',
+    'the initial owner of a boundary',
     'Boundary.initialOwner.principalId',
-    // No group is one.
+    // A group cannot be an initial owner.
     (principalType) =>
       principalType === 'Group'
         ? []
@@ -84,19 +84,19 @@ const PLACES: Place[] = [
   ],
 ]
 
-const FOR_THE_RECORD = 'it tells who it was, and nothing follows from it'
-/** Fields that name principals and give nothing by themselves, or are asked about elsewhere. */
+const FOR_THE_RECORD = 'it is informational and grants nothing'
+/** Fields that refer to principals but grant nothing by themselves, or are tested elsewhere. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  'JitRequest.principalId': 'src/controllers/jit.test.ts: give nothing to who was made anew',
+  'JitRequest.principalId': 'src/controllers/jit.test.ts',
   'JitRequest.decidedBy': FOR_THE_RECORD,
   'BlueprintExecution.startedBy': 'src/controllers/blueprints/rights.test.ts',
-  'MemberInvitation.invitedBy': 'src/api/invitations/lapse.test.ts: somebody else got the id of the inviter',
-  'MemberInvitation.accountId': 'the id of an account that is made for the invitation: nobody has it before',
+  'MemberInvitation.invitedBy': 'src/api/invitations/lapse.test.ts',
+  'MemberInvitation.accountId': 'the id of an account that is created for the invitation',
   'MemberInvitation.acceptedBy': FOR_THE_RECORD,
-  'PasswordReset.userId': 'src/api/passwords/passwords.test.ts: the account was made anew',
-  'IdpBinding.groupId': 'src/controllers/bindings.test.ts: in none that is made anew',
-  'ObjectAccessKey.managedIdentityId': 'the id follows from the uid of a resource: it never comes again',
-  'BugReport.reportedBy': 'it only counts how many somebody sent lately',
+  'PasswordReset.userId': 'src/api/passwords/passwords.test.ts',
+  'IdpBinding.groupId': 'src/controllers/bindings.test.ts',
+  'ObjectAccessKey.managedIdentityId': 'the id is derived from the uid of a resource, which is never reused',
+  'BugReport.reportedBy': 'it only limits the reports of a principal',
   ...Object.fromEntries(
     [
       ...['ComponentInstall.startedBy', 'RetentionRun.startedBy', 'RolloutExecution.startedBy'],
@@ -107,12 +107,12 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   ),
 }
 
-/** What a field is called, or said to be, that holds the id of a principal. */
+/** Names and descriptions of fields that contain the id of a principal. */
 const NAMED = /(^|\.)(by|\w*By|\w*[pP]rincipalIds?|memberIds|userId|accountId|groupId|managedIdentityId)$/
 const SAID =
   /\b(ids? of|principal that) (the |a |an )?(principals?|persons?|people|account|service account|group|managed identity|PrincipalGroup|PlatformUser)\b/i
 
-/** The fields of a spec that name principals, as their names or their descriptions say. */
+/** @returns the fields of a spec that refer to principals, by name or description */
 function principalFields({ kind, spec }: AnyKind): string[] {
   const found: string[] = []
   const look = (node: StructuralSchema, path: string) => {
@@ -132,7 +132,7 @@ type Described = {
   items?: StructuralSchema & { type?: string }
 }
 
-describe('a principal made anew under an old id', () => {
+describe('a principal created again with the same id', () => {
   let version = 0
   let caches: CacheSet
   let access: ReturnType<typeof createAccess>
@@ -164,7 +164,7 @@ describe('a principal made anew under an old id', () => {
     caches.get(kind.resource).observeWrite(object as never)
   }
 
-  it('is asked about in each field that names one', () => {
+  it('is tested for each field that refers to principals', () => {
     const told = [...PLACES.map(([, field]) => field), ...Object.keys(EXCEPTIONS)]
     expect(KINDS.flatMap(principalFields).sort()).to.deep.equal(told.sort())
   })
@@ -172,7 +172,7 @@ describe('a principal made anew under an old id', () => {
   for (const [principal, kind, type, namespace, spec] of PRINCIPALS) {
     for (const [place, , records, isGain] of PLACES) {
       if (records(type).length === 0) continue
-      it(`has nothing of what ${place} said of ${principal}`, () => {
+      it(`is not affected by ${place} of its former incarnation: ${principal}`, () => {
         const may = () => access.isAllowed(kind === PrincipalGroup ? PERSON : ID, 'boundaries/read', SCOPE)
         put(kind, ID, spec, namespace)
         for (const [record, name, content] of records(type)) {

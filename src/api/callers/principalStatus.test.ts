@@ -9,7 +9,7 @@ const ANNA = '11111111-1111-4111-8111-111111111111'
 const ROBOT = '22222222-2222-4222-8222-222222222222'
 const namespace = 'freehold-system'
 
-describe('the standing of a principal', () => {
+describe('createPrincipalStatus', () => {
   let cached: Map<string, KubeObject>
   let client: FakeKubeClient
   let clock: ManualClock
@@ -42,7 +42,7 @@ describe('the standing of a principal', () => {
     asked = 0
   })
 
-  it('is good for people and service accounts that memory knows, without a question', async () => {
+  it('accepts cached users and service accounts without a call', async () => {
     remember(PlatformUser.resource, object(PlatformUser, ANNA, { isEnabled: true }))
     remember(PlatformClient.resource, object(PlatformClient, ROBOT, {}))
     expect(await standing().endOf(ANNA, 'User')).to.equal(undefined)
@@ -51,7 +51,7 @@ describe('the standing of a principal', () => {
     expect(asked).to.equal(0)
   })
 
-  it('ends when they are disabled, or their deletion has begun', async () => {
+  it('reports disabled users and service accounts with a deletionTimestamp', async () => {
     remember(PlatformUser.resource, object(PlatformUser, ANNA, { isEnabled: false }))
     const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' }
     remember(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }, leaving))
@@ -60,29 +60,29 @@ describe('the standing of a principal', () => {
     expect(await standing().endOf(ROBOT)).to.equal('deleted')
   })
 
-  it('is good at once for a principal created a moment ago, before memory knows it', async () => {
+  it('reads a principal that is not cached from the API server', async () => {
     client.seed(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }))
     expect(await standing().endOf(ROBOT, 'ServicePrincipal')).to.equal(undefined)
     expect(asked).to.equal(1)
   })
 
-  for (const where of ['memory knows', 'only the API server knows'] as const) {
-    it(`is over for a token of somebody who was made anew since, of whom ${where}`, async () => {
+  for (const where of ['cached', 'on the API server only'] as const) {
+    it(`reports a token for a former uid as deleted, with the user ${where}`, async () => {
       const anew = object(PlatformUser, ANNA, { isEnabled: true }, { uid: 'second' })
       client.seed(PlatformUser.resource, anew)
-      if (where === 'memory knows') remember(PlatformUser.resource, anew)
+      if (where === 'cached') remember(PlatformUser.resource, anew)
       expect(await standing().endOf(ANNA, 'User', 'first')).to.equal('deleted')
       expect(await standing().endOf(ANNA, 'User', 'second')).to.equal(undefined)
       expect(await standing().endOf(ANNA, 'User')).to.equal(undefined)
     })
   }
 
-  it('is not that of another kind of principal with the same id', async () => {
+  it('distinguishes the types of principals', async () => {
     remember(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }))
     expect(await standing().endOf(ROBOT, 'User')).to.equal('deleted')
   })
 
-  it('of nobody is asked for once in two seconds, however often they call', async () => {
+  it('reads a missing principal once in 2 s', async () => {
     const one = standing()
     for (let call = 0; call < 5; call += 1) expect(await one.endOf(ANNA, 'User')).to.equal('deleted')
     expect(asked).to.equal(1)
@@ -91,12 +91,12 @@ describe('the standing of a principal', () => {
     expect(await one.endOf(ANNA, 'User')).to.equal(undefined)
   })
 
-  it('of an id that is not a uuid is none, and becomes no path', async () => {
+  it('reports an id that is not a UUID as deleted without a call', async () => {
     expect(await standing().endOf('../secrets/x', 'User')).to.equal('deleted')
     expect(asked).to.equal(0)
   })
 
-  it('is unknown while the API server does not answer, and asked again', async () => {
+  it('throws while the API server is unavailable, and reads again on the next call', async () => {
     const failing = createPrincipalStatus({
       client: {
         get: () => {

@@ -4,16 +4,16 @@ import { forge, goodClaims, pairOf, SECONDS, SUBJECT } from '../../../test/cases
 import { outcome, tokenWorld } from '../../../test/worlds/tokenWorld.ts'
 import { TOKEN_ALGORITHMS } from './tokens.ts'
 
-describe('the keys of the issuer of access tokens', () => {
+describe('the keys of the token issuer', () => {
   const world = tokenWorld()
 
-  it('are fetched once for many tokens at the same time', async () => {
+  it('are fetched once for concurrent tokens', async () => {
     const tokens = await Promise.all(TOKEN_ALGORITHMS.map((algorithm) => world.forgeOf(algorithm).good()))
     await Promise.all(tokens.map((token) => world.verifier.verify(`Bearer ${token}`)))
     expect(world.fetches).to.equal(1)
   })
 
-  it('are fetched at most four times close together for unknown key ids, however many, then once in 30 s', async () => {
+  it('are fetched for unknown key ids at most 4 times in a row, then once in 30 s', async () => {
     await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
     const bogus = await Promise.all([...Array(10).keys()].map((n) => world.forgeOf().sign({}, { kid: `bogus-${n}` })))
     for (const token of bogus) expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
@@ -33,20 +33,20 @@ describe('the keys of the issuer of access tokens', () => {
     return `Bearer ${await forge('ES256', next, next).sign()}`
   }
 
-  it('that were all replaced at once count within a second, though they were fetched a moment ago', async () => {
+  it('are fetched again 1 s later when all were replaced', async () => {
     const authorization = await replaceKeys()
     world.timeIs(1_000)
     expect(await outcome(world.verifier, authorization)).to.equal(SUBJECT)
   })
 
-  it('count at once where the issuer says that they changed, and the old ones end', async () => {
+  it('are replaced at once after changed()', async () => {
     const authorization = await replaceKeys()
     await world.keys.changed()
     expect(await outcome(world.verifier, authorization)).to.equal(SUBJECT)
     expect(await outcome(world.verifier, `Bearer ${await world.forgeOf().good()}`)).to.equal('UNAUTHORIZED')
   })
 
-  it('are fetched no oftener while the issuer is away', async () => {
+  it('are fetched once while the issuer is unavailable', async () => {
     await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
     world.isIssuerDown = true
     world.timeIs(30_000)
@@ -55,7 +55,7 @@ describe('the keys of the issuer of access tokens', () => {
     expect(world.fetches).to.equal(2)
   })
 
-  it('rotate without a restart: a new key counts as soon as it is met', async () => {
+  it('are extended by a new key when a token uses it', async () => {
     await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
     const next = await pairOf('ES256', 'next')
     const token = await forge('ES256', next, next).sign()
@@ -65,19 +65,19 @@ describe('the keys of the issuer of access tokens', () => {
     expect(await outcome(world.verifier, `Bearer ${await world.forgeOf().good()}`), 'the old key').to.equal(SUBJECT)
   })
 
-  it('end with their removal, for remembered tokens too', async () => {
+  it('are invalid once removed, for cached tokens too', async () => {
     const authorization = `Bearer ${await world.forgeOf().sign({ iat: SECONDS, exp: SECONDS + 3600 })}`
     await world.verifier.verify(authorization)
     world.published = world.published.filter((key) => key.kid !== 'key-ES256')
     world.timeIs(61_000)
     await outcome(world.verifier, authorization)
-    // Joins the fetch that the caller before began and did not wait for.
+    // Joins the fetch that the previous call started without waiting for it.
     await world.keys.renewed()
     expect(world.fetches).to.equal(2)
     expect(await outcome(world.verifier, authorization)).to.equal('UNAUTHORIZED')
   })
 
-  it('end when their id is given to another key', async () => {
+  it('are invalid once their id belongs to another key', async () => {
     const authorization = `Bearer ${await world.forgeOf().sign({ iat: SECONDS, exp: SECONDS + 3600 })}`
     await world.verifier.verify(authorization)
     const other = await pairOf('ES256', 'key-ES256')
@@ -86,7 +86,7 @@ describe('the keys of the issuer of access tokens', () => {
     expect(await outcome(world.verifier, authorization)).to.equal('UNAUTHORIZED')
   })
 
-  it('stay in use while the issuer is away', async () => {
+  it('remain valid while the issuer is unavailable', async () => {
     const token = () => world.forgeOf().sign({ iat: world.clock.now() / 1000, exp: world.clock.now() / 1000 + 900 })
     await world.verifier.verify(`Bearer ${await token()}`)
     world.isIssuerDown = true
@@ -97,7 +97,7 @@ describe('the keys of the issuer of access tokens', () => {
     expect(world.fetches).to.be.above(2)
   })
 
-  it('that were never told make it 503, until the issuer answers', async () => {
+  it('yield SERVICE_UNAVAILABLE until the first successful fetch', async () => {
     world.isIssuerDown = true
     const authorization = `Bearer ${await world.forgeOf().good()}`
     expect(await outcome(world.verifier, authorization)).to.equal('SERVICE_UNAVAILABLE')
@@ -107,7 +107,7 @@ describe('the keys of the issuer of access tokens', () => {
     expect(await outcome(world.verifier, authorization)).to.equal(SUBJECT)
   })
 
-  it('sign with an algorithm of the list, whatever else a key would allow', async () => {
+  it('are accepted with the algorithms of TOKEN_ALGORITHMS only', async () => {
     const { privateKey, publicKey } = await generateKeyPair('RS512')
     world.published = [{ ...(await exportJWK(publicKey)), kid: 'any-algorithm' }]
     const protectedHeader = { alg: 'RS512', typ: 'at+jwt', kid: 'any-algorithm' }
@@ -115,7 +115,7 @@ describe('the keys of the issuer of access tokens', () => {
     expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
   })
 
-  it('are nothing but public signing keys', async () => {
+  it('are rejected if they contain the private key', async () => {
     const { ours } = world.pairs.get('RS256') ?? { ours: world.encryption }
     const withPrivate = { ...(await exportJWK(ours.privateKey)), kid: ours.kid, alg: 'RS256', use: 'sig' }
     world.published = [withPrivate]

@@ -25,38 +25,38 @@ describe('access tokens', () => {
     })
   }
 
-  it('has a table of at least 60 wrong tokens', () => expect(Object.keys(WRONG)).to.have.length.of.at.least(60))
+  it('has at least 60 wrong tokens', () => expect(Object.keys(WRONG)).to.have.length.of.at.least(60))
 
-  describe('of whom', () => {
+  describe('their caller', () => {
     const callerOf = async (changed: Record<string, unknown>): Promise<Caller> =>
       world.verifier.verify(`Bearer ${await world.forgeOf().sign(changed)}`)
     const PERSON = { azp: 'platform-cli', client_id: undefined, sid: 'session', preferred_username: 'ada' }
 
     for (const [sentence, changed, wanted] of [
-      ['our service account is its own client', {}, 'ServicePrincipal'],
-      ['azp alone tells a service account', { client_id: undefined }, 'ServicePrincipal'],
+      ['is a service principal if sub, azp and client_id are equal', {}, 'ServicePrincipal'],
+      ['is a service principal if azp equals sub', { client_id: undefined }, 'ServicePrincipal'],
       [
-        "Keycloak's service account is named after its client and has no session",
+        'is a service principal for a service account of Keycloak without a session',
         { azp: 'Build', client_id: 'Build', preferred_username: 'service-account-build' },
         'ServicePrincipal',
       ],
-      ['a person signs in through a client', PERSON, 'User'],
+      ['is a user with another client', PERSON, 'User'],
       [
-        'a person who took the name of a service account has a session',
+        'is a user with the name of a service account and a session',
         { ...PERSON, preferred_username: 'service-account-platform-cli' },
         'User',
       ],
       [
-        'a person named after another client is a person',
+        'is a user with the name of the service account of another client',
         { ...PERSON, sid: undefined, preferred_username: 'service-account-x' },
         'User',
       ],
-      ['without a client it is a person', { azp: undefined, client_id: undefined }, 'User'],
+      ['is a user without azp and client_id', { azp: undefined, client_id: undefined }, 'User'],
     ] as const) {
       it(sentence, async () => expect((await callerOf(changed)).principalType).to.equal(wanted))
     }
 
-    it('tells name, verified address and times in milliseconds', async () => {
+    it('has display name, verified email and times in milliseconds', async () => {
       const person = { ...PERSON, name: 'Ada', email: 'ada@example.com', email_verified: true, auth_time: SECONDS - 60 }
       expect(await callerOf(person)).to.deep.equal({
         principalId: SUBJECT,
@@ -69,19 +69,19 @@ describe('access tokens', () => {
       })
     })
 
-    it('keeps an address to itself that the issuer has not verified', async () => {
+    it('has no email unless email_verified is true', async () => {
       for (const email_verified of [false, undefined, 'true', 1]) {
         expect(await callerOf({ ...PERSON, email: 'ada@example.com', email_verified })).to.not.have.property('email')
       }
     })
 
-    it('drops names that are no text or far too long', async () => {
+    it('has no display name if it is not a string or too long', async () => {
       expect(await callerOf({ name: { first: 'Ada' } })).to.not.have.property('displayName')
       expect(await callerOf({ name: 'x'.repeat(257) })).to.not.have.property('displayName')
     })
   })
 
-  it('are verified once: a remembered token needs no second look, until it expires', async () => {
+  it('are verified once and cached until they expire', async () => {
     const authorization = `Bearer ${await world.forgeOf().good()}`
     const first = await world.verifier.verify(authorization)
     expect(await world.verifier.verify(authorization)).to.equal(first)
@@ -91,7 +91,7 @@ describe('access tokens', () => {
     expect(await outcome(world.verifier, authorization)).to.equal('UNAUTHORIZED')
   })
 
-  it('are remembered whole: the same claims under a broken signature are refused', async () => {
+  it('are cached with their signature, so that another signature is rejected', async () => {
     const good = await world.forgeOf().good()
     await world.verifier.verify(`Bearer ${good}`)
     const [first, second] = good.split('.')
@@ -99,14 +99,14 @@ describe('access tokens', () => {
     expect(await outcome(world.verifier, `Bearer ${first}.${second}.${other}`)).to.equal('UNAUTHORIZED')
   })
 
-  it('say why they are refused, without quoting themselves', async () => {
+  it('are refused with a reason that does not quote them', async () => {
     const expired = await world.forgeOf().sign({ iat: SECONDS - 900, exp: SECONDS - 60, secret: 'a-private-claim' })
     const message = await world.verifier.verify(`Bearer ${expired}`).catch((error: Error) => error.message)
     expect(message).to.equal('The access token has expired; request a new one.')
   })
 
-  describe('in a request', () => {
-    it('stand in one Authorization header', () => {
+  describe('authorizationHeader', () => {
+    it('returns the header, and rejects two of them', () => {
       expect(authorizationHeader({ headers: {}, rawHeaders: [] })).to.equal(undefined)
       expect(
         authorizationHeader({ headers: { authorization: 'Bearer x' }, rawHeaders: ['Authorization', 'Bearer x'] }),

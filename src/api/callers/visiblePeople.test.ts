@@ -13,7 +13,7 @@ const OWN = '55555555-5555-4555-8555-555555555555'
 const OTHER = '66666666-6666-4666-8666-666666666666'
 type Case = {
   given?: Given
-  /** Of the caller and of the person that is named. */
+  /** The tenants of the caller and of the other user. */
   tenants?: [string[], string[]]
   more?: [AnyKind, string, string, object][]
   wanted: boolean
@@ -21,38 +21,38 @@ type Case = {
 
 const reader = { principalId: BERT, principalType: 'User', roleDefinitionName: 'Reader', scope: B1 }
 const CASES: Readonly<Record<string, Case>> = {
-  'nobody of another tenant': { tenants: [[OWN], [OTHER]], wanted: false },
-  'nobody without a tenant': { wanted: false },
-  'people of the own tenant': { tenants: [[OWN], [OWN]], wanted: true },
-  'people of the tenant of a boundary whose members the caller reads': {
+  'hides users of another tenant': { tenants: [[OWN], [OTHER]], wanted: false },
+  'hides users without a tenant': { wanted: false },
+  'shows users of the own tenant': { tenants: [[OWN], [OWN]], wanted: true },
+  'shows users of the tenant of a boundary whose members the caller may read': {
     given: { assignments: [assign('Owner', B1)] },
     tenants: [[], [OWN]],
     wanted: true,
   },
-  'everybody, for who manages the members of the platform': {
+  'shows all users to a Platform Owner': {
     given: { assignments: [assign('Platform Owner', '/')] },
     tenants: [[], [OTHER]],
     wanted: true,
   },
-  'who has a role in the boundary': {
+  'shows users with a role in the boundary': {
     more: [[RoleAssignment, boundaryNamespace(ID), 'one', reader]],
     wanted: true,
   },
-  'who has a role at the root, which every list of members shows': {
+  'shows users with a role at the root': {
     more: [[RoleAssignment, SYSTEM_NAMESPACE, 'one', { ...reader, scope: '/' }]],
     wanted: true,
   },
-  'who is in a group of the boundary': {
+  'shows members of a group of the boundary': {
     more: [[PrincipalGroup, boundaryNamespace(ID), 'team', { displayName: 'Team', memberIds: [BERT] }]],
     wanted: true,
   },
-  'nobody who has a role in another boundary': {
+  'hides users with a role in another boundary': {
     more: [[RoleAssignment, boundaryNamespace(B2.slice(12)), 'one', { ...reader, scope: B2 }]],
     wanted: false,
   },
 }
 
-describe('whom a caller may name in a boundary', () => {
+describe('findVisiblePrincipals', () => {
   for (const [title, { given = {}, tenants = [[], []], more = [], wanted }] of Object.entries(CASES)) {
     it(title, async () => {
       const { services, records, boundary } = makeFacade({ roles: [...BUILT_IN_ROLES], ...given })
@@ -68,7 +68,7 @@ describe('whom a caller may name in a boundary', () => {
     })
   }
 
-  it('service accounts, of which nothing but a name is told', async () => {
+  it('shows service accounts', async () => {
     const { services, records } = makeFacade({})
     records.put(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: BERT }, { displayName: 'ci', secretName: 'ci' })
     expect((await findVisiblePrincipals(services, { principalId: ANNA }, [BERT], ID)).has(BERT)).to.equal(true)

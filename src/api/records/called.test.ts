@@ -16,9 +16,9 @@ const principalId = '22222222-2222-4222-8222-222222222222'
 const caller: Caller = { principalId, principalType: 'User', expiresAt: 0 }
 const never = [{ life: 'never', generation: 0 }]
 
-/** The words of all paths: what callers know collections by. */
+/** The literal segments of all paths, which include the names of collections. */
 const WORDS = new Set(SERVED_ROUTES.flatMap(({ path }) => path.split('/').filter((word) => !word.startsWith('{'))))
-/** Kinds that no request of a caller writes under a name. */
+/** Kinds whose objects callers do not name. */
 const WITHIN = new Set(['NameClaim', 'QuotaLedger', 'ComputePlan', 'PlatformClient'])
 
 const messageOf = async (work: () => Promise<unknown>): Promise<string> => {
@@ -30,9 +30,9 @@ const messageOf = async (work: () => Promise<unknown>): Promise<string> => {
   throw new Error('It was not refused.')
 }
 
-describe('what a refusal says of a record', () => {
+describe('the message of a refused write', () => {
   for (const kind of KINDS.filter((each) => !WITHIN.has(each.kind) && each.writtenByPlatform === undefined)) {
-    it(`of ${kind.kind} names it as paths do, not as the API server does`, async () => {
+    it(`names the collection and the object as in paths, not as in Kubernetes: ${kind.kind}`, async () => {
       const given = sampleSpec(kind, { boundaryId, ownerId: principalId, memberId: principalId })
       const spec = kind.spec.parse(given)
       const name = kind.name === 'free' ? nameOf(kind, given) : fittingName(kind, given)
@@ -51,7 +51,7 @@ describe('what a refusal says of a record', () => {
   }
 })
 
-/** What is said while the object is there, and of what the API server answers. */
+/** The messages while the object exists, and those for errors of the API server. */
 async function refusalsOf(kind: AnyKind, ref: ObjectRef, spec: object) {
   const { records, client, caches } = recordsWorld()
   for (const { resource } of KINDS) if (!caches.has(resource)) caches.add(resource)
@@ -74,7 +74,7 @@ async function refusalsOf(kind: AnyKind, ref: ObjectRef, spec: object) {
   return { ofRecords, ofServer: await Promise.all(reasons.map(refused)) }
 }
 
-/** One that is nothing of what a caller said. */
+/** An object name that does not occur in requests. */
 const nameOf = (kind: AnyKind, spec: object) =>
   kind.partOf === undefined ? `inner-${kind.resource.plural}` : sampleName(kind, spec)
 

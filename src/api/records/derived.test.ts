@@ -5,7 +5,7 @@ import type { RecordOf, Records } from './records.ts'
 
 type Bucket = RecordOf<typeof AccountBucket>
 
-describe('objects by what they name', () => {
+describe('indexedByReference', () => {
   const held = new Map<string, Bucket>()
   let looks = 0
   let revision = 0
@@ -34,7 +34,7 @@ describe('objects by what they name', () => {
     looks = 0
   })
 
-  it('are those of the namespace that name it, in their order', () => {
+  it('returns the objects of the namespace with the reference, in order', () => {
     expect([
       found('shop', 'media'),
       found('shop', 'logs'),
@@ -43,7 +43,7 @@ describe('objects by what they name', () => {
     ]).to.deep.equal([['a', 'b'], ['c'], [], ['d']])
   })
 
-  it('are looked for once, however many ask, until one of them changes', () => {
+  it('lists the objects once until one of them changes', () => {
     for (let row = 0; row < 500; row += 1) found('shop', 'media')
     expect(looks).to.equal(1)
     put('shop', 'e', 'media')

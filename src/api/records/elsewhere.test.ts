@@ -14,7 +14,7 @@ const namespace = 'shop-0123456789'
 const ref = { namespace, name: 'orders' }
 const caller: Caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 }
 
-describe('records that were written elsewhere, or with a lost answer', () => {
+describe('createRecords', () => {
   let client: FakeKubeClient
   let caches: CacheSet
   let records: ReturnType<typeof createRecords>
@@ -26,7 +26,7 @@ describe('records that were written elsewhere, or with a lost answer', () => {
     records.update(VectorCluster, ref, { caller, ifMatch, change: ({ spec }) => ({ ...spec, replicas }) })
   const verbs = () => client.calls.map(({ verb }) => verb)
 
-  describe('that another replica made a moment ago', () => {
+  describe('with an object that another replica has just created', () => {
     beforeEach(() => {
       client.seed(VectorCluster.resource, {
         apiVersion: VectorCluster.apiVersion,
@@ -36,29 +36,29 @@ describe('records that were written elsewhere, or with a lost answer', () => {
       })
     })
 
-    it('are read', async () => {
+    it('reads it from the API server', async () => {
       expect((await records.get(VectorCluster, ref))?.spec.replicas).to.equal(1)
       expect(verbs()).to.deep.equal(['get'])
     })
 
-    it('are known from then on', async () => {
+    it('caches it after a read', async () => {
       await records.get(VectorCluster, ref)
       expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(1)
     })
 
-    it('are changed', async () => {
+    it('patches it', async () => {
       expect((await scale(2)).object.spec.replicas).to.equal(2)
       expect(verbs()).to.deep.equal(['get', 'patch'])
     })
 
-    it('are deleted', async () => {
+    it('deletes it', async () => {
       expect(await records.remove(VectorCluster, ref, { caller })).to.deep.equal({ isGone: true })
       expect(verbs()).to.deep.equal(['get', 'delete'])
     })
   })
 
-  describe('whose first answer was lost', () => {
-    /** The write happened; the client tried again and met its own success. */
+  describe('with a lost answer to the first attempt', () => {
+    /** Records whose write succeeds, but fails on the client: its retry meets its own result. */
     const meetItself = (
       verb: string,
       reason: KubeErrorReason,
@@ -80,12 +80,12 @@ describe('records that were written elsewhere, or with a lost answer', () => {
       })
     }
 
-    it('are new if the API server has them', async () => {
+    it('reports a created object as new', async () => {
       const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
       expect((await doubtful.create(VectorCluster, { ...ref, spec: { replicas: 1 }, caller })).isNew).to.equal(true)
     })
 
-    it('are looked for a moment only, since their caller has waited already', async () => {
+    it('looks for the created object with a timeout of 1 s', async () => {
       const doubtful = meetItself('create', 'Unavailable', { maybeApplied: true })
       const waited: unknown[] = []
       const get = client.get.bind(client) as KubeClient['get']
@@ -98,7 +98,7 @@ describe('records that were written elsewhere, or with a lost answer', () => {
       expect(waited).to.deep.equal([1_000])
     })
 
-    it('are changed, and read as they are from then on', async () => {
+    it('reports a patched object as changed, and caches it', async () => {
       const ifMatch = [versionOf((await create()).object)]
       const doubtful = meetItself('patch', 'Conflict', { repeated: true })
       const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }
@@ -107,7 +107,7 @@ describe('records that were written elsewhere, or with a lost answer', () => {
       expect(records.peek(VectorCluster, ref)?.spec.replicas).to.equal(4)
     })
 
-    it('are refused where only one may make the change: it may be that of another one', async () => {
+    it('refuses a change with isOnce, which another caller may have made', async () => {
       await create()
       const doubtful = meetItself('patch', 'Conflict', { repeated: true })
       const change = ({ spec }: { spec: { replicas?: number | undefined } }) => {
@@ -118,7 +118,7 @@ describe('records that were written elsewhere, or with a lost answer', () => {
       expect((await records.get(VectorCluster, ref, { fresh: true }))?.spec.replicas).to.equal(4)
     })
 
-    it('conflict all the same where somebody else was first', async () => {
+    it('throws CONFLICT if another write came first', async () => {
       const ifMatch = [versionOf((await create()).object)]
       const doubtful = meetItself('patch', 'Conflict', { repeated: false })
       const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, replicas: 4 }) }

@@ -8,7 +8,7 @@ import {
   PRINCIPAL_INCARNATIONS_ANNOTATION,
   ROLE_INCARNATION_ANNOTATION,
 } from '../../core/labels.ts'
-import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -29,7 +29,7 @@ const namespace = 'shop-0123456789'
 const ref = { namespace, name: 'orders' }
 const caller: Caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 }
 
-describe('records over the API server', () => {
+describe('createRecords', () => {
   let client: FakeKubeClient
   let caches: CacheSet
   let records: ReturnType<typeof createRecords>
@@ -41,7 +41,7 @@ describe('records over the API server', () => {
     records.update(VectorCluster, ref, { caller, ifMatch, change: ({ spec }) => ({ ...spec, replicas }) })
   const verbs = () => client.calls.map(({ verb }) => verb)
 
-  it('are created with one call, signed and with a life of their own', async () => {
+  it('creates with one call, annotated with actor, creator and incarnation', async () => {
     const { object, isNew } = await create()
     expect([isNew, verbs()]).to.deep.equal([true, ['create']])
     const { annotations = {} } = object.metadata
@@ -50,7 +50,7 @@ describe('records over the API server', () => {
     expect(annotations[INCARNATION_ANNOTATION]).to.match(/^[0-9a-f-]{36}$/)
   })
 
-  it('are read at once after a write, without a call', async () => {
+  it('reads its own write from the cache', async () => {
     await create()
     await scale(3)
     client.calls.length = 0
@@ -59,7 +59,7 @@ describe('records over the API server', () => {
     expect(verbs()).to.deep.equal([])
   })
 
-  it('are the same when they are created again, and taken when they differ', async () => {
+  it('returns the existing object for an equal spec, ALREADY_EXISTS for another one', async () => {
     await create()
     client.calls.length = 0
     expect((await create()).isNew).to.equal(false)
@@ -67,7 +67,7 @@ describe('records over the API server', () => {
     expect(verbs()).to.deep.equal([])
   })
 
-  it('are the same also where another replica was first', async () => {
+  it('returns the object of another replica for an equal spec', async () => {
     client.seed(VectorCluster.resource, {
       apiVersion: VectorCluster.apiVersion,
       kind: 'VectorCluster',
@@ -78,12 +78,12 @@ describe('records over the API server', () => {
     expect(verbs()).to.deep.equal(['create', 'get'])
   })
 
-  it('wait for the namespace of their group', async () => {
+  it('throws INVALID_STATE while the namespace of the group is missing', async () => {
     client.fail('create', VectorCluster.resource, 'NotFound')
     expect(await codeOf(create())).to.equal('INVALID_STATE')
   })
 
-  it('are changed with one call that says who did it', async () => {
+  it('updates with one patch that annotates the actor', async () => {
     await create()
     client.calls.length = 0
     const { object, isChanged } = await scale(2)
@@ -91,7 +91,7 @@ describe('records over the API server', () => {
     expect(object.metadata.annotations?.[ACTOR_ANNOTATION]).to.equal(`2 ${caller.principalId}`)
   })
 
-  it('say which lives of principals and of a role they mean, for as long as they name them', async () => {
+  it('annotates the incarnations of the principals and role in the spec', async () => {
     const [ANNA, BERT, TEAM] = ['a', 'b', 'c'].map((digit) => `${digit.repeat(8)}-1111-4111-8111-111111111111`) as [
       string,
       string,
@@ -154,14 +154,14 @@ describe('records over the API server', () => {
     await caches.stopAll()
   })
 
-  it('are not written when nothing changes', async () => {
+  it('does not write an unchanged spec', async () => {
     await create()
     client.calls.length = 0
     expect((await scale(1)).isChanged).to.equal(false)
     expect(verbs()).to.deep.equal([])
   })
 
-  it('lose fields that the next spec does not have', async () => {
+  it('removes fields that the new spec lacks', async () => {
     await create({ replicas: 1, storageSize: '5Gi' })
     const { object } = await records.update(VectorCluster, ref, {
       caller,
@@ -170,7 +170,7 @@ describe('records over the API server', () => {
     expect(object.spec).to.not.have.property('storageSize')
   })
 
-  it('are changed again from the newer object after a conflict', async () => {
+  it('repeats the change on the newer object after a conflict', async () => {
     await create()
     const seen: (number | undefined)[] = []
     client.fail('patch', VectorCluster.resource, () => {
@@ -193,10 +193,10 @@ describe('records over the API server', () => {
     expect(object.spec).to.include({ replicas: 7, enableIngress: true })
   })
 
-  it('are all changed by ten writers of different fields at once', async () => {
+  it('applies the changes of 10 concurrent writers', async () => {
     await create({ tags: {} })
     const keys = Array.from({ length: 10 }, (_, index) => `key-${index}`)
-    // Reads and writes take turns as they do over a network.
+    // Reads and writes interleave as over a network.
     const slow = new Proxy(client, {
       get: (target, property) => {
         const value: unknown = Reflect.get(target, property, target)
@@ -218,7 +218,7 @@ describe('records over the API server', () => {
     expect(Object.keys((stored.spec as { tags: object }).tags).sort()).to.deep.equal(keys)
   })
 
-  it('are refused under a stale If-Match without a call', async () => {
+  it('throws CONFLICT for a stale If-Match without a call', async () => {
     const first = versionOf((await create()).object)
     const second = versionOf((await scale(2)).object)
     client.calls.length = 0
@@ -229,7 +229,7 @@ describe('records over the API server', () => {
     expect((await scale(3, [second])).isChanged).to.equal(true)
   })
 
-  it('are refused under an If-Match of a former life of the name', async () => {
+  it('throws CONFLICT for an If-Match of a former incarnation', async () => {
     const seen = versionOf((await create()).object)
     await records.remove(VectorCluster, ref, { caller })
     const anew = versionOf((await create()).object)
@@ -239,7 +239,7 @@ describe('records over the API server', () => {
     expect((await scale(3, [seen, anew])).isChanged).to.equal(true)
   })
 
-  it('ask the API server where the caller knows more than the cache', async () => {
+  it('reads from the API server if If-Match is newer than the cache', async () => {
     const seen = versionOf((await create()).object)
     client.edit(
       VectorCluster.resource,
@@ -251,7 +251,7 @@ describe('records over the API server', () => {
     expect((await scale(6, [{ ...seen, generation: 2 }])).object.spec.replicas).to.equal(6)
   })
 
-  it('are refused by the rules of their kind without a call', async () => {
+  it('applies the rules of the kind without a call', async () => {
     await create({ replicas: 1, storageSize: '5Gi' })
     client.calls.length = 0
     const shrink = records.update(VectorCluster, ref, {
@@ -266,7 +266,7 @@ describe('records over the API server', () => {
     expect(verbs()).to.deep.equal([])
   })
 
-  it('show nothing that cannot be seen, but stay editable where they have it already', async () => {
+  it('rejects invisible characters in displayName, except in an unchanged value', async () => {
     const hidden = { displayName: 'Te\u200bam' }
     const made = records.create(Boundary, { name: B, spec: hidden, caller })
     expect(await made.catch((error: Error) => error.message)).to.equal(
@@ -283,7 +283,7 @@ describe('records over the API server', () => {
     await change({ displayName: '👩\u200d👧' })
   })
 
-  it('are said not to be there by the words of REST', async () => {
+  it('names the collection of REST in NOT_FOUND', async () => {
     caches.add(PlatformApp.resource)
     caches.start()
     await caches.whenAllSynced()
@@ -293,20 +293,20 @@ describe('records over the API server', () => {
     await caches.stopAll()
   })
 
-  it('are not there only once the API server has said so', async () => {
+  it('throws NOT_FOUND only after a read from the API server', async () => {
     expect(await codeOf(scale(1))).to.equal('NOT_FOUND')
     expect(await codeOf(records.remove(VectorCluster, ref, { caller }))).to.equal('NOT_FOUND')
     expect(verbs()).to.deep.equal(['get', 'get'])
   })
 
-  it('never make a path of a name that no object can have', async () => {
+  it('returns undefined for an invalid name without a call', async () => {
     for (const name of ['../x', 'a/b', 'A', '', 'a b', '..']) {
       expect(await records.get(VectorCluster, { namespace, name }, { fresh: true })).to.equal(undefined)
     }
     expect(verbs()).to.deep.equal([])
   })
 
-  it('are deleted at the generation that was seen, though a status is written meanwhile', async () => {
+  it('removes with If-Match although the status changed meanwhile', async () => {
     const { object } = await create()
     client.fail('delete', VectorCluster.resource, () => {
       throw new KubeError('Conflict', 'the status was written', { status: 409 })
@@ -316,7 +316,7 @@ describe('records over the API server', () => {
     })
   })
 
-  it('are not deleted at the generation that was seen, where the spec is written meanwhile', async () => {
+  it('throws CONFLICT for a removal with If-Match if the spec changed meanwhile', async () => {
     const { object } = await create()
     client.fail('delete', VectorCluster.resource, () => {
       client.edit<VectorCluster & KubeObject>(VectorCluster.resource, ref, ({ spec, metadata }) => {
@@ -329,7 +329,7 @@ describe('records over the API server', () => {
     expect(await codeOf(removed)).to.equal('CONFLICT')
   })
 
-  it('are held by a finalizer that is put on while they are being deleted', async () => {
+  it('reports isGone false if a finalizer is added meanwhile', async () => {
     await create()
     client.fail('delete', VectorCluster.resource, () =>
       client.edit(VectorCluster.resource, ref, ({ metadata }) => {
@@ -338,10 +338,10 @@ describe('records over the API server', () => {
     )
     expect(await records.remove(VectorCluster, ref, { caller })).to.deep.equal({ isGone: false })
     const { calls } = client
-    expect(calls.filter(({ verb }) => verb === 'delete').length, 'once at the version that had none').to.equal(2)
+    expect(calls.filter(({ verb }) => verb === 'delete').length, 'once at the version without a finalizer').to.equal(2)
   })
 
-  it('are not deleted in the place of a former life that went meanwhile', async () => {
+  it('does not delete an object with another uid', async () => {
     await create()
     client.fail('delete', VectorCluster.resource, () =>
       client.edit(VectorCluster.resource, ref, ({ metadata }) => {
@@ -352,16 +352,18 @@ describe('records over the API server', () => {
     expect((await client.get(VectorCluster.resource, ref)).metadata.deletionTimestamp).to.equal(undefined)
   })
 
-  it('are deleted in this life only', async () => {
+  it('removes the object', async () => {
     await create()
     expect(await records.remove(VectorCluster, ref, { caller })).to.deep.equal({ isGone: true })
     expect(await records.get(VectorCluster, ref)).to.equal(undefined)
   })
 
-  it('of a boundary are those of its own namespace and of its groups', async () => {
+  it('lists by boundaryId the objects in the namespace of the boundary and its groups', async () => {
     await records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'shop', spec: {}, caller })
     expect(records.peekAll(ResourceGroup, { boundaryId: B })).to.have.length(1)
     await create()
     expect(records.peekAll(VectorCluster, { boundaryId: B })).to.have.length(0)
+    await records.create(VectorCluster, { ...ref, namespace: groupNamespace(B, 'shop'), spec: {}, caller })
+    expect(records.peekAll(VectorCluster, { boundaryId: B })).to.have.length(1)
   })
 })

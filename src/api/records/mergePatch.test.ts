@@ -25,7 +25,7 @@ describe('mergePatch', () => {
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
   ]
   for (const [original, patch, result] of rfc) {
-    it(`makes ${JSON.stringify(result)} of ${JSON.stringify(original)} and ${JSON.stringify(patch)}`, () => {
+    it(`returns ${JSON.stringify(result)} for ${JSON.stringify(original)} and ${JSON.stringify(patch)}`, () => {
       expect(mergePatch(original, patch)).to.deep.equal(result)
     })
   }
@@ -41,7 +41,7 @@ describe('mergePatch', () => {
     '',
   ]
   for (const name of hostileNames) {
-    it(`takes "${name}" for a name like any other, at every level`, () => {
+    it(`treats "${name}" as a plain name at every level`, () => {
       const patch = JSON.parse(
         `{${JSON.stringify(name)}:{"polluted":true},"a":{${JSON.stringify(name)}:{"polluted":true}}}`,
       )
@@ -53,12 +53,12 @@ describe('mergePatch', () => {
     })
   }
 
-  it('removes a hostile name without touching what all objects share', () => {
+  it('removes a hostile name without changing Object.prototype', () => {
     for (const name of hostileNames) mergePatch({ a: 1 }, JSON.parse(`{${JSON.stringify(name)}:null}`))
     expect(Object.hasOwn(Object.prototype, 'toString')).to.equal(true)
   })
 
-  it('leaves both arguments as they were', () => {
+  it('does not change its arguments', () => {
     const [target, patch] = [{ a: { b: 1 } }, { a: { c: 2 } }]
     mergePatch(target, patch)
     expect([target, patch]).to.deep.equal([{ a: { b: 1 } }, { a: { c: 2 } }])
@@ -68,19 +68,19 @@ describe('mergePatch', () => {
 describe('mergePatchBetween', () => {
   const cases: [string, unknown, unknown, unknown][] = [
     ['nothing for equal objects', { a: 1 }, { a: 1 }, undefined],
-    ['nothing where an absent member is undefined', { a: 1 }, { a: 1, b: undefined }, undefined],
+    ['nothing for an absent and an undefined member', { a: 1 }, { a: 1, b: undefined }, undefined],
     ['a new member', {}, { a: 1 }, { a: 1 }],
     ['a changed member', { a: 1 }, { a: 2 }, { a: 2 }],
     ['a removed member', { a: 1 }, {}, { a: null }],
     ['a member that became undefined', { a: 1 }, { a: undefined }, { a: null }],
-    ['a member further down', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
-    ['a removed member further down', { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
+    ['a changed nested member', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
+    ['a removed nested member', { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
     ['a whole list', { a: [1, 2] }, { a: [1, 3] }, { a: [1, 3] }],
     ['nothing for equal lists', { a: [{ b: 1 }] }, { a: [{ b: 1 }] }, undefined],
-    ['an object for a word', { a: 'b' }, { a: { c: 1 } }, { a: { c: 1 } }],
-    ['a word for an object', { a: { c: 1 } }, { a: 'b' }, { a: 'b' }],
+    ['an object for a string', { a: 'b' }, { a: { c: 1 } }, { a: { c: 1 } }],
+    ['a string for an object', { a: { c: 1 } }, { a: 'b' }, { a: 'b' }],
     ['false for true', { a: true }, { a: false }, { a: false }],
-    ['an empty text', { a: 'x' }, { a: '' }, { a: '' }],
+    ['an empty string', { a: 'x' }, { a: '' }, { a: '' }],
     ['zero', { a: 1 }, { a: 0 }, { a: 0 }],
     [
       'a tag with a hostile name',
@@ -90,7 +90,7 @@ describe('mergePatchBetween', () => {
     ],
   ]
   for (const name of ['constructor', 'toString', 'hasOwnProperty', 'valueOf'])
-    it(`says that "${name}" is removed, and that it comes`, () => {
+    it(`returns the removal and the addition of "${name}"`, () => {
       expect(mergePatchBetween({ tags: { [name]: 'x' } }, { tags: {} })).to.deep.equal({ tags: { [name]: null } })
       expect(mergePatchBetween({ tags: {} }, { tags: { [name]: 'x' } })).to.deep.equal({ tags: { [name]: 'x' } })
       expect(isEqual({ [name]: null }, {})).to.equal(true)
@@ -98,7 +98,7 @@ describe('mergePatchBetween', () => {
     })
 
   for (const [sentence, from, to, patch] of cases) {
-    it(`says ${sentence}`, () => {
+    it(`returns ${sentence}`, () => {
       expect(mergePatchBetween(from, to)).to.deep.equal(patch)
       if (patch !== undefined) expect(isEqual(mergePatch(from, patch), to)).to.equal(true)
     })
@@ -107,12 +107,12 @@ describe('mergePatchBetween', () => {
 
 describe('isEqual', () => {
   const cases: [string, unknown, unknown, boolean][] = [
-    ['the order of members does not count', { a: 1, b: 2 }, { b: 2, a: 1 }, true],
-    ['undefined, null and absent are the same', { a: undefined, b: null }, {}, true],
-    ['the order of a list counts', [1, 2], [2, 1], false],
-    ['a number is not a text', { a: 1 }, { a: '1' }, false],
-    ['an empty list is not an empty object', [], {}, false],
-    ['a list is not its first items', [1], [1, 2], false],
+    ['ignores the order of members', { a: 1, b: 2 }, { b: 2, a: 1 }, true],
+    ['treats undefined, null and absent as equal', { a: undefined, b: null }, {}, true],
+    ['compares the order of lists', [1, 2], [2, 1], false],
+    ['distinguishes a number from a string', { a: 1 }, { a: '1' }, false],
+    ['distinguishes an empty list from an empty object', [], {}, false],
+    ['distinguishes a list from its beginning', [1], [1, 2], false],
   ]
   for (const [sentence, one, other, wanted] of cases) {
     it(sentence, () => expect([isEqual(one, other), isEqual(other, one)]).to.deep.equal([wanted, wanted]))

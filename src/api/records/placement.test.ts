@@ -24,7 +24,7 @@ const B = '11111111-1111-4111-8111-111111111111'
 const namespace = 'shop-0123456789'
 const caller: Caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 }
 
-describe('records in what is being deleted', () => {
+describe('Records.create', () => {
   let client: FakeKubeClient
   let caches: CacheSet
   let records: ReturnType<typeof createRecords>
@@ -32,7 +32,7 @@ describe('records in what is being deleted', () => {
     ;({ client, caches, records } = recordsWorld())
   })
 
-  it('are not placed in a group or a boundary that is being deleted', async () => {
+  it('is refused in a group or boundary that is being deleted', async () => {
     const inGroup = groupNamespace(B, 'shop')
     const held = { finalizers: ['freehold.dev/teardown'] }
     await records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'shop', spec: {}, caller, ...held })
@@ -45,7 +45,7 @@ describe('records in what is being deleted', () => {
     expect(await codeOf(group)).to.equal('INVALID_STATE')
   })
 
-  it('are not placed in a group or a boundary whose deletion the cache has not heard of', async () => {
+  it('is refused in a group or boundary whose deletion is not in the caches yet', async () => {
     const held = { finalizers: ['freehold.dev/teardown'] }
     const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
     await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
@@ -60,11 +60,11 @@ describe('records in what is being deleted', () => {
     expect(client.count('create')).to.equal(2)
   })
 
-  it('cost one question for each of what they would stand in when they are made, and none afterwards', async () => {
+  it('reads the boundary of a group and the group of a resource once', async () => {
     const held = { finalizers: ['freehold.dev/teardown'] }
     const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
     await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
-    expect(client.count('get'), 'a boundary stands in nothing').to.equal(0)
+    expect(client.count('get'), 'a boundary has no parent').to.equal(0)
     await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
     expect(client.count('get'), 'its boundary').to.equal(1)
     const here = { namespace: inGroup, name: 'fresh' }
@@ -97,7 +97,7 @@ describe('records in what is being deleted', () => {
     ],
   ]
   for (const [whole, sentence, part, name, spec] of parts) {
-    it(`are not added to a resource whose deletion the cache has not heard of: ${sentence}`, async () => {
+    it(`is refused for ${sentence} of a resource whose deletion is not in the caches yet`, async () => {
       caches.add(whole.resource)
       caches.add(part.resource)
       const metadata = {
@@ -111,7 +111,7 @@ describe('records in what is being deleted', () => {
       expect(client.count('create')).to.equal(0)
     })
 
-    it(`are taken back where the resource is deleted while they are made: ${sentence}`, async () => {
+    it(`removes ${sentence} again if the resource is deleted meanwhile`, async () => {
       caches.add(whole.resource)
       caches.add(part.resource)
       const metadata = { namespace, name: 'whole' }

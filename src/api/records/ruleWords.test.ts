@@ -10,33 +10,37 @@ const place = { module: 'm', form: 'platform' as const, correlationId: 'c', trac
 type Shown = { error: string; errors?: FieldError[] }
 const shown = (error: unknown) => errorAnswer(toPlatformError(error), place).body as Shown
 
-/** What stands beside the name of a field must not begin with it, unless it goes on about more than that field. */
+/** A reason must not begin with the name of its field, unless it is about more than that field. */
 function expectGoesOn({ field, message }: FieldError): void {
   const name = field.split('.').at(-1) ?? ''
   if (name !== '') expect(message).to.not.match(new RegExp(`^${name} (?!and |or |of |in |with |names )`))
 }
 
-describe('why a field is refused', () => {
+describe('the reason of a rejected field', () => {
   for (const { kind, name, next, previous } of RULE_CASES.filter((each) => each.refused.length > 0)) {
-    it(`goes on after its name: ${name}`, () => {
+    it(`continues after the name of the field: ${name}`, () => {
       let thrown: unknown
       try {
         checkSpec(kind, next, previous)
       } catch (error) {
         thrown = error
       }
-      for (const each of shown(thrown).errors ?? []) expectGoesOn(each)
+      expect(thrown).to.be.instanceOf(PlatformError)
+      const { error, errors = [] } = shown(thrown)
+      expect(error).to.not.match(/^The field "([^"]+)" \1 (?!and |or |of |in |with |names )/)
+      for (const each of errors) expectGoesOn(each)
     })
   }
 
   for (const kind of KINDS) {
     for (const { field, message } of kind.rules) {
-      it(`is the same sentence under any name: ${kind.kind}: ${message}`, () => {
+      it(`stays a sentence when the field is renamed: ${kind.kind}: ${message}`, () => {
         const whole = refusalSentence({ field, message })
         const given = new PlatformError('BAD_REQUEST', whole, { errors: [{ field, message }] })
-        const body = shown(given)
-        for (const each of body.errors ?? []) expect(refusalSentence(each)).to.equal(whole)
-        for (const each of body.errors ?? []) expectGoesOn(each)
+        const { errors = [] } = shown(given)
+        expect(errors).to.not.be.empty
+        for (const each of errors) expect(refusalSentence(each)).to.equal(whole)
+        for (const each of errors) expectGoesOn(each)
         const other = shown(withRenamedFields(given, () => 'other'))
         expect(other.error).to.equal(whole.replace(`The field "${field}"`, 'The field "other"'))
       })

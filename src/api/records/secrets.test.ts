@@ -9,7 +9,7 @@ const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const REF = { namespace: 'shop', name: 'sqli-books-license' }
 const OWNER = { apiVersion: 'x/v1', kind: 'SqlInstance', name: 'books', uid: 'u1', labels: {}, incarnation: 'life' }
 
-describe('Secrets of a resource', () => {
+describe('kubeSecretWriter', () => {
   const setUp = () => {
     const [here, far] = [new FakeKubeClient(), new FakeKubeClient()]
     const clientOf = (clusterId: string) => (clusterId === FAR ? far : here)
@@ -17,7 +17,7 @@ describe('Secrets of a resource', () => {
   }
   const metadataOf = async (client: FakeKubeClient) => (await client.get<KubeObject>(secret, REF)).metadata
 
-  it('go with it by a reference where it stands', async () => {
+  it('sets an owner reference in the cluster of the owner', async () => {
     const { here, far, reader, writer } = setUp()
     await writer.put(REF, { key: 'YQ==' }, OWNER)
     expect((await metadataOf(here)).ownerReferences?.map(({ uid }) => uid)).to.deep.equal(['u1'])
@@ -25,7 +25,7 @@ describe('Secrets of a resource', () => {
     expect((await far.list(secret)).items).to.deep.equal([])
   })
 
-  it('carry its life in another cluster, where a reference would lead to nothing', async () => {
+  it('annotates the incarnation of the owner in another cluster, without an owner reference', async () => {
     const { here, far, reader, writer } = setUp()
     await writer.put(REF, { key: 'YQ==' }, OWNER, FAR)
     const { ownerReferences, annotations } = await metadataOf(far)

@@ -11,7 +11,7 @@ import { withChangeLock, withLocalChangeLock } from './changeLocks.ts'
 const caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 } as const
 const TENANTS = { key: 'tenants', sees: [{ kind: PlatformTenant }] }
 
-/** A replica whose watch brings what it hears some turns of the event loop later. */
+/** A replica whose watch events arrive some turns of the event loop late. */
 class Replica {
   readonly caches: CacheSet
   readonly records: Records
@@ -40,8 +40,8 @@ class Replica {
   }
 }
 
-describe('changes that must not cross', () => {
-  it('see what another replica wrote before, however late the watch is', async () => {
+describe('withChangeLock', () => {
+  it('shows a holder the writes of the previous one, even if its watch is late', async () => {
     const server = new FakeKubeClient()
     const replicas = [new Replica(server), new Replica(server), new Replica(server)]
     await Promise.all(replicas.map((replica) => replica.start()))
@@ -57,7 +57,7 @@ describe('changes that must not cross', () => {
     expect((await server.list(PlatformTenant.resource)).items).to.have.length(1)
   })
 
-  it('wait no longer in all where they were behind others of their process', async () => {
+  it('counts the wait for a local lock towards the patience', async () => {
     const first = Promise.withResolvers<void>()
     const ahead = withLocalChangeLock(TENANTS.key, () => first.promise)
     const patiences: (number | undefined)[] = []

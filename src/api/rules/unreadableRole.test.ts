@@ -8,7 +8,7 @@ const OWNER = '22222222-2222-4222-8222-222222222222'
 const OTHER = '33333333-3333-4333-8333-333333333333'
 const ROLE = 'Bad pattern'
 
-describe('a role that is stored with a pattern that cannot be read', () => {
+describe('a stored role with an invalid action pattern', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   beforeEach(async () => {
     server = await startFacade()
@@ -38,7 +38,7 @@ describe('a role that is stored with a pattern that cannot be read', () => {
     },
   }
   for (const [door, body] of Object.entries(doors)) {
-    it(`is refused by its name at ${door}, and never an internal error`, async () => {
+    it(`is rejected by name at POST ${door}`, async () => {
       const before = server.client.calls.length
       const answer = await request(server.app)
         .post(`/boundaries/${B}/${door}`)
@@ -46,7 +46,7 @@ describe('a role that is stored with a pattern that cannot be read', () => {
         .send(body)
       expect(answer.status, JSON.stringify(answer.body)).to.be.within(400, 422)
       expect(JSON.stringify(answer.body)).to.include(ROLE)
-      // A lease alone, by which requests of one kind take turns.
+      // Only leases, which serialise requests.
       const written = server.client.calls.slice(before).filter(({ resource }) => !resource.startsWith('leases.'))
       expect(written).to.deep.equal([])
     })
