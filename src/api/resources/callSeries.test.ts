@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { CallBucket, CountedCalls } from '../../contracts/functionCalls.ts'
 import { callSeries } from './callSeries.ts'
 
-/** A multiple of fifteen seconds. */
+/** A multiple of 15 seconds. */
 const NOON = Date.parse('2026-11-22T12:00:00Z') / 1000
 
 type Some = Partial<CallBucket>
@@ -10,7 +10,7 @@ const bucket = (after: number, some: Some): CallBucket => {
   const nothing = { invocations: 0, errors: 0, throttles: 0, coldStarts: 0, durations: [] }
   return { ...nothing, at: NOON + after, ...some }
 }
-/** From noon on, as long as is said. */
+/** Calls counted since noon, for so many seconds. */
 const counted = (seconds: number, ...buckets: CallBucket[]): CountedCalls => ({
   since: NOON,
   until: NOON + seconds,
@@ -20,16 +20,16 @@ const counted = (seconds: number, ...buckets: CallBucket[]): CountedCalls => ({
 const span = (from: number, to: number, stepSeconds: number) => ({ from: NOON + from, to: NOON + to, stepSeconds })
 type Span = ReturnType<typeof span>
 
-describe('the series of calls', () => {
+describe('callSeries', () => {
   const minute = span(0, 60, 30)
   const called = (after: number, ...durations: number[]) => bucket(after, { invocations: durations.length, durations })
   const hundred = Array.from({ length: 100 }, (_, index) => index + 1)
 
   type Seen = [secondsAfterNoon: number, value: number][]
   const cases: [sentence: string, CountedCalls | undefined, Span, name: string, Seen][] = [
-    ['have no points where nobody counted', undefined, minute, 'Invocations', []],
+    ['returns no points without counts', undefined, minute, 'Invocations', []],
     [
-      'are zero where somebody counted and nobody called',
+      'returns zero for counted time without calls',
       counted(60),
       minute,
       'Invocations',
@@ -39,7 +39,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'are calls a second, over all buckets of a step',
+      'returns calls per second over all buckets of a step',
       counted(60, bucket(0, { invocations: 10 }), bucket(15, { invocations: 20 }), bucket(45, { invocations: 3 })),
       minute,
       'Invocations',
@@ -49,7 +49,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'hold errors',
+      'returns errors',
       counted(60, bucket(30, { errors: 6 })),
       minute,
       'Errors',
@@ -59,7 +59,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'hold refused calls',
+      'returns throttled calls',
       counted(60, bucket(30, { throttles: 6 })),
       minute,
       'Throttles',
@@ -69,7 +69,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'hold cold starts',
+      'returns cold starts',
       counted(60, bucket(30, { coldStarts: 6 })),
       minute,
       'ColdStarts',
@@ -79,7 +79,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'have no points before counting began',
+      'returns no points before counting began',
       counted(60),
       span(-60, 60, 30),
       'Invocations',
@@ -88,10 +88,10 @@ describe('the series of calls', () => {
         [30, 0],
       ],
     ],
-    ['have no points of a time to come', counted(20), span(0, 120, 30), 'Invocations', [[0, 0]]],
-    ['have no points of a time that nothing is known of', counted(60), span(-600, -60, 30), 'Invocations', []],
+    ['returns no points in the future', counted(20), span(0, 120, 30), 'Invocations', [[0, 0]]],
+    ['returns no points for time before all counts', counted(60), span(-600, -60, 30), 'Invocations', []],
     [
-      'are over the seconds that have passed, in the step that runs',
+      'divides by the elapsed seconds in the current step',
       counted(40, bucket(30, { invocations: 5 })),
       minute,
       'Invocations',
@@ -101,7 +101,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'are over the seconds that were counted, in the step in which counting began',
+      'divides by the counted seconds in the step in which counting began',
       { since: NOON + 10, until: NOON + 60, buckets: [bucket(0, { invocations: 4 })] },
       minute,
       'Invocations',
@@ -111,7 +111,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'take a bucket for the step in which it begins, where steps and buckets do not meet',
+      'counts a bucket in the step in which it begins',
       counted(60, bucket(0, { invocations: 15 }), bucket(15, { invocations: 15 }), bucket(30, { invocations: 30 })),
       span(-10, 50, 20),
       'Invocations',
@@ -122,7 +122,7 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'hold the calls of the moment at which the time that is asked for begins',
+      'includes the bucket in which the requested time begins',
       counted(60, bucket(0, { invocations: 30 })),
       span(14, 44, 15),
       'Invocations',
@@ -132,33 +132,39 @@ describe('the series of calls', () => {
       ],
     ],
     [
-      'end where the time that is asked for ends, in the middle of a step',
+      'ends with the requested time, in the middle of a step',
       counted(60, bucket(0, { invocations: 15 }), bucket(15, { invocations: 15 })),
       span(0, 15, 30),
       'Invocations',
       [[0, 1]],
     ],
-    ['have no duration where nobody called', counted(60, called(30, 7)), minute, 'DurationP50', [[30, 7]]],
+    ['returns no duration for steps without calls', counted(60, called(30, 7)), minute, 'DurationP50', [[30, 7]]],
     [
-      'have no duration where all calls were refused',
+      'returns no duration if all calls were throttled',
       counted(60, bucket(0, { throttles: 3 })),
       minute,
       'DurationP99',
       [],
     ],
-    ['have the middle one of three durations', counted(30, called(0, 30, 10, 20)), minute, 'DurationP50', [[0, 20]]],
-    ['have the lower one of two durations as P50', counted(30, called(0, 30, 10)), minute, 'DurationP50', [[0, 10]]],
-    ['have the 95th of a hundred durations', counted(30, called(0, ...hundred)), minute, 'DurationP95', [[0, 95]]],
-    ['have the 99th of a hundred durations', counted(30, called(0, ...hundred)), minute, 'DurationP99', [[0, 99]]],
     [
-      'have the durations of all buckets of a step',
+      'returns the middle one of three durations as P50',
+      counted(30, called(0, 30, 10, 20)),
+      minute,
+      'DurationP50',
+      [[0, 20]],
+    ],
+    ['returns the lower one of two durations as P50', counted(30, called(0, 30, 10)), minute, 'DurationP50', [[0, 10]]],
+    ['returns the 95th of 100 durations as P95', counted(30, called(0, ...hundred)), minute, 'DurationP95', [[0, 95]]],
+    ['returns the 99th of 100 durations as P99', counted(30, called(0, ...hundred)), minute, 'DurationP99', [[0, 99]]],
+    [
+      'merges the durations of all buckets of a step',
       counted(60, called(30, 10, 10), called(45, 40)),
       minute,
       'DurationP99',
       [[30, 40]],
     ],
     [
-      'let a sample stand for the calls that it was taken from',
+      'weights sampled durations by the calls of their bucket',
       counted(30, bucket(0, { invocations: 1000, durations: [5] }), called(15, 90, 90, 90)),
       minute,
       'DurationP95',
@@ -174,16 +180,16 @@ describe('the series of calls', () => {
   }
 
   const completeness: [sentence: string, CountedCalls | undefined, Span, isComplete: boolean][] = [
-    ['nobody counted', undefined, minute, false],
+    ['nothing was counted', undefined, minute, false],
     ['all of the time is counted', counted(60), minute, true],
-    ['it lies in the middle of what is counted', counted(600), span(100, 200, 15), true],
-    ['it begins before counting began, or is forgotten', counted(60), span(-1, 60, 30), false],
-    ['it ends a moment after the last answer, by another clock', counted(60), span(0, 70, 30), true],
-    ['it ends in a time to come', counted(60), span(0, 300, 30), false],
-    ['all of it is over and forgotten', counted(60), span(-600, -60, 30), false],
+    ['the time lies within the counted time', counted(600), span(100, 200, 15), true],
+    ['the time begins before counting began', counted(60), span(-1, 60, 30), false],
+    ['the time ends 10 s after the counted time', counted(60), span(0, 70, 30), true],
+    ['the time ends 240 s after the counted time', counted(60), span(0, 300, 30), false],
+    ['the time ends before counting began', counted(60), span(-600, -60, 30), false],
   ]
   for (const [sentence, given, asked, expected] of completeness) {
-    it(`are ${expected ? '' : 'not '}complete if ${sentence}`, () =>
+    it(`returns isComplete ${expected} if ${sentence}`, () =>
       expect(callSeries(given, asked).isComplete).to.equal(expected))
   }
 })

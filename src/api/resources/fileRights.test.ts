@@ -19,7 +19,7 @@ type Env = { name: string; secret?: object; value?: string }[]
 const TOKEN: Env = [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: 'Token' } }]
 const IMAGE = 'docker.io/library/php:8.4'
 
-/** What has files, with these variables: in a container beside the one whose files are written, where it has several. */
+/** Kinds with files, and specs with these variables; a ContainerInstance has them in the container beside the files. */
 const WITH_FILES = [
   {
     kind: ContainerInstance,
@@ -55,13 +55,13 @@ function requestOf(path: string, component: string): { query: string; body?: obj
   return { query: `?component=${component}&path=/data` }
 }
 
-describe('whoever writes a file brings code beside what its resource refers to', () => {
+describe('writing a file of a volume', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   let pods: KubeObject[]
   let revisions: { number: number; content: object }[]
   before(async () => {
     const live = { pods: async () => pods, revisions: async () => revisions } as unknown as LiveState
-    // Far enough: whatever may be written is not written here.
+    // INSTANCE_STOPPED shows that the request passed the permission checks.
     const volumeFiles: VolumeFiles = {
       ask: () => Promise.reject(new PlatformError('INSTANCE_STOPPED', 'There are no volumes here.')),
     }
@@ -102,24 +102,24 @@ describe('whoever writes a file brings code beside what its resource refers to',
       shop.caches.get(kind.resource).observeWrite({ ...stored, status: { revision: 1, firstReadyAt: 'x' } } as never)
     }
 
-    it(`needs the right to the vault of a variable: ${segment}`, async () => {
+    it(`requires readSecrets at the vault of a variable: ${segment}`, async () => {
       put(TOKEN)
       expect(await answers(one, CAROL)).to.deep.equal(['FORBIDDEN'])
       expect(await answers(one, CAROL, false), 'reading').to.deep.equal(['INSTANCE_STOPPED'])
       expect(await answers(one, OWNER), 'an Owner').to.deep.equal(['INSTANCE_STOPPED'])
     })
 
-    it(`needs the right to identities: ${segment}`, async () => {
+    it(`requires the permission for the managed identity: ${segment}`, async () => {
       put([], { managedIdentity: true })
       expect(await answers(one, CAROL)).to.deep.equal(['FORBIDDEN'])
     })
 
-    it(`needs no more where nothing is referred to: ${segment}`, async () => {
+    it(`requires no further permission without references: ${segment}`, async () => {
       put([{ name: 'A', value: 'b' }])
       expect(await answers(one, CAROL)).to.deep.equal(['INSTANCE_STOPPED'])
     })
 
-    it(`needs the rights to what copies of before were given, until they are over: ${segment}`, async () => {
+    it(`requires the permissions for references of pods of an earlier revision while they run: ${segment}`, async () => {
       put([])
       const labels = { [COMPONENT_LABEL]: component, [REVISION_LABEL]: '1' }
       const containers = [{ env: [{ valueFrom: { secretKeyRef: { name: 'values', key: 'TOKEN' } } }] }]
@@ -133,7 +133,7 @@ describe('whoever writes a file brings code beside what its resource refers to',
     })
   }
 
-  it('says which permission is missing where', async () => {
+  it('names the missing action and its scope', async () => {
     const { spec, component } = WITH_FILES[0] as (typeof WITH_FILES)[number]
     shop.put(ContainerInstance, 'site', spec(TOKEN), SHOP)
     const path = `${GROUP}/resources/containerinstances/site/files/directory`

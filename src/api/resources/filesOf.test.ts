@@ -28,20 +28,20 @@ const nodeBeside = async (...pods: object[]) => {
   return found.node
 }
 
-describe('the pod beside the volumes of a component', () => {
-  it('runs where its copy runs, which has them mounted', async () => {
+describe('the node of filesOf', () => {
+  it('is the node of the running pod', async () => {
     expect(await nodeBeside(pod('one'))).to.equal('one')
   })
 
-  it('is not led astray by a copy that no node has taken yet', async () => {
+  it('ignores a pod that is not scheduled', async () => {
     expect(await nodeBeside(pod(undefined), pod('one'))).to.equal('one')
   })
 
-  it('does not follow one that ends where another has come', async () => {
+  it('prefers the new pod to a terminating one', async () => {
     expect(await nodeBeside(pod('one', '2026-01-01T00:00:00Z'), pod('two'))).to.equal('two')
   })
 
-  it('goes where one that ends still has them mounted', async () => {
+  it('is the node of a terminating pod while the new one is not scheduled', async () => {
     expect(await nodeBeside(pod('one', '2026-01-01T00:00:00Z'), pod(undefined))).to.equal('one')
   })
 })

@@ -1,15 +1,19 @@
 import { expect } from 'chai'
 import { type Check, check, healthReport } from './healthReport.ts'
 
-describe('a report of health', () => {
+describe('healthReport', () => {
   const ill = check('Engine', 'Unhealthy', 'It is ill.')
   const slow = check('Replicas', 'Degraded', 'One is late.')
   const dark = check('Disk', 'Unknown', 'Nobody knows.')
   const cases: [string, Check[], [string, string | null]][] = [
-    ['is as bad as the worst check, and says what that says', [slow, dark, ill], ['Unhealthy', 'It is ill.']],
-    ['says what the first of several says', [check('Pod', 'Degraded', 'Pods.'), slow], ['Degraded', 'Pods.']],
-    ['is good if what is known is good', [dark, check('Pod', 'Healthy')], ['Healthy', null]],
-    ['is unknown only if nothing is known', [dark], ['Unknown', 'Nobody knows.']],
+    ['has status and message of the worst check', [slow, dark, ill], ['Unhealthy', 'It is ill.']],
+    [
+      'has the message of the first of several equal checks',
+      [check('Pod', 'Degraded', 'Pods.'), slow],
+      ['Degraded', 'Pods.'],
+    ],
+    ['is Healthy if all known checks are', [dark, check('Pod', 'Healthy')], ['Healthy', null]],
+    ['is Unknown only if all checks are', [dark], ['Unknown', 'Nobody knows.']],
   ]
   for (const [title, checks, expected] of cases) {
     it(title, () => {

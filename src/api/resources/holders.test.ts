@@ -18,8 +18,8 @@ const OUTER = boundaryNamespace(BOUNDARY)
 const FAR = '88888888-8888-4888-8888-888888888888'
 const [SHOP, HIDDEN] = [groupNamespace(BOUNDARY, 'shop'), groupNamespace(BOUNDARY, 'payroll')]
 
-/** `payroll` is denied to whoever holds the rest of the boundary. */
-describe('what uses something, to whoever may not read all of it', () => {
+/** A deny hides the group `payroll` from an Owner of the boundary. */
+describe('the users of an object in an answer', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   let held: string
   beforeEach(async () => {
@@ -51,15 +51,15 @@ describe('what uses something, to whoever may not read all of it', () => {
     both({ sourceKind: 'Repository', repositoryUrl: 'https://gitlab.test/a/b', deploymentSourceId: id })
   }
   const cases: Readonly<Record<string, Case>> = {
-    'the list of sources': {
+    'GET of sources': {
       ...{ path: `${WHOLE}/sources`, method: 'get', put: source },
       named: ({ items }) => names((items as { usedBy: unknown }[])[0]?.usedBy),
     },
-    'the removal of a source': {
+    'DELETE of a source': {
       ...{ path: `${WHOLE}/sources/gitlab/${id}`, method: 'delete', put: source },
       named: ({ usedBy }) => names(usedBy),
     },
-    'the removal of a projection': {
+    'DELETE of a projection': {
       ...{ path: `${WHOLE}/projections/${FAR}`, method: 'delete' },
       put: () => {
         shop.put(PlatformCluster, FAR, { name: 'far', displayName: 'Far', domain: 'far.test' })
@@ -68,7 +68,7 @@ describe('what uses something, to whoever may not read all of it', () => {
       },
       named: ({ usedBy }) => names(usedBy),
     },
-    'the removal of a snapshot': {
+    'DELETE of a snapshot': {
       ...{ path: `${WHOLE}/resourcegroups/shop/resources/relationalclusters/site/snapshots/${id}`, method: 'delete' },
       put: () => {
         shop.put(RelationalCluster, 'site', {}, SHOP)
@@ -84,7 +84,7 @@ describe('what uses something, to whoever may not read all of it', () => {
       },
       named: ({ usedBy }) => names(usedBy).map((name) => (name === 'site-two' ? 'site' : name)),
     },
-    'the removal of a group': {
+    'DELETE of a resource group': {
       ...{ path: `${WHOLE}/resourcegroups/shop`, method: 'delete' },
       put: () => {
         for (const name of ['site', 'salaries']) shop.put(RelationalCluster, name, { deletionProtection: true }, SHOP)
@@ -94,7 +94,7 @@ describe('what uses something, to whoever may not read all of it', () => {
       },
       named: ({ resources }) => (resources as string[]).map((name) => name.replace(/.*\//, '')),
     },
-    'the removal of a boundary': {
+    'DELETE of a boundary': {
       ...{ path: WHOLE, method: 'delete' },
       put: () => {
         for (const each of [held, OWNER]) shop.grant(each, 'Platform Owner', '/')
@@ -104,7 +104,7 @@ describe('what uses something, to whoever may not read all of it', () => {
     },
   }
   for (const [title, { path, method, put, named }] of Object.entries(cases)) {
-    it(`is not named by ${title}`, async () => {
+    it(`exclude those that the caller may not read: ${title}`, async () => {
       put()
       const ask = async (as: string) => (await shop.ask(method, path, as)).body
       const told = await ask(held)

@@ -15,7 +15,7 @@ const ready = {
   lastTransitionTime,
 }
 
-describe('what something does not take as it is now', () => {
+describe('a request refused with INVALID_STATE', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     server = await startShop()
@@ -34,7 +34,7 @@ describe('what something does not take as it is now', () => {
     ['post', 'apikey/rotate'],
   ] as const
   for (const [method, what] of refused)
-    it(`is refused with the state that its record shows: ${what}`, async () => {
+    it(`returns status and phase of the record: ${what}`, async () => {
       const { status, phase } = (await server.ask('get', AT)).body
       expect([status, phase]).to.deep.equal(['Updating', 'Accepted'])
       const { body } = await server.ask(method, `${AT}/${what}`).send({})

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 
-describe('the plans that a config offers', () => {
-  it('come in the order of the list of plans, in which case does not count', async () => {
+describe('the plans of a config route', () => {
+  it('have the order of the list of plans, without regard to case', async () => {
     const server = await startShop()
     try {
       const sizes = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi' }
@@ -20,7 +20,7 @@ describe('the plans that a config offers', () => {
     }
   })
 
-  it('have as default the one that a resource without a plan gets', async () => {
+  it('mark as default the plan that a resource without a plan gets', async () => {
     const server = await startShop()
     try {
       const sizes = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi' }

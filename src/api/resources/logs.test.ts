@@ -25,7 +25,7 @@ const PODS = [pod('one', 'web', 'log'), pod('two', 'web')]
 const source = (name: string, container = 'web') => ({ namespace: 'n', pod: name, container })
 const at = (second: number, text: string) => `2026-01-02T03:04:0${second}.000000000Z ${text}\n`
 
-describe('the log of a resource', () => {
+describe('logRoute', () => {
   let logs: FakePodLogs
   let world: Awaited<ReturnType<typeof startFacade>>
   let url: string
@@ -71,7 +71,7 @@ describe('the log of a resource', () => {
     logs.write(source('two'), at(2, 'b2'))
   }
 
-  it('is that of all its containers, oldest line first', async () => {
+  it('merges the logs of all containers, oldest line first', async () => {
     writeAll()
     expect(await text()).to.equal('a1\nb2\nl3\na4\n')
     expect(await text('tail=2')).to.equal('l3\na4\n')
@@ -80,7 +80,7 @@ describe('the log of a resource', () => {
     expect(await text('sinceSeconds=1')).to.equal('')
   })
 
-  it('is one JSON object for whoever asks for one, and says where lines come from and whether there are more', async () => {
+  it('returns JSON with source and truncated with Accept: application/json', async () => {
     writeAll()
     const answer = await ask('tail=3', { accept: 'application/json' })
     const line = (second: number, name: string, text: string) => ({
@@ -96,9 +96,9 @@ describe('the log of a resource', () => {
     expect(all.truncated).to.equal(false)
   })
 
-  it('is what was kept, if no container has one', async () => expect(await text()).to.equal('kept\n'))
+  it('returns the stored log if no container has one', async () => expect(await text()).to.equal('kept\n'))
 
-  it('is that of the runs before, if there were any', async () => {
+  it('returns the log of previous containers with previous=true, 404 without any', async () => {
     writeAll()
     expect((await ask('previous=true')).status).to.equal(404)
     logs.end(source('two'))
@@ -106,7 +106,7 @@ describe('the log of a resource', () => {
     expect(await text('previous=true')).to.equal('b2\n')
   })
 
-  it('is refused for a process that there is not', async () => {
+  it('returns 400 for an unknown process', async () => {
     const answer = await ask('process=none')
     const { code, error, parameter } = (await answer.json()) as Record<string, string>
     expect([answer.status, code, error, parameter]).to.deep.equal([
@@ -117,12 +117,12 @@ describe('the log of a resource', () => {
     ])
   })
 
-  it('is followed as text only', async () => {
+  it('returns 400 for follow=true with JSON', async () => {
     const answer = await ask('follow=true', { accept: 'application/json' })
     expect([answer.status, ((await answer.json()) as { parameter: string }).parameter]).to.deep.equal([400, 'follow'])
   })
 
-  /** Follows, and collects what comes. */
+  /** Follows the log and collects its text. */
   const follow = async (query = '', signal?: AbortSignal) => {
     const answer = await ask(`follow=true&${query}`, {}, signal)
     const seen = { text: '', hasEnded: false }
@@ -138,7 +138,7 @@ describe('the log of a resource', () => {
       expect(seen.text).to.equal(expected),
     )
 
-  it('is followed: first its end, merged, then what is written', async () => {
+  it('follows: sends the tail, merged, then new lines', async () => {
     writeAll()
     const { answer, seen } = await follow('tail=2')
     expect(answer.headers.get('content-type')).to.equal('text/plain; charset=utf-8')
@@ -149,14 +149,14 @@ describe('the log of a resource', () => {
     await shows(seen, 'l3\na4\nb5\na6\n')
   })
 
-  it('answers whoever follows before anything is written', async () => {
+  it('answers a follower before the first line is written', async () => {
     const { answer, seen } = await follow()
     expect(answer.status).to.equal(200)
     logs.write(source('one'), at(1, 'a1'))
     await shows(seen, 'a1\n')
   })
 
-  it('ends for a follower who has gone, and costs the nodes nothing any more', async () => {
+  it('stops following the containers when the client disconnects', async () => {
     writeAll()
     const stop = new AbortController()
     const { seen } = await follow('', stop.signal)
@@ -166,7 +166,7 @@ describe('the log of a resource', () => {
     await until('nobody follows', () => logs.following === 0)
   })
 
-  it('costs the nodes nothing for whoever asks for its head only', async () => {
+  it('follows no container for HEAD', async () => {
     writeAll()
     const signal = AbortSignal.timeout(PATIENCE)
     const headers = { authorization: bearer(ANNA) }
@@ -175,7 +175,7 @@ describe('the log of a resource', () => {
     await until('nobody follows', () => logs.following === 0)
   })
 
-  it('is followed by so many at once in the name of one caller, and by others beside them', async () => {
+  it('returns 429 above LOG_STREAM_LIMITS.ofPrincipal followers of one caller, not for others', async () => {
     writeAll()
     world.grant(BERT, 'Contributor', GROUP)
     const stops = Array.from({ length: LOG_STREAM_LIMITS.ofPrincipal }, () => new AbortController())
@@ -192,7 +192,7 @@ describe('the log of a resource', () => {
     await until('nobody follows', () => logs.following === 0)
   })
 
-  it('begins with as much as can wait for every follower', async () => {
+  it('begins with at most as many bytes as are buffered for a follower', async () => {
     logs.write(source('one'), Array.from({ length: 9 }, (_, n) => at(n, `${n}${'x'.repeat(64_000)}`)).join(''))
     const stop = new AbortController()
     const { seen } = await follow('tail=9', stop.signal)
@@ -201,7 +201,7 @@ describe('the log of a resource', () => {
     stop.abort()
   })
 
-  it('counts as a long answer, which waits in memory until it is read', async () => {
+  it('counts as a long answer for the rate limit', async () => {
     logs.write(source('one'), Array.from({ length: 9 }, (_, n) => at(n, 'x'.repeat(60_000))).join(''))
     const statuses: number[] = []
     for (let asked = 0; asked < 3; asked += 1) {
@@ -212,7 +212,7 @@ describe('the log of a resource', () => {
     expect(statuses).to.deep.equal([200, 200, 429])
   })
 
-  it('ends for a follower whose permission is withdrawn', async () => {
+  it('ends for a follower whose role assignment is removed', async () => {
     writeAll()
     const { seen } = await follow()
     await shows(seen, 'a1\nb2\nl3\na4\n')

@@ -5,8 +5,8 @@ import { windowOf } from './metrics.ts'
 const NOW = Date.parse('2026-11-22T12:00:00Z')
 const SECONDS = NOW / 1000
 
-describe('the part of time that metrics are asked for', () => {
-  it('is the last hour in 120 points, if nothing is said', () => {
+describe('windowOf', () => {
+  it('returns the last hour in 120 points by default', () => {
     expect(windowOf({}, NOW)).to.deep.equal({
       from: '2026-11-22T11:00:00Z',
       to: '2026-11-22T12:00:00Z',
@@ -14,7 +14,7 @@ describe('the part of time that metrics are asked for', () => {
       holdsNow: true,
     })
   })
-  it('takes a step as a duration', () => {
+  it('accepts a step as a duration', () => {
     expect(windowOf({ step: '5m' }, NOW).stepSeconds).to.equal(300)
   })
   const refused: [sentence: string, query: Parameters<typeof windowOf>[0]][] = [
@@ -25,7 +25,7 @@ describe('the part of time that metrics are asked for', () => {
     ['a step of less than 15 seconds', { step: '5s' }],
   ]
   for (const [sentence, query] of refused) {
-    it(`refuses ${sentence}, and names the parameter`, () =>
+    it(`rejects ${sentence} and names the parameter`, () =>
       expect(() => windowOf(query, NOW))
         .to.throw(PlatformError)
         .with.nested.property('extras.parameter'))

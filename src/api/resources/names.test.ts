@@ -4,26 +4,26 @@ import { nameViolations } from './names.ts'
 
 const reserved = new Set(['validate'])
 
-describe('the name of a new resource', () => {
+describe('nameViolations', () => {
   const cases: [string, string[], string][] = [
     ['index', [], 'a plain name'],
     ['a', [], 'one letter'],
     ['a'.repeat(52), [], 'the longest name'],
-    ['9lives', [], 'a digit in front'],
-    ['a'.repeat(53), ['TooLong'], 'one character too many'],
-    [' ', ['Empty'], 'a blank'],
-    ['Index', ['BadCharacter'], 'a capital'],
-    ['-index', ['BadCharacter'], 'a hyphen in front'],
-    ['index-', ['BadCharacter'], 'a hyphen at the end'],
+    ['9lives', [], 'a leading digit'],
+    ['a'.repeat(53), ['TooLong'], '53 characters'],
+    [' ', ['Empty'], 'a space'],
+    ['Index', ['BadCharacter'], 'an upper-case letter'],
+    ['-index', ['BadCharacter'], 'a leading hyphen'],
+    ['index-', ['BadCharacter'], 'a trailing hyphen'],
     ['in.dex', ['BadCharacter'], 'a dot'],
     ['ündex', ['BadCharacter'], 'an umlaut'],
-    [`${'a'.repeat(60)}!`, ['TooLong', 'BadCharacter'], 'too long and wrong'],
-    ['validate', ['Reserved'], 'the word of a route'],
+    [`${'a'.repeat(60)}!`, ['TooLong', 'BadCharacter'], '61 characters with an exclamation mark'],
+    ['validate', ['Reserved'], 'a literal segment of a route'],
   ]
   for (const [name, codes, title] of cases) {
-    it(`${codes.length === 0 ? 'may be' : 'may not be'} ${title}`, () => {
+    it(`${codes.length === 0 ? 'accepts' : 'rejects'} ${title}`, () => {
       expect(nameViolations(name, reserved).map(({ code }) => code)).to.deep.equal(codes)
-      // What POST takes and what this route says never differ.
+      // POST and this route must agree.
       expect(codes.length === 0).to.equal(isResourceName(name) && !reserved.has(name))
     })
   }

@@ -30,7 +30,7 @@ const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources`
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
 const disk = { name: 'disk', kind: 'Persistent', size: '1Gi' }
 
-/** Each collection with a body, and what answers with its copies, by pod. */
+/** Each collection with a body, and the subcollection of its pods. */
 const COLLECTIONS = [
   [
     'containerinstances',
@@ -42,7 +42,7 @@ const COLLECTIONS = [
   ['staticwebapps', 'StaticWebApp', { image: 'site:1' }, 'pods'],
 ] as const
 
-describe('resources on another cluster, by REST', () => {
+describe('resources on another cluster', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   const logs = new FakePodLogs()
   /** The clusters in which files were asked for. */
@@ -101,7 +101,7 @@ describe('resources on another cluster, by REST', () => {
     const path = `${GROUP}/${collection}/web`
     const name = `${kind.toLowerCase()}-1`
 
-    it(`shows the copies that run there, with their logs: ${collection}`, async () => {
+    it(`have their pods and logs from that cluster: ${collection}`, async () => {
       const { body: found } = await shop.ask('get', `${path}/${copies}`).expect(200)
       expect(found.items.map((one: { id?: string; name?: string }) => one.id ?? one.name)).to.deep.equal([name])
       logs.write({ namespace: HOME, pod: name, container: 'web', clusterId: FAR }, '2026-01-01T00:00:00Z hello\n')
@@ -109,7 +109,7 @@ describe('resources on another cluster, by REST', () => {
       expect((await shop.ask('get', log).expect(200)).text).to.equal('hello\n')
     })
 
-    it(`is made where its boundary is projected, and nowhere else: ${collection}`, async () => {
+    it(`are rejected on a cluster without a projection of the boundary: ${collection}`, async () => {
       const other = `${GROUP}/${collection}/other`
       const { body: refused } = await shop
         .ask('post', other)
@@ -119,7 +119,7 @@ describe('resources on another cluster, by REST', () => {
     })
   }
 
-  it('tells of its copies that they are ready, and that nobody counts its requests here', async () => {
+  it('have metrics of their replicas, and incomplete metrics of requests', async () => {
     const { body: metrics } = await shop.ask('get', `${GROUP}/apps/web/metrics`).expect(200)
     const replicas = metrics.series.find(({ name }: { name: string }) => name === 'Replicas')
     expect(replicas.points.map(({ value }: { value: number }) => value)).to.deep.equal([1])
@@ -127,7 +127,7 @@ describe('resources on another cluster, by REST', () => {
     expect(counted.isComplete).to.equal(false)
   })
 
-  it('shows the log of a function there, where its namespace is', async () => {
+  it('include functions, with the logs of their pods', async () => {
     const path = `${GROUP}/functionnamespaces/calls`
     const { body: made } = await shop.ask('post', path).send({ runtime: 'nodejs' }).expect(201)
     expect(made.clusterId).to.equal(FAR)
@@ -144,13 +144,13 @@ describe('resources on another cluster, by REST', () => {
     await shop.ask('post', `${GROUP}/functionnamespaces/other`).send({ runtime: 'nodejs', clusterId: AWAY }).expect(422)
   })
 
-  it('says the host that one would have there', async () => {
+  it('have hosts in the domain of that cluster', async () => {
     const asked = { name: 'next', resourceGroup: 'shop' }
     const url = `/boundaries/${BOUNDARY}/resources/containerinstances/url`
     expect((await shop.ask('post', url).send(asked).expect(200)).body.host).to.match(/\.far\.example\.org$/)
   })
 
-  it('finds the files of its volumes there', async () => {
+  it('have the files of their volumes on that cluster', async () => {
     for (const [kind, collection] of [
       [ContainerInstance, 'containerinstances'],
       [PlatformApp, 'apps'],
@@ -163,7 +163,7 @@ describe('resources on another cluster, by REST', () => {
     expect(asked).to.deep.equal([FAR, FAR])
   })
 
-  it('is backed up by the Velero of its cluster, if there is one', async () => {
+  it('are backed up by the Velero of that cluster', async () => {
     const path = `${GROUP}/containerinstances/web/backup-policy`
     const policy = { schedule: '0 2 * * *', retentionDays: 7 }
     expect((await shop.ask('put', path).send(policy)).body.code).to.equal('BACKUP_TARGET_MISSING')

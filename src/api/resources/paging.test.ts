@@ -85,43 +85,43 @@ function list(text: string) {
 }
 const ids = (text: string) => list(text).rows.map(({ name, id }) => `${name}${id}`)
 
-describe('a list', () => {
+describe('applyListRequest', () => {
   const answers: [string, string, string[]][] = [
-    ['is sorted by the default, then name, then id', '', ['a1', 'b1', 'b2', 'Orders, all4']],
-    ['is sorted the other way, with ties in the same order', 'sort=-name', ['Orders, all4', 'b1', 'b2', 'a1']],
-    ['sorts quantities by what they mean, null last', 'sort=size', ['b1', 'a1', 'b2', 'Orders, all4']],
-    ['keeps null last also the other way', 'sort=-size', ['b2', 'a1', 'b1', 'Orders, all4']],
+    ['sorts by the default, then name, then id', '', ['a1', 'b1', 'b2', 'Orders, all4']],
+    ['sorts descending, with ties in the same order', 'sort=-name', ['Orders, all4', 'b1', 'b2', 'a1']],
+    ['sorts quantities by value, null last', 'sort=size', ['b1', 'a1', 'b2', 'Orders, all4']],
+    ['sorts null last when descending', 'sort=-size', ['b2', 'a1', 'b1', 'Orders, all4']],
     ['sorts numbers as numbers', 'sort=count', ['a1', 'b1', 'b2', 'Orders, all4']],
-    ['sorts times across zones', 'sort=at', ['a1', 'b1', 'b2', 'Orders, all4']],
-    ['is empty past the last page', 'page=9', []],
-    ['gives the second page', 'page=2&pageSize=3', ['Orders, all4']],
-    ['takes limit for the size of the first page', 'limit=1', ['a1']],
-    ['takes a larger page than its limit', 'pageSize=500', ['a1', 'b1', 'b2', 'Orders, all4']],
-    ['filters exactly', 'filter=name:eq:b', ['b1', 'b2']],
-    ['compares texts by case', 'filter=name:eq:B', []],
-    ['compares enumerations without case', 'filter=state:eq:failed', ['a1']],
-    ['compares enumerations without spaces, as the interface shows one', 'filter=state:eq:Awaiting+login', []],
-    ['does so for several', 'filter=state:in:Awaiting%20login,FAILED', ['a1']],
-    ['counts null as not equal', 'filter=count:ne:10', ['a1', 'Orders, all4']],
-    ['takes one of several', 'filter=name:in:a,b', ['a1', 'b1', 'b2']],
-    ['takes an escaped comma for a comma', 'filter=name:in:Orders\\, all,a', ['a1', 'Orders, all4']],
-    ['finds a part without case', 'filter=name:contains:ORDERS', ['Orders, all4']],
-    ['finds a beginning without case', 'filter=name:startsWith:oRD', ['Orders, all4']],
+    ['sorts times across time zones', 'sort=at', ['a1', 'b1', 'b2', 'Orders, all4']],
+    ['returns nothing beyond the last page', 'page=9', []],
+    ['returns the second page', 'page=2&pageSize=3', ['Orders, all4']],
+    ['accepts limit as the size of the first page', 'limit=1', ['a1']],
+    ['accepts a pageSize above limitMax', 'pageSize=500', ['a1', 'b1', 'b2', 'Orders, all4']],
+    ['filters by equality', 'filter=name:eq:b', ['b1', 'b2']],
+    ['compares texts case-sensitively', 'filter=name:eq:B', []],
+    ['compares enumerations case-insensitively', 'filter=state:eq:failed', ['a1']],
+    ['compares enumerations without spaces', 'filter=state:eq:Awaiting+login', []],
+    ['compares enumerations of a list without case and spaces', 'filter=state:in:Awaiting%20login,FAILED', ['a1']],
+    ['treats null as not equal', 'filter=count:ne:10', ['a1', 'Orders, all4']],
+    ['filters by a list of values', 'filter=name:in:a,b', ['a1', 'b1', 'b2']],
+    ['accepts an escaped comma in a value', 'filter=name:in:Orders\\, all,a', ['a1', 'Orders, all4']],
+    ['finds a substring case-insensitively', 'filter=name:contains:ORDERS', ['Orders, all4']],
+    ['finds a prefix case-insensitively', 'filter=name:startsWith:oRD', ['Orders, all4']],
     ['compares times', 'filter=at:ge:2026-01-02T00:00:00Z', ['b1', 'b2', 'Orders, all4']],
     ['compares quantities', 'filter=size:gt:600Mi', ['b2']],
     ['compares numbers', 'filter=count:lt:10', ['a1']],
-    ['compares truth', 'filter=on:eq:false', ['a1']],
-    ['asks for a value', 'filter=count:exists:false', ['Orders, all4']],
-    ['holds all filters at once', 'filter=name:eq:b&filter=tags.team:eq:search', ['b2']],
-    ['filters on a tag whose key holds a colon', 'filter=tags.a:b:eq:x', ['b2']],
-    ['asks for a tag', 'filter=tags.team:exists:true', ['b2', 'Orders, all4']],
-    ['keeps colons of the value', 'filter=name:eq:a:b:c', []],
+    ['compares booleans', 'filter=on:eq:false', ['a1']],
+    ['filters by the existence of a value', 'filter=count:exists:false', ['Orders, all4']],
+    ['combines all filters', 'filter=name:eq:b&filter=tags.team:eq:search', ['b2']],
+    ['filters by a tag whose key contains a colon', 'filter=tags.a:b:eq:x', ['b2']],
+    ['filters by the existence of a tag', 'filter=tags.team:exists:true', ['b2', 'Orders, all4']],
+    ['keeps colons in the value', 'filter=name:eq:a:b:c', []],
     ['searches names and tag values', 'search=SHOP', ['Orders, all4']],
-    ['takes a tag called constructor for absent', 'filter=tags.constructor:exists:true', []],
+    ['treats a tag named constructor as absent', 'filter=tags.constructor:exists:true', []],
   ]
   for (const [sentence, text, wanted] of answers) it(sentence, () => expect(ids(text)).to.deep.equal(wanted))
 
-  it('sorts texts without regard to case, and those that differ in nothing else always alike', () => {
+  it('sorts texts case-insensitively, and those that differ in case only in a fixed order', () => {
     type Named = { name: string; id: string }
     const named: ListShape<Named> = {
       fields: { name: text('Name') },
@@ -146,11 +146,11 @@ describe('a list', () => {
     ['page 0', 'page=0', 'page'],
     ['a negative page', 'page=-1', 'page'],
     ['a page that is not a number', 'page=one', 'page'],
-    ['half a page', 'page=1.5', 'page'],
+    ['a fractional page', 'page=1.5', 'page'],
     ['a page in hexadecimal', 'page=0x1', 'page'],
     ['a page with a space', 'page=%201', 'page'],
     ['an empty page', 'page=', 'page'],
-    ['a page beyond all', 'page=99999999999', 'page'],
+    ['a page of 11 digits', 'page=99999999999', 'page'],
     ['two pages', 'page=1&page=2', 'page'],
     ['pageSize 0', 'pageSize=0', 'pageSize'],
     ['pageSize 501', 'pageSize=501', 'pageSize'],
@@ -159,39 +159,39 @@ describe('a list', () => {
     ['a long search', `search=${'a'.repeat(129)}`, 'search'],
     ['an unknown sort', 'sort=color', 'sort'],
     ['a sort that is not offered', 'sort=secretive', 'sort'],
-    ['a sort by what all objects have', 'sort=constructor', 'sort'],
-    ['a sort by two minus signs', 'sort=--name', 'sort'],
+    ['a sort by an inherited property', 'sort=constructor', 'sort'],
+    ['a sort with two minus signs', 'sort=--name', 'sort'],
     ['a filter that is not offered', 'filter=secretive:eq:x', 'filter'],
-    ['a filter by what all objects have', 'filter=__proto__:eq:x', 'filter'],
+    ['a filter by an inherited property', 'filter=__proto__:eq:x', 'filter'],
     ['a filter without an operator', 'filter=name', 'filter'],
     ['a filter without a value', 'filter=name:eq', 'filter'],
     ['a tag without a key', 'filter=tags.:eq:a', 'filter'],
-    ['a tag key that no tag can have', 'filter=tags.a%26b:eq:x', 'filter'],
+    ['an invalid tag key', 'filter=tags.a%26b:eq:x', 'filter'],
     ['an unknown operator', 'filter=name:like:x', 'filter'],
-    ['an operator in capitals', 'filter=name:EQ:x', 'filter'],
-    ['an operator that the type does not have', 'filter=on:gt:true', 'filter'],
+    ['an upper-case operator', 'filter=name:EQ:x', 'filter'],
+    ['an operator that the type does not support', 'filter=on:gt:true', 'filter'],
     ['contains on a number', 'filter=count:contains:1', 'filter'],
     ['an unknown state', 'filter=state:eq:Dancing', 'filter'],
     ['an unknown state among others', 'filter=state:in:Failed,Dancing', 'filter'],
-    ['an invalid truth', 'filter=on:eq:yes', 'filter'],
-    ['exists with a word', 'filter=name:exists:maybe', 'filter'],
+    ['an invalid boolean', 'filter=on:eq:yes', 'filter'],
+    ['exists without a boolean', 'filter=name:exists:maybe', 'filter'],
     ['an invalid number', 'filter=count:eq:1e9', 'filter'],
     ['an invalid quantity', 'filter=size:gt:big', 'filter'],
     ['a date without a time', 'filter=at:gt:2026-01-01', 'filter'],
     ['the 30th of February', 'filter=at:gt:2026-02-30T00:00:00Z', 'filter'],
-    ['a hundred and one values', `filter=name:in:${'a,'.repeat(101)}`, 'filter'],
-    ['a filter of three kilobytes', `filter=name:eq:${'a'.repeat(3000)}`, 'filter'],
-    ['twenty-one filters', Array(21).fill('filter=name:eq:a').join('&'), 'filter'],
+    ['101 values', `filter=name:in:${'a,'.repeat(101)}`, 'filter'],
+    ['a filter of 3,000 characters', `filter=name:eq:${'a'.repeat(3000)}`, 'filter'],
+    ['21 filters', Array(21).fill('filter=name:eq:a').join('&'), 'filter'],
   ]
   for (const [sentence, text, parameter] of refused) {
-    it(`refuses ${sentence}`, () => {
+    it(`rejects ${sentence}`, () => {
       expect(() => list(text))
         .to.throw(PlatformError)
         .with.nested.property('extras.parameter', parameter)
     })
   }
 
-  it('counts what it holds', () => {
+  it('returns the pagination', () => {
     expect(list('pageSize=3&page=2').pagination).to.deep.equal({
       ...{ page: 2, pageSize: 3, totalItems: 4, totalPages: 2, hasNextPage: false, hasPreviousPage: true },
     })
@@ -201,7 +201,7 @@ describe('a list', () => {
 
 describe('parseDateTime', () => {
   for (const text of ['2026-01-01T00:00:00Z', '2024-02-29T23:59:59.123+05:30', '2026-01-01t00:00:00z']) {
-    it(`reads ${text}`, () => expect(parseDateTime(text)).to.be.a('number'))
+    it(`parses ${text}`, () => expect(parseDateTime(text)).to.be.a('number'))
   }
   for (const text of [
     '2026-01-01',
@@ -212,6 +212,6 @@ describe('parseDateTime', () => {
     '',
     'now',
   ]) {
-    it(`refuses "${text}"`, () => expect(parseDateTime(text)).to.equal(undefined))
+    it(`rejects "${text}"`, () => expect(parseDateTime(text)).to.equal(undefined))
   }
 })

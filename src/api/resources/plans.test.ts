@@ -43,29 +43,44 @@ describe('compute plans', () => {
   }
 
   const cases: [sentence: string, status: object, spec: object, isReady: boolean][] = [
-    ['on volumes that outlive a node is', classes('disks', true, true), { replicas: 3 }, true],
-    ['on volumes that are lost with their node is not', classes('folders', true, false), { replicas: 3 }, false],
-    ['on volumes of which nothing is known is not', classes('odd', true), { replicas: 3 }, false],
-    ['of too few replicas is not', classes('disks', true, true), { replicas: 2 }, false],
-    ['of the class that it names is', classes('disks', false, true), { replicas: 3, storageClass: 'disks' }, true],
-    ['of a class that is not there is not', classes('disks', true, true), { replicas: 3, storageClass: 'x' }, false],
-    ['without a default class is not', classes('disks', false, true), { replicas: 3 }, false],
+    ['production-ready on storage that survives a node', classes('disks', true, true), { replicas: 3 }, true],
+    [
+      'not production-ready on storage that is lost with its node',
+      classes('folders', true, false),
+      { replicas: 3 },
+      false,
+    ],
+    ['not production-ready on storage of unknown durability', classes('odd', true), { replicas: 3 }, false],
+    ['not production-ready with 2 replicas', classes('disks', true, true), { replicas: 2 }, false],
+    [
+      'production-ready with the storage class that they name',
+      classes('disks', false, true),
+      { replicas: 3, storageClass: 'disks' },
+      true,
+    ],
+    [
+      'not production-ready with a missing storage class',
+      classes('disks', true, true),
+      { replicas: 3, storageClass: 'x' },
+      false,
+    ],
+    ['not production-ready without a default storage class', classes('disks', false, true), { replicas: 3 }, false],
   ]
   for (const [sentence, status, spec, isReady] of cases)
-    it(`for production: one ${sentence}`, async () => {
+    it(`are ${sentence}`, async () => {
       await start()
       plan('Vector', 'vector-big', { storageSize: '5Gi', ...spec })
       tell(PlatformCluster, CLUSTER, status)
       expect((await read('vectorcomputeplans', 'vector-big')).isProductionReady).to.equal(isReady)
     })
 
-  it('for production: one without volumes needs replicas only', async () => {
+  it('are production-ready with replicas alone if they have no storage', async () => {
     await start()
     plan('ContainerInstance', 'container-big', { replicas: 3 })
     expect((await read('containerinstancecomputeplans', 'container-big')).isProductionReady).to.equal(true)
   })
 
-  it('are judged by the cluster that new resources of the boundary run on', async () => {
+  it('are evaluated against the cluster of new resources of the boundary', async () => {
     await start([{ cpu: 64_000n, memory: 64n * GI }])
     plan('Vector', 'vector-big', { storageSize: '5Gi', replicas: 3 })
     tell(PlatformCluster, CLUSTER, classes('folders', true, false))

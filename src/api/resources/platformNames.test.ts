@@ -10,7 +10,7 @@ import { withClaimedNames } from './platformNames.ts'
 
 const ref = { namespace: groupNamespace(B1.slice('/boundaries/'.length), SHOP.split('/').at(-1) ?? ''), name: 'keys' }
 
-/** Claims the name of a vault and fails then; `meanwhile` is given the life that the claim names. */
+/** Claims the name of a vault, then fails; `meanwhile` receives the incarnation of the claim. */
 async function claimsAfter(meanwhile: (put: (incarnation: string) => void, incarnation: string) => void) {
   const { services, records } = makeFacade({ assignments: [assign('Owner', B1)] })
   const caller = { principalId: 'anna', principalType: 'User' as const, expiresAt: 0 }
@@ -29,16 +29,16 @@ async function claimsAfter(meanwhile: (put: (incarnation: string) => void, incar
   return records.peekAll(NameClaim).map(({ spec }) => spec.value)
 }
 
-describe('the name that a creation claimed which failed', () => {
-  it('is free again', async () => {
+describe('withClaimedNames, when the creation fails', () => {
+  it('releases the name', async () => {
     expect(await claimsAfter(() => {})).to.deep.equal([])
   })
 
-  it('is kept where another request has made the resource under the same claim', async () => {
+  it('keeps the name if another request created the resource with the same claim', async () => {
     expect(await claimsAfter((put, incarnation) => put(incarnation))).to.deep.equal(['keys'])
   })
 
-  it('is free again where what is there is of another life', async () => {
+  it('releases the name if the existing resource has another incarnation', async () => {
     expect(await claimsAfter((put) => put('another life'))).to.deep.equal([])
   })
 })

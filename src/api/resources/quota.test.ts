@@ -28,7 +28,7 @@ const GROUP = 'shop'
 const HOME = groupNamespace(B, GROUP)
 const caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 } as const
 
-/** Facades before one API server, each with caches of its own. */
+/** Several facades on one API server, each with its own caches. */
 class Facades {
   readonly server = new FakeKubeClient()
   readonly #caches: CacheSet[] = []
@@ -47,7 +47,7 @@ class Facades {
     put(ResourceGroup, GROUP, at === 'group' ? { quota } : {}, boundaryNamespace(B))
   }
 
-  /** @param sees whether it hears what others write after its start */
+  /** @param sees whether it watches the writes of others after its start */
   async facade(sees = true): Promise<Facade> {
     const caches = new CacheSet({ client: this.server })
     for (const kind of KINDS) caches.add(kind.resource)
@@ -88,7 +88,7 @@ class Facade {
     this.context = context
   }
 
-  /** The status that a caller would get. */
+  /** @returns the status of the answer */
   async create(kind: AnyKind, name: string, spec: object, fail?: () => void): Promise<number> {
     const place = { boundaryId: B, resourceGroup: GROUP, name }
     try {
@@ -110,7 +110,7 @@ const SPECS: [kind: AnyKind, spec: object][] = [
   [SecretVault, {}],
 ]
 
-describe('a quota that many ask for at once', () => {
+describe('withReservedQuota', () => {
   let world: Facades
   afterEach(() => world.stop())
   const cases = (['group', 'boundary'] as const).flatMap((at) =>
@@ -118,8 +118,8 @@ describe('a quota that many ask for at once', () => {
   )
 
   for (const { at, sees, kind, spec } of cases) {
-    const how = sees ? 'that hear of each other' : 'of which none hears of the others'
-    it(`of a ${at} lets exactly 5 of 15 ${kind.kind} in at 3 facades ${how}`, async () => {
+    const how = sees ? 'with current caches' : 'with stale caches'
+    it(`admits 5 of 15 concurrent ${kind.kind} at 3 facades ${how} for a ${at} quota of 5`, async () => {
       world = new Facades({ resources: 5 }, at)
       const facades = await Promise.all([world.facade(sees), world.facade(sees), world.facade(sees)])
       const asked = Array.from({ length: 15 }, (_, index) => facades[index % 3]?.create(kind, `one-${index}`, spec))
@@ -135,7 +135,7 @@ describe('a quota that many ask for at once', () => {
     ['storage', '25Gi'],
     ['pods', 2],
   ] as const) {
-    it(`of ${quota} lets as many in as one after the other`, async () => {
+    it(`admits as many concurrent as sequential requests for a quota of ${quota}`, async () => {
       const one = new Facades({ [quota]: limit }, 'group')
       const alone = await one.facade()
       let fits = 0
@@ -152,7 +152,7 @@ describe('a quota that many ask for at once', () => {
     })
   }
 
-  it('counts volumes that were kept, but not beside the resource that takes them back', async () => {
+  it('counts retained volumes, but not in addition to the resource that takes them over', async () => {
     world = new Facades({ storage: '25Gi', resources: 1 }, 'group')
     const retainedStorage = [{ kind: 'VectorCluster', name: 'kept', storage: '10Gi' }]
     const group = { namespace: boundaryNamespace(B), name: GROUP }
@@ -163,7 +163,7 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(VectorCluster, 'kept', spec), 'with the kept volumes').to.equal(201)
   })
 
-  it('counts a name once that has a resource and volumes that were kept: what takes most of the two', async () => {
+  it('counts the larger of a resource and the retained volumes of its name', async () => {
     world = new Facades({ storage: '40Gi' }, 'group')
     const retainedStorage = ['kept', 'other'].map((name) => ({ kind: 'VectorCluster', name, storage: '10Gi' }))
     const ref = { namespace: boundaryNamespace(B), name: GROUP }
@@ -178,7 +178,7 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(VectorCluster, 'next', spec)).to.equal(201)
   })
 
-  describe('beside what kubectl made beyond it', () => {
+  describe('with resources beyond the quota', () => {
     const refused = {
       phase: 'QuotaExceeded',
       conditions: [{ type: 'Stalled', status: 'True', reason: 'QuotaExceeded' }],
@@ -195,7 +195,7 @@ describe('a quota that many ask for at once', () => {
       return usageOf(services, group ? [group] : [], resourcesOfGroup(services, B, GROUP))
     }
 
-    it('counts what was refused for nothing', async () => {
+    it('does not count a resource in phase QuotaExceeded', async () => {
       world = new Facades({ storage: '30Gi', resources: 2 }, 'group')
       const huge = stored({ computePlan: 'vector-dev', storageSize: '900Gi' }, refused)
       world.server.seed(VectorCluster.resource, huge as KubeObject)
@@ -207,7 +207,7 @@ describe('a quota that many ask for at once', () => {
       expect(usage(facade), 'it waits again').to.include({ storage: '20Gi', resources: 1 })
     })
 
-    it('grants nothing of what was refused to a change of something else', async () => {
+    it('refuses another change of a resource in phase QuotaExceeded without granting anything', async () => {
       world = new Facades({ storage: '30Gi', cpu: '2' }, 'group')
       const spec = { computePlan: 'vector-dev', storageSize: '900Gi' }
       world.server.seed(VectorCluster.resource, stored(spec, refused) as KubeObject)
@@ -227,7 +227,7 @@ describe('a quota that many ask for at once', () => {
       expect(await change({ cpuRequest: '300m', storageSize: '30Gi' })).to.equal(202)
     })
 
-    it('counts what has no plan for nothing, and what fits as what it asks for', async () => {
+    it('does not count a resource without a plan, and counts one that fits', async () => {
       world = new Facades({ storage: '30Gi' }, 'group')
       world.server.seed(VectorCluster.resource, stored({ computePlan: 'none', storageSize: '20Gi' }) as KubeObject)
       const facade = await world.facade()
@@ -245,7 +245,7 @@ describe('a quota that many ask for at once', () => {
   })
 
   for (const at of ['group', 'boundary'] as const) {
-    it(`of a ${at} counts what ran before there was one, when an older resource grows`, async () => {
+    it(`counts resources that ran before the ${at} quota was set`, async () => {
       world = new Facades({ pods: 5 }, at)
       const seed = (name: string, day: number, replicas: number) =>
         world.server.seed(VectorCluster.resource, {
@@ -274,7 +274,7 @@ describe('a quota that many ask for at once', () => {
     })
   }
 
-  it('lets nobody start or grow what kubectl grew beyond it, and everybody stop it', async () => {
+  it('refuses to start or grow a resource beyond the quota, and allows to stop it', async () => {
     world = new Facades({ storage: '35Gi' }, 'group')
     const plan = { computePlan: 'vector-dev', replicas: 1 }
     const grown = { ...plan, storageSize: '60Gi', running: false }
@@ -309,7 +309,7 @@ describe('a quota that many ask for at once', () => {
     expect(await change({ ...plan, storageSize: '30Gi' }), 'a start within the quota').to.equal(202)
   })
 
-  it('grants nothing of what kubectl grew beyond it a moment after a grant to a change of something else', async () => {
+  it('refuses another change of a resource that outgrew its recent grant', async () => {
     world = new Facades({ storage: '30Gi', cpu: '2' }, 'group')
     const facade = await world.facade()
     const plan = { computePlan: 'vector-dev', replicas: 1 }
@@ -330,7 +330,7 @@ describe('a quota that many ask for at once', () => {
     expect(await change.catch((error: PlatformError) => error.status)).to.equal(422)
   })
 
-  it('gives back what a refused write took, at once', async () => {
+  it('releases the grant of a refused write at once', async () => {
     world = new Facades({ resources: 1 }, 'group')
     const facade = await world.facade()
     const refuse = () => {
@@ -340,7 +340,7 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
   })
 
-  it('gives back what a facade took that died before it wrote, after a while', async () => {
+  it('releases the grant of a crashed facade after UNSEEN_GRANT_TTL_MS', async () => {
     world = new Facades({ resources: 1 }, 'group')
     const facade = await world.facade()
     await facade.create(SecretVault, 'one', {}, () => {
@@ -351,10 +351,10 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
     const [ledger] = (await world.server.list(QuotaLedger.resource)).items as unknown as QuotaLedger[]
     const keys = Object.keys(ledger?.spec.grants ?? {}).map((key) => key.split('/').at(-1))
-    expect(keys, 'a later "one" has no grant beside that of "two"').to.deep.equal(['two'])
+    expect(keys, 'only "two" has a grant').to.deep.equal(['two'])
   })
 
-  it('judges a function whose namespace another facade has made a moment ago', async () => {
+  it('evaluates a function whose namespace another facade has just created', async () => {
     world = new Facades({ pods: 5 }, 'boundary')
     const [one, other] = [await world.facade(), await world.facade(false)]
     expect(await one.create(FunctionNamespace, 'home', { runtime: 'nodejs' })).to.equal(201)
@@ -363,14 +363,14 @@ describe('a quota that many ask for at once', () => {
     expect(await other.create(ServerlessFunction, 'home.huge', { ...spec, maxReplicas: 5 })).to.equal(201)
   })
 
-  it('costs nothing if nothing is limited', async () => {
+  it('writes no ledger without a quota', async () => {
     world = new Facades({}, 'group')
     const facade = await world.facade()
     await facade.create(SecretVault, 'one', {})
     expect(await world.server.list(QuotaLedger.resource).then(({ items }) => items)).to.deep.equal([])
   })
 
-  it('is never passed in any sequence of creates and deletes, and never keeps room that is free', async () => {
+  it('admits exactly as many as fit in random sequences of creations and deletions', async () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const random = new SeededRandom(seed)
       world = new Facades({ resources: 3 }, seed % 2 === 0 ? 'group' : 'boundary')

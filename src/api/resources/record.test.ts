@@ -15,21 +15,21 @@ const missing = (body: z.ZodType, value: object) =>
   (body.safeParse(value).error?.issues ?? []).map(({ path }) => path.join('.'))
 
 describe('the body of a record', () => {
-  it('wants what its kind has no default for, absent or null', () => {
+  it('requires the fields without a default', () => {
     expect(missing(instanceRecord.body, {})).to.deep.equal(['components'])
     expect(missing(instanceRecord.body, { components: null })).to.deep.equal(['components'])
     expect(missing(jobRecord.body, {})).to.deep.equal(['image'])
     expect(missing(jobRecord.body, { image: null })).to.deep.equal(['image'])
   })
 
-  it('wants nothing of a kind that has a default for everything', () => {
+  it('requires nothing if all fields have defaults', () => {
     for (const { body } of [vectorRecord, relationalRecord, sqlRecord, vaultRecord, accountRecord])
       expect(missing(body, {})).to.deep.equal([])
   })
 })
 
-describe('the answers about a resource', () => {
-  it('describe a computed field as the status does that it shows, where null stands for absent', () => {
+describe('the record of a resource', () => {
+  it('describes a computed field like the status field, with the meaning of null', () => {
     const told = (name: string) => (relationalRecord.dto.shape as Record<string, z.ZodType>)[name]?.description
     expect(told('lastBackupAt')).to.equal(RelationalCluster.status.shape.lastBackupAt.description)
     expect(told('publicEndpoint')).to.equal('Address and port of the load balancer; null without one')
@@ -45,12 +45,12 @@ describe('the answers about a resource', () => {
   const HEAD = [...Object.keys(headFields), 'clusterId']
   const NULLABLE = ['phase', 'statusMessage']
 
-  it('are looked at', () => {
+  it('is tested for VectorClusterDto, SecretVaultDto and AppDto, among others', () => {
     expect([...dtos.keys()]).to.include.members(['VectorClusterDto', 'SecretVaultDto', 'AppDto'])
   })
 
   for (const [id, { shape }] of dtos)
-    it(`say of everything in the head of a record but its phase that it is there: ${id}`, () => {
+    it(`declares the common fields except phase and statusMessage as non-nullable: ${id}`, () => {
       const nullable = HEAD.filter((name) => shape[name]?.safeParse(null).success === true)
       expect(nullable.filter((name) => !NULLABLE.includes(name))).to.deep.equal([])
     })

@@ -4,8 +4,8 @@ import type { CacheEvent, CacheHandler } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { followRemovals, RecordTexts } from './recordTexts.ts'
 
-describe('the text of a record', () => {
-  it('is kept until its resource is gone', () => {
+describe('RecordTexts', () => {
+  it('keeps the text of a record until its object is removed', () => {
     const handlers: CacheHandler<KubeObject>[] = []
     const subscribe = (handler: CacheHandler<KubeObject>) => void handlers.push(handler)
     followRemovals({ get: () => ({ subscribe }) } as never)

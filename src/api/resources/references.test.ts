@@ -18,7 +18,7 @@ const image = 'docker.io/library/nginx:1.29'
 const secret = (vaultName: string, secretName: string, version?: number) => ({ vaultName, secretName, version })
 type Variable = { name: string; secret?: object; output?: object }
 
-/** Bodies of each kind that takes variables. */
+/** Bodies of each kind with variables. */
 const BODIES: readonly [path: string, bodyOf: (env: Variable[]) => object][] = [
   ['apps/shop', (env) => ({ sourceKind: 'Image', image, env })],
   ['containerinstances/shop', (env) => ({ components: [{ name: 'web', image, env }] })],
@@ -26,7 +26,7 @@ const BODIES: readonly [path: string, bodyOf: (env: Variable[]) => object][] = [
   ['functionnamespaces/home/functions/hello', (env) => ({ handler: 'index', env })],
 ]
 
-describe('what a resource refers to', () => {
+describe('references of a resource', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -46,7 +46,7 @@ describe('what a resource refers to', () => {
     server.ask(method, `${BASE}/${path}`, who).send(body)
 
   for (const [path, bodyOf] of BODIES) {
-    it(`is there before ${path} is made`, async () => {
+    it(`must exist when ${path} is created`, async () => {
       const output = { collection: 'apps', name: 'nobody', output: 'publicUrl' }
       for (const variable of [
         { secret: secret('nowhere', 'key') },
@@ -67,12 +67,12 @@ describe('what a resource refers to', () => {
     })
   }
 
-  it('is not told to those who may not read it', async () => {
+  it('return 403 to a caller who may not read them', async () => {
     const body = { sourceKind: 'Image', image, env: [{ name: 'KEY', secret: secret('nowhere', 'key') }] }
     expect((await ask('post', 'apps/shop', body, READER)).status).to.equal(403)
   })
 
-  it('may be gone since, for changes of something else', async () => {
+  it('may be missing when another field changes', async () => {
     const env = [{ name: 'KEY', secret: secret('safe', 'key') }]
     await ask('post', 'apps/shop', { sourceKind: 'Image', image, env })
     server.put(VaultEntry, entryName('safe', 'key'), { vaultName: 'safe', secretName: 'key', state: 'Purged' }, SHOP)
@@ -82,7 +82,7 @@ describe('what a resource refers to', () => {
   })
 })
 
-describe('a reference to what the cache does not hold yet', () => {
+describe('withUncachedReferences', () => {
   const object = (name: string, spec: object) => ({ apiVersion: 'v1', kind: 'Any', metadata: { name }, spec })
   const versions = [{ version: 1, createdAt: '2026-01-01T00:00:00Z' }]
   const history = { ...newHistory(SecretVault.spec.parse({})), versions }
@@ -90,7 +90,7 @@ describe('a reference to what the cache does not hold yet', () => {
     object('safe', {}),
     object(entryName('safe', 'key'), { vaultName: 'safe', secretName: 'key', state: 'Active', history }),
   ]
-  /** Of a replica that has heard of nothing. @returns what was asked of the API server */
+  /** Resolves the references with empty caches. @returns the names read from the API server */
   async function refer(...secrets: object[]): Promise<string[]> {
     const asked: string[] = []
     const records = {
@@ -109,7 +109,7 @@ describe('a reference to what the cache does not hold yet', () => {
     return asked
   }
 
-  it('is refused for a missing right only after the API server was asked for it', async () => {
+  it('catches up with grants before it throws FORBIDDEN', async () => {
     const asked: unknown[] = []
     const services = { access: { catchUp: async (...given: unknown[]) => void asked.push(given) } }
     const context = { services, caller: { principalId: 'anna' } } as unknown as Context
@@ -128,14 +128,14 @@ describe('a reference to what the cache does not hold yet', () => {
     ])
   })
 
-  it('is found at the API server, where each is asked for once', async () => {
+  it('reads each missing reference from the API server once', async () => {
     expect(await refer(secret('safe', 'key'), secret('safe', 'key', 1))).to.deep.equal([
       'safe',
       entryName('safe', 'key'),
     ])
   })
 
-  it('is refused when the API server has it neither', async () => {
+  it('throws REFERENCE_NOT_FOUND if the API server does not have it', async () => {
     for (const missing of [secret('nowhere', 'key'), secret('safe', 'nothing'), secret('safe', 'key', 2)]) {
       const refused = await refer(missing).catch((error: PlatformError) => error)
       expect((refused as PlatformError).code).to.equal('REFERENCE_NOT_FOUND')

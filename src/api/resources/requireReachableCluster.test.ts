@@ -9,21 +9,21 @@ import { requireReachableCluster } from './requireReachableCluster.ts'
 const EDGE = '55555555-5555-4555-8555-555555555555'
 const HOUR = 3_600_000
 
-describe('what is to be written on another cluster', () => {
+describe('requireReachableCluster', () => {
   const clock = new ManualClock()
   const ago = (milliseconds: number) => timestamp(clock.now() - milliseconds)
   const joined = { joinedAt: ago(2 * HOUR), lastSeenAt: ago(1_000) }
   const cases: [title: string, spec: object, agent: object | undefined, code: string, words: string][] = [
-    ['is taken while its agent is there', {}, joined, 'none', ''],
+    ['accepts a cluster with a live agent', {}, joined, 'none', ''],
     [
-      'waits for an agent that is away',
+      'throws SERVICE_UNAVAILABLE for an agent last seen an hour ago',
       {},
       { ...joined, lastSeenAt: ago(HOUR) },
       'SERVICE_UNAVAILABLE',
       'does not answer',
     ],
-    ['wants a revoked agent to join again', { revokedAt: ago(HOUR) }, joined, 'INVALID_STATE', 'was revoked'],
-    ['wants an agent where none has joined', {}, undefined, 'INVALID_STATE', 'No agent has joined'],
+    ['throws INVALID_STATE for a revoked agent', { revokedAt: ago(HOUR) }, joined, 'INVALID_STATE', 'was revoked'],
+    ['throws INVALID_STATE without an agent', {}, undefined, 'INVALID_STATE', 'No agent has joined'],
   ]
   for (const [title, spec, agent, code, words] of cases) {
     it(title, () => {

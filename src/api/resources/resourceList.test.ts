@@ -12,7 +12,7 @@ const OWNER = '22222222-2222-4222-8222-222222222222'
 const GROUP = `/boundaries/${B}/resourcegroups/shop/resources/vectorclusters`
 const ALL = `/boundaries/${B}/resources/vectorclusters`
 
-describe('lists of resources, page by page', () => {
+describe('lists of resources', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
   beforeEach(async () => {
     server = await startFacade()
@@ -39,11 +39,11 @@ describe('lists of resources, page by page', () => {
   const walk = async (sort = 'name') =>
     `${await names(`${GROUP}?pageSize=2&sort=${sort}`)}|${await names(`${GROUP}?pageSize=2&page=2&sort=${sort}`)}`
 
-  it('have one order over their pages, forwards and backwards', async () => {
+  it('keep one order over their pages, ascending and descending', async () => {
     expect([await walk(), await walk('-name')]).to.deep.equal(['ab|cd', 'dc|ba'])
   })
 
-  it('read the rows of the page only, once the order is known', async () => {
+  it('read only the rows of a page once the order is cached', async () => {
     await walk()
     const cache = server.caches.get(VectorCluster.resource)
     let listings = 0
@@ -56,7 +56,7 @@ describe('lists of resources, page by page', () => {
     expect(listings).to.equal(0)
   })
 
-  it('ask for no object at all, once the records are known', async () => {
+  it('read no object once the records are cached', async () => {
     await walk()
     const cache = server.caches.get(VectorCluster.resource)
     const get = cache.get.bind(cache)
@@ -69,7 +69,7 @@ describe('lists of resources, page by page', () => {
     expect(reads).to.equal(0)
   })
 
-  it('show at once what changed around their objects: the name of the boundary, and a plan', async () => {
+  it('show a changed boundary name and plan at once', async () => {
     const told = async () => {
       const [item] = (await page(`${GROUP}?pageSize=2`)).items as unknown as { boundary: string; cpuLimit: string }[]
       return [item?.boundary, item?.cpuLimit]
@@ -90,7 +90,7 @@ describe('lists of resources, page by page', () => {
     expect(await told()).to.deep.equal(['Store', '4'])
   })
 
-  it('follow what was made, changed and deleted since', async () => {
+  it('show created and deleted objects', async () => {
     expect([await walk(), await walk('-computePlan')]).to.deep.equal(['ab|cd', 'ab|cd'])
     await create('shop', 'aa')
     const remove = { namespace: groupNamespace(B, 'shop'), name: 'b' }
@@ -100,7 +100,7 @@ describe('lists of resources, page by page', () => {
     expect((await page(GROUP)).pagination.totalItems).to.equal(4)
   })
 
-  it('tell apart the namesakes of two groups, and follow each group', async () => {
+  it('distinguish resources with the same name in two groups', async () => {
     const told = async () => (await page(ALL)).items.map(({ name, resourceGroup }) => `${resourceGroup}/${name}`)
     const before = await told()
     expect(before.slice().sort()).to.deep.equal(['mill/b', 'shop/a', 'shop/b', 'shop/c', 'shop/d'])

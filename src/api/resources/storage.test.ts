@@ -10,12 +10,12 @@ const volumes = [
 ]
 const web = (replicas: number) => [{ name: 'web', replicas, mounts: [{ volume: 'files' }] }]
 
-describe('a volume that only one pod can mount', () => {
+describe('refuseUnshared', () => {
   const cases: [title: string, draft: { clusterId?: string; replicas: number }, refused: boolean][] = [
-    ['is refused to several pods', { replicas: 2 }, true],
-    ['is refused to several pods on the cluster of the platform', { clusterId: CLUSTER_ID, replicas: 2 }, true],
-    ['may be had by one pod', { replicas: 1 }, false],
-    ['is left to the controller on another cluster, whose classes it sees', { clusterId: OTHER, replicas: 2 }, false],
+    ['rejects a volume of one pod for 2 replicas', { replicas: 2 }, true],
+    ['rejects it for 2 replicas on the cluster of the platform', { clusterId: CLUSTER_ID, replicas: 2 }, true],
+    ['accepts it for one replica', { replicas: 1 }, false],
+    ['accepts it on another cluster, where the controller checks', { clusterId: OTHER, replicas: 2 }, false],
   ]
   for (const [title, { clusterId, replicas }, isRefused] of cases) {
     it(title, () => {

@@ -9,7 +9,7 @@ import { StaticWebApp } from '../../crds/staticwebapps.ts'
 const RESOURCES = `/boundaries/${BOUNDARY}/resources`
 const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
 
-describe('the URL that a resource would have', () => {
+describe('the URL preview', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     shop = await startShop()
@@ -33,7 +33,7 @@ describe('the URL that a resource would have', () => {
   }
 
   for (const path of ['containerinstances', 'staticwebapps']) {
-    it(`of ${path} tells nobody what is there where he is denied`, async () => {
+    it(`returns 403 for a group or name that is denied to the caller: ${path}`, async () => {
       const everywhere = person()
       expect(await ask(everywhere, path, 'free')).to.deep.equal({ status: 200, isAvailable: true })
       const [atGroup, atName] = [person(GROUP), person(`${GROUP}/resources/${path}/taken`)]
@@ -43,7 +43,7 @@ describe('the URL that a resource would have', () => {
     })
   }
 
-  it('is none in a group that is not there', async () => {
+  it('returns 404 for a missing group', async () => {
     for (const group of ['other', 'No Group'])
       expect((await ask(person(), 'containerinstances', 'free', group)).status).to.equal(404)
   })

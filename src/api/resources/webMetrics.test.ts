@@ -13,7 +13,7 @@ const ROUTED = { namespace: SHOP, route: 'papp-web', service: 'papp-web--app' }
 const EVER = { from: 0, to: Number.POSITIVE_INFINITY }
 const MADE = Date.parse('2026-01-01T00:00:00Z') / 1000
 
-describe('what an app answered to the web', () => {
+describe('web metrics of an app', () => {
   const ask = async (requestFigures: RequestFigures, query = '', { isRouted = true } = {}) => {
     const server = await startShop({}, { requestFigures })
     try {
@@ -37,7 +37,7 @@ describe('what an app answered to the web', () => {
   }
   const recently = Math.floor(Date.now() / 1000) - 600
 
-  it('is told in totals, by status code and step by step', async () => {
+  it('contain totals, status codes and series', async () => {
     const figures = answered(
       { at: recently, code: 200, seconds: 0.05, bytesIn: 1, bytesOut: 20 },
       { at: recently, code: 404, seconds: 0.05, bytesOut: 4 },
@@ -68,7 +68,7 @@ describe('what an app answered to the web', () => {
     ])
   })
 
-  it('begins with the app, whatever one of the same name answered before', async () => {
+  it('exclude requests before the app was created', async () => {
     const figures = answered({ at: MADE - 5, code: 200, seconds: 1 }, { at: MADE + 5, code: 200, seconds: 1 })
     const { isComplete, totals } = await ask(figures, `?from=${MADE - 60}&to=${MADE + 60}`)
     expect([isComplete, totals.requests]).to.deep.equal([true, 1])
@@ -77,18 +77,18 @@ describe('what an app answered to the web', () => {
   })
 
   const unknown: [sentence: string, figures: RequestFigures, isRouted: boolean][] = [
-    ['nobody measures', Object.assign(answered(), { isGone: true }), true],
-    ['no Gateway leads there', answered({ at: recently, code: 200, seconds: 1 }), false],
+    ['there are no measurements', Object.assign(answered(), { isGone: true }), true],
+    ['the app has no Gateway', answered({ at: recently, code: 200, seconds: 1 }), false],
   ]
   for (const [sentence, figures, isRouted] of unknown) {
-    it(`is not known where ${sentence}`, async () => {
+    it(`are incomplete if ${sentence}`, async () => {
       const { isComplete, totals, series } = await ask(figures, '', { isRouted })
       expect([isComplete, totals.requests, totals.averageMilliseconds]).to.deep.equal([false, 0, null])
       expect(series.flatMap(({ points }: { points: unknown[] }) => points)).to.deep.equal([])
     })
   }
 
-  it('took as long as the last bound, where it took longer', () => {
+  it('return the last bucket bound as P95 of slower requests', () => {
     const durations = [
       [0.1, 0],
       [Number.POSITIVE_INFINITY, 2],

@@ -12,7 +12,7 @@ import { SERVED_ROUTES } from '../../index.ts'
 const ID = '33333333-3333-4333-8333-333333333333'
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/apps/web/deployments/${ID}`
 
-describe('the log of a build over REST', () => {
+describe('build logs of a deployment', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   let logs: ReturnType<typeof blobBuildLogs>
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe('the log of a build over REST', () => {
   const read = (offset: number, accept: string) =>
     server.ask('get', `${PATH}/build-logs`).query({ offset }).set({ accept })
 
-  it('refuses more lines than a log may have, as text and as lines', async () => {
+  it('reject more than BUILD_LOG_LINES_MAX lines, as text and as lines', async () => {
     for (const body of [
       { text: '\n'.repeat(1_000_000) },
       { lines: Array(BUILD_LOG_LINES_MAX + 1).fill('') },
@@ -40,7 +40,7 @@ describe('the log of a build over REST', () => {
     }
   })
 
-  it('tells of the first that is no text, however many there are', async () => {
+  it('name only the first line that is not a string', async () => {
     const { status, body: problem } = await add({ lines: ['all is well', ...Array(50_000).fill(null)] })
     expect([status, problem.code, problem.errors]).to.deep.equal([
       400,
@@ -52,7 +52,7 @@ describe('the log of a build over REST', () => {
     ])
   })
 
-  it('takes no line for a build of the platform, which keeps its own', async () => {
+  it('accept no lines for a build of the platform', async () => {
     const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Build' }
     const id = randomUUID()
     server.put(DeploymentRecord, id, spec, groupNamespace(B, 'shop'))
@@ -62,7 +62,7 @@ describe('the log of a build over REST', () => {
     expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
-  it('takes the query of every log: lines from the end, as text and as JSON', async () => {
+  it('support tail, offset, follow, process and previous, as text and as JSON', async () => {
     await add({ lines: ['a', 'b', 'c'], isFinal: true })
     const ask = (query: object, accept = 'text/plain') =>
       server.ask('get', `${PATH}/build-logs`).query(query).set({ accept })
@@ -75,14 +75,14 @@ describe('the log of a build over REST', () => {
     expect((await ask({ previous: true })).status).to.equal(404)
   })
 
-  it('takes the same query as every other log route', () => {
+  it('share the query parameters of all other log routes', () => {
     const logs = SERVED_ROUTES.filter(({ method, path }) => method === 'GET' && /(?<!audit)[/-]logs$/.test(path))
     expect(logs).to.have.length.above(5)
     const wanted = ['tail', 'sinceSeconds', 'timestamps', 'follow', 'previous', 'process']
     for (const { path, query } of logs) expect(Object.keys(query?.shape ?? {}), path).to.include.members(wanted)
   })
 
-  it('is given as JSON page by page, and as text whole', async () => {
+  it('return JSON in pages of 10,000 lines, and text as a whole', async () => {
     const all = Array.from({ length: 25_000 }, (_, index) => `line ${index}`)
     expect((await add({ text: `${all.join('\n')}\n`, isFinal: true })).status).to.equal(200)
     const got: string[] = []
@@ -101,7 +101,7 @@ describe('the log of a build over REST', () => {
     expect((await read(1, 'text/plain')).text).to.equal(`${all.slice(1).join('\n')}\n`)
   })
 
-  it('gives way to newer ones of its owner, whether or not they are over', async () => {
+  it('drop the oldest log of the resource when there is no room, finished or not', async () => {
     const ids = [ID, ...Array.from({ length: 4 }, () => randomUUID())]
     const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Reported', phase: 'Building' }
     const namespace = groupNamespace(B, 'shop')

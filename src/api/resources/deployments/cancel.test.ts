@@ -13,7 +13,7 @@ const namespace = groupNamespace(B, 'shop')
 const repositoryUrl = 'https://git.example.com/acme/shop.git'
 const APP = { ownerCollection: 'apps', ownerName: 'shop', strategy: 'Build' }
 
-describe('the cancellation of a deployment', () => {
+describe('DELETE of a deployment', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     server = await startShop()
@@ -41,7 +41,7 @@ describe('the cancellation of a deployment', () => {
 
   for (const stage of DEPLOYMENT_PHASES.filter((phase) => phase !== 'Cancelled')) {
     const isPast = isFinalPhase(stage) || stage === 'Deploying'
-    it(`${isPast ? 'is refused' : 'shows at once, and is the same again,'} where it is ${stage}`, async () => {
+    it(`${isPast ? 'returns 409' : 'cancels at once, also when repeated,'} in phase ${stage}`, async () => {
       const id = put(APP, stage)
       const expected = isPast ? [409, 'INVALID_STATE'] : [200, 'Cancelled']
       expect(await outcome(id)).to.deep.equal(expected)
@@ -51,7 +51,7 @@ describe('the cancellation of a deployment', () => {
     })
   }
 
-  it('is one of a resource of each kind that is deployed, and of no other resource', async () => {
+  it('cancels a deployment of its own app, site or function only', async () => {
     const site = put({ ...APP, ownerCollection: 'staticwebapps', ownerName: 'docs' }, 'Building')
     expect(await outcome(site)).to.deep.equal([404, 'NOT_FOUND'])
     expect(await outcome(site, 'staticwebapps/docs')).to.deep.equal([200, 'Cancelled'])
@@ -61,7 +61,7 @@ describe('the cancellation of a deployment', () => {
     expect(await outcome(code, 'functionnamespaces/calls')).to.deep.equal([200, 'Cancelled'])
   })
 
-  it('is heard by whoever builds it elsewhere, whose next report is refused', async () => {
+  it('rejects later reports of an external build', async () => {
     const id = put({ ...APP, strategy: 'Reported', phase: 'Building' }, 'Building')
     expect(await outcome(id)).to.deep.equal([200, 'Cancelled'])
     const { status, body } = await server
@@ -70,12 +70,12 @@ describe('the cancellation of a deployment', () => {
     expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
-  it('is refused for an image that is only to be served', async () => {
+  it('returns 409 for a deployment of an image, which has no build', async () => {
     const { status, body } = await cancel(put({ ...APP, strategy: 'Image', image: 'site:1' }))
     expect([status, body.error]).to.deep.equal([409, 'The deployment has no build: there is nothing to cancel.'])
   })
 
-  it('is followed by a deployment that somebody asks for, of the same code again', async () => {
+  it('allows a new deployment of the same code', async () => {
     const deploy = () => server.ask('post', `${RESOURCES}/apps/shop/deploy`).send({ branch: 'again' })
     const first = await deploy()
     expect([first.status, first.body.phase], JSON.stringify(first.body)).to.deep.equal([202, 'Queued'])

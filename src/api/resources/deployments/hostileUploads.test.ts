@@ -12,13 +12,13 @@ import { DeploymentRecord } from '../../../crds/deployments.ts'
 
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/apps/web/source`
 
-describe('a hostile archive at the door', () => {
+describe('PUT of a hostile source archive', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
-    // Judges as the one with a registry does, and keeps nothing.
+    // Validates like the one with a registry, and stores nothing.
     const keep: SourceArchives['keep'] = async (_, archive) => {
       await unpack(archive, undefined)
-      throw new Error('It was taken.')
+      throw new Error('It was accepted.')
     }
     const logs = blobBuildLogs(fakeBlobs())
     server = await startShop({}, { deployments: { logs, archives: { keep }, podOf: () => undefined } })
@@ -26,12 +26,13 @@ describe('a hostile archive at the door', () => {
   })
   after(() => server.stop())
 
-  // Those that come in pieces are played where they are unpacked.
+  // Streamed archives are tested with `unpack`.
   const whole = HOSTILE_ARCHIVES.flatMap(({ sentence, bytes, says }) => {
     const made = bytes()
     return Buffer.isBuffer(made) ? [{ sentence, made, says }] : []
   })
-  it('is refused with its reason, and nothing is deployed', async () => {
+  it('returns 400 with the reason and creates no deployment', async () => {
+    expect(whole).to.not.be.empty
     const wrong: string[] = []
     for (const { sentence, made, says } of whole) {
       const { status, body } = await server.ask('put', PATH).set('content-type', 'application/gzip').send(made)

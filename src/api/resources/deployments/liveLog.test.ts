@@ -3,8 +3,8 @@ import { lastLogLines } from '../../../contracts/deployments.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { linesOfBuild } from './liveLog.ts'
 
-describe('the log of a build that runs', () => {
-  /** What its first container wrote, in chunks of that size, as lines. */
+describe('linesOfBuild', () => {
+  /** @returns the lines of a container that writes the text in chunks of this size */
   async function linesOf(text: string, size: number): Promise<string[]> {
     const bytes = Buffer.from(text)
     async function* chunks() {
@@ -23,14 +23,14 @@ describe('the log of a build that runs', () => {
     return lines
   }
 
-  it('holds no line without an end in memory: a container may write for ever without a line break', async () => {
+  it('splits a line of 5 MB into lines of at most 64 KiB', async () => {
     const lines = await linesOf('x'.repeat(5_000_000), 10_000)
     expect(lines.join('')).to.have.length(5_000_000)
     expect(Math.max(...lines.map(({ length }) => length))).to.equal(65_536)
   })
 
   for (const size of [7_919, 65_536, 1_000_000])
-    it(`has the lines that are kept of it, in chunks of ${size} bytes`, async () => {
+    it(`returns the same lines as lastLogLines, in chunks of ${size} bytes`, async () => {
       const wholes = [0, 1, 65_535, 65_536, 65_537, 131_072, 0, 200_000, 3].map((length) => 'ä'.repeat(length))
       for (const text of [wholes.join('\n'), `${wholes.join('\n')}\n`])
         expect(await linesOf(text, size)).to.deep.equal(lastLogLines(Buffer.from(text), 1_000))

@@ -19,7 +19,7 @@ const OTHER = 'https://git.example.com/acme/payroll.git'
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi' }
 const ALL = ['apps/read', 'apps/write', 'staticwebapp/read', 'staticwebapp/write', 'kernel/deployments/read']
 
-describe('the credentials of a deployment source', () => {
+describe('a deployment source with credentials', () => {
   let facade: Awaited<ReturnType<typeof startFacade>>
   const [writer, builder] = [randomUUID(), randomUUID()]
   beforeEach(async () => {
@@ -48,7 +48,7 @@ describe('the credentials of a deployment source', () => {
     ['apps', { sourceKind: 'Repository' }],
     ['staticwebapps', {}],
   ] as const) {
-    it(`build ${collection} of those who may have a token of it, and of nobody else`, async () => {
+    it(`requires kernel/deployments/token for new ${collection}`, async () => {
       const refused = await ask(writer, 'post', `${collection}/shop`, { ...more, ...CODE })
       expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
       expect(JSON.stringify(refused.body)).to.include('kernel/deployments/token')
@@ -56,7 +56,7 @@ describe('the credentials of a deployment source', () => {
       expect(made.status, JSON.stringify(made.body)).to.equal(201)
     })
 
-    it(`are not led to another repository of ${collection} by those who may have none`, async () => {
+    it(`requires kernel/deployments/token for another repositoryUrl of ${collection}`, async () => {
       const stays = await ask(writer, 'patch', `${collection}/known`, { tags: { colour: 'blue' } })
       expect(stays.status, JSON.stringify(stays.body)).to.equal(200)
       const moved = await ask(writer, 'patch', `${collection}/known`, { repositoryUrl: OTHER })

@@ -15,8 +15,8 @@ const RESOURCES = `/boundaries/${B}/resourcegroups/shop/resources`
 const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
 const REFERENCE = { name: 'PASSWORD', secret: { vaultName: 'payroll', secretName: 'password' } }
 
-/** Another person, who may read the vault, lets the resource have a value of it while the upload is on its way. */
-describe('an upload, while what is to run it is given a secret', () => {
+/** Another principal, who may read the vault, adds a secret reference to the resource during the upload. */
+describe('an upload to a resource that gets a secret reference meanwhile', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   let meanwhile: () => Promise<unknown>
   beforeEach(async () => {
@@ -67,7 +67,7 @@ describe('an upload, while what is to run it is given a secret', () => {
       .ask('post', `${RESOURCES}/functionnamespaces/calls/functions/hello/source`, as)
       .send({ files: [{ path: 'index.mjs', content: 'export default () => 1' }] })
 
-  it('deploys nothing that its sender may not read the secret with', async () => {
+  it('returns 403 and creates no deployment if the caller may not read the secret', async () => {
     giveTo(PlatformApp, 'site')
     const { status, body } = await uploadApp(CONTRIBUTOR)
     expect([status, body.code], JSON.stringify(body)).to.deep.equal([403, 'FORBIDDEN'])
@@ -76,10 +76,10 @@ describe('an upload, while what is to run it is given a secret', () => {
   })
 
   for (const [title, kind, name] of [
-    ['its function has', ServerlessFunction, functionObjectName('calls', 'hello')],
-    ['its namespace has', FunctionNamespace, 'calls'],
+    ['function', ServerlessFunction, functionObjectName('calls', 'hello')],
+    ['namespace', FunctionNamespace, 'calls'],
   ] as const) {
-    it(`keeps no files that run with a secret that ${title} by then`, async () => {
+    it(`returns 403 and stores no files if the ${title} refers to a secret`, async () => {
       giveTo(kind, name)
       const { status, body } = await uploadFunction(CONTRIBUTOR)
       expect([status, body.code], JSON.stringify(body)).to.deep.equal([403, 'FORBIDDEN'])
@@ -89,7 +89,7 @@ describe('an upload, while what is to run it is given a secret', () => {
     })
   }
 
-  it('goes through where nothing was given', async () => {
+  it('succeeds without a secret reference', async () => {
     expect((await uploadApp(CONTRIBUTOR)).status).to.equal(202)
     expect((await uploadFunction(CONTRIBUTOR)).status).to.equal(200)
   })
