@@ -9,7 +9,7 @@ const SOURCES = `/boundaries/${B}/sources`
 const ROLE = { claimValue: 'x', roleDefinitionName: 'Reader', scope: `/boundaries/${B}` }
 const PROVIDER = { alias: 'acme', displayName: 'Acme', clientId: 'x', clientSecret: 'x' }
 
-describe('an address that the platform would call is refused', () => {
+describe('a URL that the platform would call', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     server = await startShop()
@@ -20,7 +20,7 @@ describe('an address that the platform would call is refused', () => {
   })
   after(() => server.stop())
 
-  /** What a field is of, where it is sent to, and what is sent with it. */
+  /** The field, its owner, the path and the other fields of the body. */
   const places: [string, string, string, object][] = [
     ['repositoryUrl', 'an app', `${RESOURCES}/apps/shop`, { sourceKind: 'Repository', computePlan: 'app-small' }],
     ['repositoryUrl', 'a site', `${RESOURCES}/staticwebapps/docs`, {}],
@@ -28,8 +28,8 @@ describe('an address that the platform would call is refused', () => {
     ['baseUrl', 'a source', `${SOURCES}/gitlab/create`, { displayName: 'x', accessToken: 'x' }],
     ['baseUrl', 'a source of plain Git', `${SOURCES}/git/create`, { displayName: 'x', accessToken: 'x' }],
     ['registryUrl', 'a source', `${SOURCES}/registry/create`, { displayName: 'x', username: 'x', password: 'x' }],
-    ['repositoryUrl', 'a catalogue', `/boundaries/${B}/resources/blueprints/sources`, {}],
-    ['issuer', 'a binding', `/admin/tenants/${TENANT}/idp-bindings`, ROLE],
+    ['repositoryUrl', 'a blueprint source', `/boundaries/${B}/resources/blueprints/sources`, {}],
+    ['issuer', 'an identity provider binding', `/admin/tenants/${TENANT}/idp-bindings`, ROLE],
     ['issuer', 'an identity provider', `/admin/tenants/${TENANT}/sso/identity-providers`, PROVIDER],
     ['metadataUrl', 'an identity provider', `/admin/tenants/${TENANT}/sso/identity-providers`, PROVIDER],
   ]
@@ -45,7 +45,7 @@ describe('an address that the platform would call is refused', () => {
     'https://kubernetes.default.svc/a/b',
   ]
   for (const [field, owner, path, more] of places) {
-    it(`as the ${field} of ${owner}, by a code of its own, and nothing is stored`, async () => {
+    it(`is rejected with URL_NOT_ALLOWED as ${field} of ${owner}, and nothing is stored`, async () => {
       const before = server.client.calls.length
       for (const address of addresses) {
         const { status, body } = await server.ask('post', path).send({ ...more, [field]: address })
@@ -57,7 +57,7 @@ describe('an address that the platform would call is refused', () => {
     })
   }
 
-  it('but for what is no URL, or a URL with a query: that is BAD_REQUEST', async () => {
+  it('is rejected with BAD_REQUEST if it is not a URL or has a query', async () => {
     for (const repositoryUrl of ['somewhere', 'https://gitlab.com/a/b?c=d']) {
       const { status, body } = await server.ask('post', `${RESOURCES}/staticwebapps/docs`).send({ repositoryUrl })
       expect([status, body.code, body.errors?.[0].field]).to.deep.equal([400, 'BAD_REQUEST', 'repositoryUrl'])

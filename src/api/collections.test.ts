@@ -201,7 +201,7 @@ const CASES: readonly CollectionCase[] = [
     path: `${IAM}/invitations`,
     missing: 'not_found',
     stays: true,
-    // The interface has an order of its own for the checks of an invitation, and sends mail.
+    // Seeded, because POST checks in an order of its own and sends mail.
     items: {
       seed: (server) => {
         for (const [digit, email] of [
@@ -321,7 +321,7 @@ const CASES: readonly CollectionCase[] = [
 ]
 
 describe('collections', () => {
-  it('are all walked here', () => {
+  it('all have a case here', () => {
     const root = import.meta.dirname
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((path) =>
       /(?<!\.test)\.ts$/.test(path),

@@ -14,10 +14,10 @@ const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
 const TEMPLATE = { content: String(DEFAULT_BLUEPRINTS[0]).replace('vector-database', 'own') }
 const VERSION = '"1-1-abcdef01"'
 
-/** Creations whose path names no one object; those that name it are in the suite of resources and below. */
+/** Creations whose path names no object; those with a name are in the suite of resources and below. */
 const UNNAMED = SERVED_ROUTES.filter((route) => createsUnnamed(route))
 
-describe('If-Match on what does not exist is false, so that', () => {
+describe('a conditional creation', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     server = await startShop()
@@ -29,9 +29,9 @@ describe('If-Match on what does not exist is false, so that', () => {
   })
   after(() => server.stop())
 
-  it('is asked of many routes', () => expect(UNNAMED.length).to.be.greaterThan(20))
+  it('is tested on more than 20 routes', () => expect(UNNAMED.length).to.be.greaterThan(20))
   for (const { path } of UNNAMED) {
-    it(`POST ${path} makes nothing`, async () => {
+    it(`returns 409 with If-Match at POST ${path}`, async () => {
       const [boundary, group] = [/\{boundaryId\}/g, /\{resourceGroup(Name)?\}/g]
       const there = path
         .replace(boundary, BOUNDARY)
@@ -51,7 +51,7 @@ describe('If-Match on what does not exist is false, so that', () => {
     ['a secret', 'put', `${GROUP}/resources/secretvaults/keys/secrets/word`, { value: 'x' }],
   ]
   for (const [what, method, path, body] of named) {
-    it(`${what} is not made, and without the header it is`, async () => {
+    it(`returns 409 with If-Match, and succeeds without: ${what}`, async () => {
       for (const version of [VERSION, '*']) {
         const refused = await server.ask(method, path).set('if-match', version).send(body)
         expect([refused.status, refused.body.code], version).to.deep.equal([409, 'CONFLICT'])
@@ -67,7 +67,7 @@ describe('If-Match on what does not exist is false, so that', () => {
     ['a function', 'delete', `${GROUP}/resources/functionnamespaces/calls/functions/f`, {}],
   ]
   for (const [what, method, path, body] of replaced) {
-    it(`${what} is not written over by who says that there must be none`, async () => {
+    it(`returns 400 with If-None-Match: ${what}`, async () => {
       const refused = await server.ask(method, path).set('if-none-match', '*').send(body)
       expect([refused.status, refused.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
       expect(refused.body.error).to.match(/^If-None-Match guards no write here/)

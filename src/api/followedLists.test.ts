@@ -19,15 +19,15 @@ import { SERVED_ROUTES, wholeOpenApiDocument } from './index.ts'
 const LISTS = SERVED_ROUTES.filter(({ list }) => list !== undefined)
 const FOLLOWED = LISTS.filter(isFollowable)
 const UNFOLLOWED = LISTS.filter((route) => !isFollowable(route))
-/** What lists are in, and who may see them. */
+/** Kinds that contain lists or grant access to them. */
 const STAYS = new Set<object>([Boundary, ResourceGroup, PlatformCluster, RoleAssignment])
-/** Streams of one caller. */
+/** Streams per caller. */
 const AT_ONCE = 24
 
 type Item = Record<string, unknown>
 type KeyOf = (item: Item, isGone: boolean) => string
 
-/** What a reader makes of the events of one list. */
+/** The items of one list, built from its events. */
 class Copy {
   readonly path: string
   readonly as: string
@@ -58,12 +58,12 @@ class Copy {
   }
 }
 
-/** How a reader knows which record a deletion means: by its id, or by the names that it shows. */
+/** The key of a record in a deleted event: its id, or its names. */
 const keyIn = ({ list, reply }: Route): KeyOf => {
   const { element } = (reply as z.ZodObject).shape.items as z.ZodArray<z.ZodObject>
   if (Object.hasOwn(element.shape, 'id')) return ({ id }) => String(id)
   if (Object.hasOwn(element.shape, 'resourceGroup')) return ({ resourceGroup, name }) => `${resourceGroup}/${name}`
-  // One whose id is a field of another name.
+  // Its id is a field with another name.
   const namesOf = list?.namesOf as unknown as (item: Item) => { id: string }
   return (item, isGone) => (isGone ? String(item.id) : namesOf(item).id)
 }
@@ -89,13 +89,13 @@ describe('every list', () => {
     return copy.ending === undefined ? status === 200 && equals.call(copy, body.items) : status === 404
   }
 
-  it('can be followed, but for a few', () => {
+  it('supports events, except 10 to 16 lists', () => {
     expect(FOLLOWED.length).to.be.greaterThan(70)
     expect(UNFOLLOWED.length).to.be.within(10, 16)
   })
 
   for (const route of UNFOLLOWED) {
-    it(`that comes from nothing that is watched says so: ${route.path}`, async () => {
+    it(`returns 406 with a reason if it is not watched: ${route.path}`, async () => {
       const { status, body } = await server.ask('get', server.pathOf(route.path)).set('accept', EVENT_STREAM)
       expect([status, body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
       expect(body.error).to.equal(`This list cannot be followed: ${notFollowed(route)}.`)
@@ -103,14 +103,14 @@ describe('every list', () => {
     })
   }
 
-  it('says in the document whether it can be followed', () => {
+  it('declares in the OpenAPI document whether it supports events', () => {
     const { paths } = wholeOpenApiDocument() as { paths: Record<string, { get?: Operation }> }
     const followed = Object.values(paths).filter(({ get }) => EVENT_STREAM in (get?.responses['200']?.content ?? {}))
     expect(followed).to.have.length(FOLLOWED.length)
     for (const { path } of UNFOLLOWED) expect(paths[path]?.get?.description, path).to.include('cannot be followed')
   })
 
-  it('that is followed begins as it is shown', async () => {
+  it('begins its stream with its items', async () => {
     let as = OWNER
     for (const [index, route] of FOLLOWED.entries()) {
       if (index % AT_ONCE === 0) {
@@ -128,27 +128,27 @@ describe('every list', () => {
       void copy.follow(keyIn(route))
     }
     expect(copies.length).to.be.greaterThan(60)
-    for (const copy of copies) await until(`${copy.path} is told as it is`, () => isCurrent(copy))
+    for (const copy of copies) await until(`${copy.path} equals its events`, () => isCurrent(copy))
     const filled = copies.filter(({ items }) => items.size > 0)
-    expect(filled.length, 'lists with something in them').to.be.greaterThan(40)
+    expect(filled.length, 'lists with items').to.be.greaterThan(40)
   })
 
-  it('that is followed becomes what it is shown as when everything is deleted and made again', async () => {
+  it('sends events for the deletion and creation of everything', async () => {
     const before = new Map<object, KubeObject[]>()
     for (const kind of KINDS.filter((each) => !STAYS.has(each))) {
       const { items } = await server.client.list<KubeObject>(kind.resource)
       before.set(kind, items)
       for (const { metadata } of items) await server.client.remove(kind.resource, metadata)
     }
-    for (const copy of copies) await until(`${copy.path} is told as it is without anything`, () => isCurrent(copy))
+    for (const copy of copies) await until(`${copy.path} equals its events after the deletions`, () => isCurrent(copy))
     const deleted = copies.filter(({ heard, ending }) => heard.has('deleted') || ending !== undefined)
-    expect(deleted.length, 'lists of which something went').to.be.greaterThan(40)
+    expect(deleted.length, 'lists with deletions').to.be.greaterThan(40)
     const open = copies.filter(({ ending }) => ending === undefined)
-    expect(open.length, 'lists that are still there').to.be.greaterThan(30)
+    expect(open.length, 'lists that remain').to.be.greaterThan(30)
     for (const [kind, objects] of before)
       for (const { metadata, ...object } of objects as (KubeObject & { spec: object })[])
         server.put(kind as never, metadata.name, object.spec, metadata.namespace)
-    for (const copy of open) await until(`${copy.path} is told as it is made again`, () => isCurrent(copy))
+    for (const copy of open) await until(`${copy.path} equals its events after the creations`, () => isCurrent(copy))
   })
 })
 

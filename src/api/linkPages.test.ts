@@ -23,7 +23,7 @@ const CARL = 'carl@example.com'
 const PASSWORD = 'Correct-horse-7'
 const BROWSER = 'text/html,application/xhtml+xml,*/*;q=0.8'
 
-/** ANNA invites CARL and asks for a new password; the pages stand before what answers JSON. */
+/** ANNA invites CARL and requests a password reset; the pages are mounted before the JSON route. */
 async function open({ hasAccount = false } = {}) {
   const clock = new ManualClock()
   const { accounts, users } = makeAccounts({ clock, mail: false })
@@ -54,9 +54,9 @@ async function open({ hasAccount = false } = {}) {
   return { ...facade, users, app, links: { invitation, reset: `/identity/password-reset/${reset.token}` } }
 }
 
-describe('pages behind links of mails', () => {
+describe('linkPages', () => {
   for (const link of ['invitation', 'reset'] as const) {
-    it(`show a form to a browser, and leave JSON to programs: ${link}`, async () => {
+    it(`shows a form to browsers and passes programs to the JSON route: ${link}`, async () => {
       const { app, links } = await open()
       const page = await request(app).get(links[link]).set('accept', BROWSER).expect(200)
       expect(page.headers['content-type']).to.match(/^text\/html/)
@@ -71,19 +71,19 @@ describe('pages behind links of mails', () => {
       expect((await request(app).post(links[link]).send({ password: 'x' })).body).to.have.property('is')
     })
 
-    it(`say plainly that a link cannot be used, without a form: ${link}`, async () => {
+    it(`shows that an invalid link cannot be used, without a form: ${link}`, async () => {
       const { app, links } = await open()
       const wrong = `${links[link].slice(0, -8)}AAAAAAAA`
       const page = await request(app).get(wrong).set('accept', 'text/html').expect(404)
       expect(page.text).to.contain('cannot be used').and.not.contain('<form')
     })
 
-    it(`show what is wrong with a password beside the form again: ${link}`, async () => {
+    it(`shows the violated password rules with the form: ${link}`, async () => {
       const { app, links } = await open()
       const form = { password: 'short', firstName: 'Carl', lastName: 'Cramer' }
       const page = await request(app).post(links[link]).type('form').send(form).expect(422)
       expect(page.text).to.match(/role="alert"[\s\S]*<form method="post">/)
-      expect(page.text, 'what a reader says first').to.contain('<title>Error: ')
+      expect(page.text, 'the title, which screen readers say first').to.contain('<title>Error: ')
       expect(page.text).to.match(
         /<input id="password"[^>]* aria-invalid="true" aria-describedby="problem rules" autofocus>/,
       )
@@ -96,7 +96,7 @@ describe('pages behind links of mails', () => {
   }
 
   for (const path of ['/invitations/%ff', '/identity/password-reset/%E0%A4'])
-    it(`leave what cannot be decoded to the routes: ${path}`, async () => {
+    it(`passes paths with invalid encoding to the routes: ${path}`, async () => {
       const { app } = await open()
       const asked = await request(app).get(path).set('accept', BROWSER)
       expect(asked.body).to.deep.equal({ is: 'the JSON route' })
@@ -106,18 +106,18 @@ describe('pages behind links of mails', () => {
 
   const literals = SERVED_ROUTES.map(({ path }) => path).filter((path) => !path.includes('{'))
   const beside = literals.filter((path) => /^\/(invitations|identity\/password-reset)\/[^/]+$/.test(path))
-  it('know paths of routes that stand where a link has its token', () => {
+  it('finds the routes with a literal segment in place of the token', () => {
     expect(beside).to.include('/invitations/password-policy')
   })
   for (const path of [...new Set(beside)])
-    it(`leave a path that is no link to its route, for a browser too: ${path}`, async () => {
+    it(`passes the path of a literal route to it, for browsers too: ${path}`, async () => {
       const { app } = await open()
       for (const asked of [path, path.replace('-', '%2D')])
         expect((await request(app).get(asked).set('accept', BROWSER)).body).to.deep.equal({ is: 'the JSON route' })
       expect((await request(app).post(path).type('form').send({ a: 'b' })).body).to.have.property('is')
     })
 
-  it('let a person without an account join', async () => {
+  it('creates the account and grants the role', async () => {
     const { app, links, users, records } = await open()
     const form = { password: PASSWORD, firstName: 'Carl', lastName: 'Cramer' }
     const page = await request(app).post(links.invitation).type('form').send(form).expect(200)
@@ -127,7 +127,7 @@ describe('pages behind links of mails', () => {
     await request(app).get(links.invitation).set('accept', 'text/html').expect(404)
   })
 
-  it('let a person with an account accept by its password, and by no other', async () => {
+  it('accepts an invitation with the correct password of the account only', async () => {
     const { app, links, records } = await open({ hasAccount: true })
     await request(app).post(links.invitation).type('form').send({ password: 'Wrong-horse-7' }).expect(403)
     expect(records.peekAll(RoleAssignment)).to.deep.equal([])
@@ -135,7 +135,7 @@ describe('pages behind links of mails', () => {
     expect(records.peekAll(RoleAssignment)).to.have.length(1)
   })
 
-  it('tell a person whose organization keeps the password how to accept, without a form', async () => {
+  it('refers a user with an external account to the account page, without a form', async () => {
     const { app, links, users } = await open({ hasAccount: true })
     const carl = await users.findByEmail(CARL)
     if (carl !== undefined) users.put({ ...carl, isExternal: true })
@@ -145,7 +145,7 @@ describe('pages behind links of mails', () => {
   })
 
   for (const hasAccount of [false, true])
-    it(`tell password managers whose password it is: ${hasAccount ? 'one that is there' : 'a new one'}`, async () => {
+    it(`has an input autocomplete="username" for password managers: ${hasAccount ? 'an existing account' : 'a new account'}`, async () => {
       const { app, links } = await open({ hasAccount })
       const page = await request(app).get(links.invitation).set('accept', 'text/html').expect(200)
       expect(page.text).to.match(
@@ -153,7 +153,7 @@ describe('pages behind links of mails', () => {
       )
     })
 
-  it('set a new password, once', async () => {
+  it('sets a new password once', async () => {
     const { app, links, users } = await open()
     await request(app).post(links.reset).type('form').send({ password: PASSWORD }).expect(200)
     expect(users.passwords.get(ANNA)).to.equal(PASSWORD)

@@ -4,7 +4,7 @@ import { expandPath } from './http/template.ts'
 import { SERVED_ROUTES } from './index.ts'
 import { filtersOf, sortsOf } from './resources/paging.ts'
 
-/** What can be asked for and is no field of the record: an image is that of the first component. */
+/** Filters that are no field of the record: the image is that of the first component. */
 const HIDDEN = ['{RG}/containerinstances', '{B}/resources/containerinstances'].map(
   (path) => `${expandPath(path)} image`,
 )
@@ -18,12 +18,12 @@ function recordOf(reply: z.ZodType | undefined): string[] | undefined {
 describe('every list', () => {
   const lists = SERVED_ROUTES.flatMap((route) => (route.list === undefined ? [] : [{ ...route, list: route.list }]))
 
-  it('is one of the many that are tested here', () => {
+  it('is found more than 60 times, each with a record', () => {
     expect(lists.length).to.be.greaterThan(60)
     expect(lists.filter(({ reply }) => recordOf(reply) === undefined).map(({ path }) => path)).to.deep.equal([])
   })
 
-  it('of jobs can be asked for six fields, and ordered by four', () => {
+  it('filters jobs by 6 fields and sorts them by 4', () => {
     const list = lists.find(({ path }) => path === expandPath('{RG}/jobs'))?.list
     if (list === undefined) throw new Error('Jobs are not listed.')
     const asked = ['name', 'status', 'computePlan', 'createdAt', 'image', 'completedAt']
@@ -31,13 +31,13 @@ describe('every list', () => {
     expect(sortsOf(list)).to.deep.equal(['name', 'status', 'createdAt', 'completedAt'])
   })
 
-  it('finds a phase whatever its case, as other words of a fixed set', () => {
+  it('declares phase as an enumeration', () => {
     const phases = lists.filter(({ list }) => Object.hasOwn(list.fields, 'phase'))
     expect(phases.length).to.be.greaterThan(20)
     for (const { path, list } of phases) expect(list.fields.phase?.type, path).to.equal('enumeration')
   })
 
-  it('searches something, if it has words', () => {
+  it('is searched if it has texts, enumerations or tags', () => {
     for (const { path, list } of lists) {
       const fields = Object.values(list.fields)
       const hasWords = fields.some(({ type }) => type === 'text' || type === 'enumeration')
@@ -47,7 +47,7 @@ describe('every list', () => {
   })
 
   for (const { path, list, reply } of lists) {
-    it(`has columns, filters and orders that are fields of its record: ${path}`, () => {
+    it(`filters and sorts by fields of its record only: ${path}`, () => {
       const names = recordOf(reply) ?? []
       const asked = Object.keys(list.fields).filter((name) => !HIDDEN.includes(`${path} ${name}`))
       expect(asked.filter((name) => !names.includes(name))).to.deep.equal([])

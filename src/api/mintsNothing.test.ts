@@ -18,7 +18,7 @@ const BUILD = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: '
 const MINT = '/v1/internal/registries/mint'
 const REPOSITORY = `repository:${BOUNDARY}/shop/jobs/report`
 
-/** What is being deleted: the boundary, its group, a job in that, or a source. */
+/** The object that is being deleted. */
 const PLACES: Record<string, [kind: AnyKind, ref: { namespace?: string; name: string }]> = {
   boundary: [Boundary, { name: BOUNDARY }],
   group: [ResourceGroup, { namespace: HOME, name: 'shop' }],
@@ -27,7 +27,7 @@ const PLACES: Record<string, [kind: AnyKind, ref: { namespace?: string; name: st
   images: [DeploymentSource, { namespace: HOME, name: IMAGES }],
 }
 
-/** What gives something out that works on by itself, and in which of the places. */
+/** Routes that issue credentials or register webhooks, and the objects whose deletion forbids that. */
 const ROUTES: [path: string, body: object | undefined, places: string[]][] = [
   [`${MINT}-boundary-credential`, { boundary: BOUNDARY }, ['boundary']],
   [`${MINT}-build-token`, BUILD, ['boundary', 'group', 'job']],
@@ -42,7 +42,7 @@ const ROUTES: [path: string, body: object | undefined, places: string[]][] = [
   [`${HERE}/crosslink/access-grant`, undefined, ['boundary']],
 ]
 
-describe('in what is being deleted', () => {
+describe('issuing credentials during a deletion', () => {
   async function open() {
     const server = await startShop({}, { registry: makeRegistry().service })
     server.put(PlatformJob, 'report', { image: 'python', computePlan: 'job-small' }, SHOP)
@@ -57,7 +57,7 @@ describe('in what is being deleted', () => {
 
   for (const [path, body, places] of ROUTES)
     for (const place of places)
-      it(`nothing is given out, with a ${place} that goes: POST ${path.replace(HERE, '{B}')} ${JSON.stringify(body)}`, async () => {
+      it(`returns 409 while the ${place} is deleted: POST ${path.replace(HERE, '{B}')} ${JSON.stringify(body)}`, async () => {
         const server = await open()
         try {
           const [kind, ref] = PLACES[place] ?? []
@@ -73,7 +73,7 @@ describe('in what is being deleted', () => {
       })
 
   for (const place of ['boundary', 'group'])
-    it(`nothing is pushed, with a ${place} that goes, and what runs is still pulled`, async () => {
+    it(`grants pull but not push while the ${place} is deleted`, async () => {
       const server = await open()
       const ask = async () => {
         const basic = `Basic ${Buffer.from(`token:${OWNER}`).toString('base64')}`

@@ -14,7 +14,7 @@ const BOUNDARY = B1.slice('/boundaries/'.length)
 const TENANT = '55555555-5555-4555-8555-555555555555'
 const CARL = 'carl@example.com'
 
-/** ANNA invited CARL, whose organization keeps his password. */
+/** ANNA invited CARL, who signs in with the identity provider of his organization. */
 async function open() {
   const clock = new ManualClock()
   const { accounts, users } = makeAccounts({ clock, mail: false })
@@ -31,7 +31,7 @@ async function open() {
 }
 
 describe('invitations on the account page', () => {
-  it('are those to the address of the person, and give the role once', async () => {
+  it('are those for the verified address, and grant the role once', async () => {
     const { page, carl, records } = await open()
     const [shown] = await page.openTo(carl)
     expect(shown).to.include({ boundary: 'Shop', roleName: 'Reader' })
@@ -43,11 +43,11 @@ describe('invitations on the account page', () => {
   })
 
   for (const [title, change] of [
-    ['whose address was never verified', { emailVerified: false }],
+    ['with an unverified address', { emailVerified: false }],
     ['with another address', { email: 'dora@example.com' }],
     ['without an address', { email: undefined }],
   ] as const) {
-    it(`are none for somebody ${title}, who cannot accept them either`, async () => {
+    it(`are hidden from and refused for a user ${title}`, async () => {
       const { page, carl, records } = await open()
       const [shown] = await page.openTo(carl)
       expect(await page.openTo({ ...carl, ...change })).to.deep.equal([])
@@ -56,7 +56,7 @@ describe('invitations on the account page', () => {
     })
   }
 
-  it('say why they cannot be accepted any more', async () => {
+  it('are refused with the reason if the inviter was deleted', async () => {
     const { page, carl, records } = await open()
     const [shown] = await page.openTo(carl)
     await records.remove(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: ANNA }, {} as never)
@@ -65,7 +65,7 @@ describe('invitations on the account page', () => {
     )
   })
 
-  it('are none before the facade is whole', async () => {
+  it('are none before the services are available', async () => {
     const { carl } = await open()
     expect(await invitationsOnAccountPage(() => undefined).openTo(carl)).to.deep.equal([])
   })

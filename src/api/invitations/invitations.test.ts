@@ -9,16 +9,16 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 
-describe('invitations over REST', () => {
+describe('invitations', () => {
   describe('create', () => {
-    it('holds a deny at a group against an invitation to it', async () => {
+    it('is refused by a deny at the group', async () => {
       const group = `${B1}/resourcegroups/shop`
       const denies = [deny(group, ['boundaries/invitations/*'])]
       const { refusal } = open({ assignments: [assign('Owner', B1)], denies })
       expect(await refusal({ scope: group })).to.equal('forbidden')
     })
 
-    it('answers 201 with the link if no mail is configured, and stores only its hash', async () => {
+    it('returns 201 with the link without mail, and stores only its hash', async () => {
       const { invite, records } = open()
       const made = await invite()
       expect(made).to.include({ status: 'Pending', canResend: true, nextResendAt: null })
@@ -27,14 +27,14 @@ describe('invitations over REST', () => {
       expect(stored).to.not.contain(made.link?.split('/').at(-1))
     })
 
-    it('names the version of what it answers, made or sent again', async () => {
+    it('returns the ETag, also for a resend', async () => {
       const { call } = open()
       const made = await call('POST', PATH, { body: { email: CARL, roleDefinitionName: 'Reader' } })
       const again = await call('POST', `${PATH}/${made.body.id}/resend`)
       for (const { headers } of [made, again]) expect(headers.etag).to.match(/^"\d+-\d+-\w+"$/)
     })
 
-    it('sends the link by mail and shows it to nobody where mail is configured', async () => {
+    it('sends the link by mail only, with mail configured', async () => {
       const { invite, mailer, accounts } = open(undefined, { mail: true })
       expect((await invite({ message: 'Hi\nthere', firstName: 'Carl' })).link).to.equal(null)
       await accounts.outbox.whenIdle()
@@ -47,30 +47,30 @@ describe('invitations over REST', () => {
       ['an empty e-mail', { email: '  ' }, 'invalid_state'],
       ['an invalid e-mail address', { email: 'carl' }, 'BAD_REQUEST'],
       ['an unknown role', { roleDefinitionName: 'Emperor' }, 'unknown_role'],
-      ['a role in other letters', { roleDefinitionName: 'reader' }, 'unknown_role'],
+      ['a role in lower case', { roleDefinitionName: 'reader' }, 'unknown_role'],
       ['an invalid scope', { scope: `${B1}/` }, 'invalid_state'],
       ['the root for a role of boundaries', { scope: '/' }, 'invalid_state'],
-      ['another boundary', { scope: `/boundaries/${TENANT}` }, 'invalid_state'],
-      ['a group that is not there', { scope: `${B1}/resourcegroups/none` }, 'invalid_state'],
+      ['a scope in another boundary', { scope: `/boundaries/${TENANT}` }, 'invalid_state'],
+      ['a missing group', { scope: `${B1}/resourcegroups/none` }, 'invalid_state'],
       ['a root role at the boundary', { roleDefinitionName: 'Platform Reader' }, 'invalid_state'],
       [
-        'a root role from a caller who is not an Owner there',
+        'a root role from a caller without Owner at the root',
         { roleDefinitionName: 'Platform Reader', scope: '/' },
         'forbidden',
       ],
-      ['the e-mail before the role', { email: '', roleDefinitionName: 'Emperor' }, 'invalid_state'],
+      ['an empty e-mail before an unknown role', { email: '', roleDefinitionName: 'Emperor' }, 'invalid_state'],
     ]
     for (const [title, body, code] of cases) {
-      it(`refuses ${title} with ${code}`, async () => expect(await open().refusal(body)).to.equal(code))
+      it(`rejects ${title} with ${code}`, async () => expect(await open().refusal(body)).to.equal(code))
     }
 
-    it('looks for the tenant after the role and before the scope', async () => {
+    it('checks the tenant after the role and before the scope', async () => {
       const { refusal } = open(undefined, { tenantId: null })
       expect(await refusal({ roleDefinitionName: 'Emperor' })).to.equal('unknown_role')
       expect(await refusal({ scope: '/' })).to.equal('tenant_resolution_failed')
     })
 
-    it('refuses a role that holds more than the caller, and says what', async () => {
+    it('rejects a role with more permissions than the caller, and lists them', async () => {
       const { invite } = open({ assignments: [assign('Contributor', B1)] })
       const { code, extras } = await codeOf(invite({ roleDefinitionName: 'Owner' }))
       expect(code).to.equal('forbidden')
@@ -79,7 +79,7 @@ describe('invitations over REST', () => {
         .and.not.include('vectorcluster/write')
     })
 
-    it('lets a Platform Owner give any role to others, not to themselves', async () => {
+    it('lets a Platform Owner invite others to any role, but not themselves', async () => {
       const { invite, refusal, users, records } = open({ assignments: [assign('Platform Owner', '/')] })
       const spec = { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Platform Owner', scope: '/' }
       records.put(RoleAssignment, { name: 'root', namespace: SYSTEM_NAMESPACE }, spec)
@@ -91,7 +91,7 @@ describe('invitations over REST', () => {
       )
     })
 
-    it('refuses a second open invitation of the address, whatever its case, role or scope', async () => {
+    it('rejects a second open invitation of the address in another case, with another role', async () => {
       const { invite, refusal, call } = open()
       const { id } = await invite()
       expect(await refusal({ email: 'CARL@Example.com', roleDefinitionName: 'Contributor' })).to.equal(
@@ -101,10 +101,10 @@ describe('invitations over REST', () => {
       expect(await refusal({})).to.equal('none')
     })
 
-    it('lets one of six at once through, and again once that one is revoked', async () => {
+    it('accepts one of six concurrent invitations, and one more after its revocation', async () => {
       const { refusal, call, records } = open()
       const six = ['carl', 'Carl', 'CARL', 'cArl', 'caRl', 'carL'].map((name) => ({ email: `${name}@example.com` }))
-      // As over replicas: all have sent a call before one is answered, and have their answers before the next call.
+      // Like replicas: all send a call before one is answered, and have all answers before the next call.
       const others = async () => {
         for (let turn = 0; turn < six.length; turn += 1) await setImmediate()
       }
@@ -126,11 +126,11 @@ describe('invitations over REST', () => {
       }
     })
 
-    it('refuses one that another replica made a moment before', async () => {
+    it('rejects a duplicate that another replica has just created', async () => {
       const { invite, records } = open()
       const list = records.list.bind(records)
       records.list = (async (...given: Parameters<typeof list>) => {
-        // As if another replica had been faster.
+        // Another replica was faster.
         const spec = { email: CARL, roleDefinitionName: 'Reader', scope: B1, invitedBy: ANNA, hasAccount: false }
         const more = { tokenHash: '0'.repeat(64), expiresAt: '2100-01-01T00:00:00Z' }
         const namespace = boundaryNamespace(BOUNDARY)
@@ -141,7 +141,7 @@ describe('invitations over REST', () => {
       expect(records.peekAll(MemberInvitation)).to.have.length(1)
     })
 
-    it('refuses who has the role there already', async () => {
+    it('rejects a user who has the role at the scope already', async () => {
       const { users, refusal, records } = open()
       const { id: principalId } = users.put({ userName: 'carl', email: 'Carl@example.com' })
       const spec = { principalId, principalType: 'User', roleDefinitionName: 'Reader', scope: B1 }
@@ -161,7 +161,7 @@ describe('invitations over REST', () => {
       assignments: [assign('Owner', B1), { ...assign('Inviter', B1), id: 'bert', principalId: BERT }],
     }
 
-    it('shows the link of a role to nobody who may not give it', async () => {
+    it('does not return the link to a caller who may not grant the role', async () => {
       const { invite, call, records } = open(given)
       const made = await invite({ roleDefinitionName: 'Owner' })
       const before = records.peekAll(MemberInvitation)[0]?.spec.tokenHash
@@ -170,14 +170,14 @@ describe('invitations over REST', () => {
       expect(records.peekAll(MemberInvitation)[0]?.spec.tokenHash).to.equal(before)
     })
 
-    it('sends the link of any role to the invited address, whoever asks', async () => {
+    it('mails the link of any role for any caller who may resend', async () => {
       const { invite, call } = open(given, { mail: true })
       const made = await invite({ roleDefinitionName: 'Owner' })
       const answer = await call('POST', `${PATH}/${made.id}/resend`, { caller: BERT })
       expect([answer.status, answer.body.link]).to.deep.equal([200, null])
     })
 
-    it('replaces the link, three times at once and then after a day', async () => {
+    it('replaces the link up to 3 times, and again after a day', async () => {
       const { invite, tokenOf, call, clock } = open()
       const made = await invite({ expiresInDays: 30 })
       const resend = () => call('POST', `${PATH}/${made.id}/resend`)
@@ -192,7 +192,7 @@ describe('invitations over REST', () => {
       expect((await codeOf(resend())).code).to.equal('resend_limit')
     })
 
-    it('and revoke of what is not there are not_found', async () => {
+    it('returns not_found for a missing invitation, like revoke', async () => {
       const { call } = open()
       for (const id of [TENANT, 'nonsense']) {
         expect((await codeOf(call('POST', `${PATH}/${id}/resend`))).code).to.equal('not_found')

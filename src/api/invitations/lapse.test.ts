@@ -22,7 +22,7 @@ const CUSTOM = role(['apps/*'], { displayName: 'Custom' })
 
 type Shown = { id: string; link: string; hasAccount: boolean; assignmentId: string }
 
-/** ANNA, an Owner, invited CARL, who has an account or gets one. */
+/** ANNA, an Owner, may invite CARL. */
 function open(given: Given = { assignments: [assign('Owner', B1), assign('Custom', '/')] }) {
   const clock = new ManualClock()
   const { accounts, users } = makeAccounts({ clock, mail: false })
@@ -47,7 +47,7 @@ const inSystem = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 const inBoundary = (name: string) => ({ namespace: boundaryNamespace(BOUNDARY), name })
 const withoutName = ({ name: _, ...spec }: typeof CUSTOM) => spec
 
-describe('what an invitation was made under', () => {
+describe('an invitation', () => {
   type World = ReturnType<typeof open>
   const madeAnew = ({ records, group }: World) => {
     const { metadata, spec } = group(BOUNDARY, 'shop')
@@ -70,7 +70,7 @@ describe('what an invitation was made under', () => {
       { roleDefinitionName: 'Custom' },
       ({ records }) => records.remove(RoleDefinition, { name: 'custom' }, {} as never),
     ],
-    ['the group at its scope was made anew', { scope: SHOP }, madeAnew],
+    ['the group at its scope was created again', { scope: SHOP }, madeAnew],
     [
       'the inviter was disabled',
       {},
@@ -92,7 +92,7 @@ describe('what an invitation was made under', () => {
       ({ boundary }) => boundary(BOUNDARY, { tenantId: TENANT.replaceAll('5', '6') }),
     ],
     [
-      'somebody else got the id of the inviter',
+      'another user has the id of the inviter',
       {},
       ({ records }) => {
         const [stored] = records.peekAll(MemberInvitation)
@@ -106,7 +106,7 @@ describe('what an invitation was made under', () => {
     ['the inviter was deleted', {}, ({ records }) => records.remove(PlatformUser, inSystem(ANNA), {} as never)],
   ]
   for (const [title, body, change] of lapsed) {
-    it(`lapses: accepting is refused where ${title}, and the invitation stays open`, async () => {
+    it(`cannot be accepted, and stays Pending, if ${title}`, async () => {
       const world = open()
       const { id } = world.users.put({ userName: 'carl', email: CARL })
       const made = await world.invite(body)
@@ -118,7 +118,7 @@ describe('what an invitation was made under', () => {
   }
 
   for (const [title, body, change, resend = 'invalid_state'] of lapsed) {
-    it(`makes no account, and is not sent again, where ${title}`, async () => {
+    it(`cannot be used for set-password nor resent if ${title}`, async () => {
       const world = open()
       const made = await world.invite(body)
       await change(world)
@@ -130,9 +130,9 @@ describe('what an invitation was made under', () => {
 
   for (const [title, change] of [
     ['was deleted', ({ records }) => records.remove(ResourceGroup, inBoundary('shop'), {} as never)],
-    ['was made anew', madeAnew],
+    ['was created again', madeAnew],
   ] as [string, (world: World) => unknown][])
-    it(`is not in the way of another one where the group at its scope ${title}`, async () => {
+    it(`does not block another one if the group at its scope ${title}`, async () => {
       const world = open()
       await world.invite({ scope: SHOP })
       await change(world)
@@ -140,7 +140,7 @@ describe('what an invitation was made under', () => {
       expect((await codeOf(world.invite({ scope: B1 }))).code).to.equal('duplicate_pending')
     })
 
-  it('lapses if the inviter may no longer give the role', async () => {
+  it('cannot be accepted if the inviter may no longer grant the role', async () => {
     const world = open()
     const { id } = world.users.put({ userName: 'carl', email: CARL })
     const made = await world.invite({ roleDefinitionName: 'Owner' })
@@ -150,14 +150,14 @@ describe('what an invitation was made under', () => {
     expect(world.records.peekAll(RoleAssignment)).to.deep.equal([])
   })
 
-  it('makes whoever accepts a member of the tenant of the boundary, beside those that they had', async () => {
+  it('adds the tenant of the boundary to those of the user', async () => {
     const { invite, accept, users } = open()
     const { id } = users.put({ userName: 'carl', email: CARL, tenantIds: ['other'] })
     await accept(await invite(), id)
     expect((await users.find(id))?.tenantIds).to.deep.equal(['other', TENANT])
   })
 
-  it('leaves the tenant as it was where the invitation is revoked while it is accepted', async () => {
+  it('leaves the tenants unchanged if it is revoked during accept', async () => {
     const { invite, accept, users, records } = open()
     const { id } = users.put({ userName: 'carl', email: CARL })
     const made = await invite()
@@ -166,7 +166,7 @@ describe('what an invitation was made under', () => {
       await join(...given)
       const [stored] = records.peekAll(MemberInvitation)
       if (stored !== undefined) records.put(MemberInvitation, stored.metadata, { ...stored.spec, state: 'Revoked' })
-      // The revocation takes the assignment back first.
+      // The revocation removes the assignment first.
       const [assignment] = records.peekAll(RoleAssignment)
       if (assignment !== undefined) await records.remove(RoleAssignment, assignment.metadata as never, {} as never)
     }
@@ -174,7 +174,7 @@ describe('what an invitation was made under', () => {
     expect((await users.find(id))?.tenantIds).to.deep.equal([])
   })
 
-  it('looks the account up again with a resend, so that one that came meanwhile can accept', async () => {
+  it('can be accepted after a resend by an account that was created meanwhile', async () => {
     const { invite, accept, setPassword, users, call } = open()
     const made = await invite()
     const { id } = users.put({ userName: 'carl', email: CARL })
@@ -184,7 +184,7 @@ describe('what an invitation was made under', () => {
     expect(await accept(again, id)).to.have.property('assignmentId')
   })
 
-  it('is not sent to an address more often by revoking and inviting again than by resends', async () => {
+  it('is refused above 4 a day for one address, revoked ones included', async () => {
     const { invite, call, clock } = open()
     const revoke = async () => call('DELETE', `${PATH}/${(await invite()).id}`)
     for (let time = 1; time <= 4; time += 1) await revoke()

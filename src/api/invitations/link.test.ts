@@ -17,7 +17,7 @@ import { PlatformTenant } from '../../crds/rbac.ts'
 import { invitationPages } from './pages.ts'
 
 describe('the link of an invitation', () => {
-  it('leads a person without an account to the role', async () => {
+  it('creates an account, then grants the role once', async () => {
     const { invite, tokenOf, setPassword, accept, users, assignments, call } = open()
     const made = await invite()
     const token = tokenOf(made)
@@ -36,7 +36,7 @@ describe('the link of an invitation', () => {
     expect((await codeOf(call('GET', `/invitations/${token}`))).code).to.equal('NOT_FOUND')
   })
 
-  it('makes the account again after a call that was cut off before its end', async () => {
+  it('completes set-password after a crash, with one account', async () => {
     const { invite, tokenOf, setPassword, users, records } = open()
     const token = tokenOf(await invite())
     const update = records.update.bind(records)
@@ -50,7 +50,7 @@ describe('the link of an invitation', () => {
     expect(users.users.size).to.equal(1)
   })
 
-  it('makes one account, with the first password, where the form is sent twice at once', async () => {
+  it('creates one account with the first of two concurrent passwords', async () => {
     const { invite, tokenOf, setPassword, users } = open()
     const token = tokenOf(await invite())
     const other = { ...person, password: 'Another-horse-7' }
@@ -59,7 +59,7 @@ describe('the link of an invitation', () => {
     expect([...users.passwords.values()]).to.deep.equal([PASSWORD])
   })
 
-  it('welcomes a person once more whose form on the page is sent twice at once', async () => {
+  it('shows the welcome page to both of two concurrent submissions', async () => {
     const { invite, tokenOf, services, assignments } = open()
     const token = tokenOf(await invite())
     const given = new Map(Object.entries(person))
@@ -70,7 +70,7 @@ describe('the link of an invitation', () => {
     expect(assignments()).to.have.length(1)
   })
 
-  it('takes the longest names that its page lets a person type', async () => {
+  it('accepts names of the maxlength of its page', async () => {
     const { invite, tokenOf, services } = open()
     const token = tokenOf(await invite())
     const browser = { address: '::1', search: '', cookie: () => undefined, setCookie: () => {} }
@@ -81,7 +81,7 @@ describe('the link of an invitation', () => {
     expect((await invitationPages.submit(services, token, fields, browser)).html).to.include('Welcome')
   })
 
-  it('takes nobody into a tenant that is removed at that moment, and gives nothing', async () => {
+  it('grants nothing if the tenant is removed meanwhile', async () => {
     const { invite, tokenOf, accept, users, records, assignments } = open()
     const { id } = users.put({ userName: 'carl', email: CARL })
     const token = tokenOf(await invite())
@@ -93,7 +93,7 @@ describe('the link of an invitation', () => {
     expect([assignments(), users.users.get(id)?.tenantIds]).to.deep.equal([[], []])
   })
 
-  it('is accepted again after a call that was cut off before its end, with one assignment', async () => {
+  it('completes accept after a crash, with one assignment', async () => {
     const { invite, tokenOf, accept, users, records, assignments } = open()
     const { id } = users.put({ userName: 'carl', email: CARL })
     const token = tokenOf(await invite())
@@ -107,11 +107,11 @@ describe('the link of an invitation', () => {
     expect(assignments()).to.have.length(1)
   })
 
-  it('gives the role once where it is accepted four times at once', async () => {
+  it('grants the role once for four concurrent accepts', async () => {
     const { invite, tokenOf, accept, users, records, assignments } = open()
     const { id } = users.put({ userName: 'carl', email: CARL })
     const token = tokenOf(await invite())
-    // As over replicas: each has read the invitation before one has written it.
+    // Like replicas: each reads the invitation before one writes it.
     const update = records.update.bind(records)
     records.update = (async (...given: Parameters<typeof update>) => {
       for (let turn = 0; turn < 4; turn += 1) await setImmediate()
@@ -122,7 +122,7 @@ describe('the link of an invitation', () => {
     expect(assignments()).to.have.length(1)
   })
 
-  it('gives nothing where it is revoked at the same moment', async () => {
+  it('grants nothing if it is revoked during accept', async () => {
     const { invite, tokenOf, accept, users, records, assignments, call } = open()
     const { id: userId } = users.put({ userName: 'carl', email: CARL })
     const made = await invite()
@@ -140,7 +140,7 @@ describe('the link of an invitation', () => {
     expect((await codeOf(call('DELETE', `${PATH}/${made.id}`))).code).to.equal('already_revoked')
   })
 
-  it('is not found where it is removed at the same moment, whatever is done with it', async () => {
+  it('returns not_found if it is removed during set-password, resend, revoke or accept', async () => {
     const { invite, tokenOf, setPassword, accept, call, users, records, clock } = open()
     const update = records.update.bind(records)
     const removed = async (
@@ -166,7 +166,7 @@ describe('the link of an invitation', () => {
     expect(await removed((token) => accept(token, user?.id ?? ''), late)).to.equal('not_found')
   })
 
-  it('is for the account of the address only', async () => {
+  it('returns email_mismatch for another account', async () => {
     const { invite, tokenOf, accept, users } = open()
     users.put({ userName: 'carl', email: CARL })
     users.put({ id: BERT, userName: 'bert', email: 'bert@example.com' })
@@ -176,7 +176,7 @@ describe('the link of an invitation', () => {
     expect((await codeOf(accept(token, BERT, service))).code).to.equal('email_mismatch')
   })
 
-  it('asks for a verified address before it looks at the token', async () => {
+  it('checks for a verified address before the token', async () => {
     const { accept, users } = open()
     users.put({ id: BERT, userName: 'bert', email: CARL, emailVerified: false })
     expect((await codeOf(accept('nonsense', BERT))).code).to.equal('email_not_verified')
@@ -184,14 +184,14 @@ describe('the link of an invitation', () => {
     expect((await codeOf(accept('nonsense', BERT))).code).to.equal('not_found')
   })
 
-  it('takes the address that the issuer verified, of accounts that are kept elsewhere', async () => {
+  it('accepts the verified email of the token for an external account', async () => {
     const { invite, tokenOf, accept, users } = open()
     users.put({ userName: 'carl', email: CARL })
     const token = tokenOf(await invite())
     expect((await accept(token, BERT, { email: 'Carl@Example.com' })).status).to.equal(200)
   })
 
-  it('makes no account if one was created meanwhile, and none for people who have one', async () => {
+  it('creates no account for an address that has one', async () => {
     const { invite, tokenOf, setPassword, users, call } = open()
     const made = await invite()
     users.put({ userName: 'carl', email: CARL })
@@ -200,7 +200,7 @@ describe('the link of an invitation', () => {
     expect((await codeOf(setPassword(tokenOf(await invite())))).code).to.equal('invalid_state')
   })
 
-  it('lists the broken rules of a password, and leaves the invitation as it is', async () => {
+  it('returns password_policy for a weak password and creates no account', async () => {
     const { invite, tokenOf, setPassword, users } = open()
     const token = tokenOf(await invite())
     for (const password of ['', 'short', `${PASSWORD}${CARL}`])
@@ -208,7 +208,7 @@ describe('the link of an invitation', () => {
     expect(users.users.size).to.equal(0)
   })
 
-  it('tells its expiry once', async () => {
+  it('returns expired once, then invalid_state', async () => {
     const { invite, tokenOf, setPassword, clock, call } = open()
     const token = tokenOf(await invite({ expiresInDays: 1 }))
     await clock.advance(86_400_000)
@@ -217,7 +217,7 @@ describe('the link of an invitation', () => {
     expect((await codeOf(setPassword(token))).code).to.equal('invalid_state')
   })
 
-  it('of another invitation, cut short or invented is unknown', async () => {
+  it('returns not_found for a changed token', async () => {
     const { invite, tokenOf, setPassword } = open()
     const token = tokenOf(await invite())
     const last = token.endsWith('A') ? 'B' : 'A'

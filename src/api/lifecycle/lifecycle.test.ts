@@ -39,7 +39,7 @@ describe('the routes of components', () => {
       { component, version, digest: `sha256:${'a'.repeat(64)}`, ...spec },
       SYSTEM_NAMESPACE,
     )
-  /** Components of one test: names of others stay as they are. */
+  /** Creates a component with a name of its own. */
   const fresh = (spec: object = {}, status: object = {}) => {
     const name = `c-${randomUUID().slice(0, 8)}`
     put(name, spec, status)
@@ -59,7 +59,7 @@ describe('the routes of components', () => {
     }
   }
 
-  it('show a component with its releases, the newest first, and what its chart gets', async () => {
+  it('show a component with its releases, newest first, and masked values', async () => {
     const required = [{ key: 'auth.password', title: 'Password', isSecret: true }]
     const name = fresh({ required, values: { debug: false } }, { installedVersion: '1.9.0', state: 'Ready' })
     release(name, '1.9.0')
@@ -80,7 +80,7 @@ describe('the routes of components', () => {
     expect(text).not.to.contain('correct horse')
   })
 
-  it('show what runs outside the cluster as installed, and leave its upgrade to people', async () => {
+  it('show a component outside of the cluster as installed with manual upgrade', async () => {
     const workloads = [{ kind: 'Deployment', name: 'shop' }]
     const name = fresh({ workloads }, { installedVersion: '4.2.0', state: 'Ready', isOutside: true, workloads: [] })
     const { body } = await call('get', `/components/${name}`)
@@ -92,7 +92,7 @@ describe('the routes of components', () => {
     expect(refused.body.error).to.contain('outside the cluster')
   })
 
-  it('list components and filter them', async () => {
+  it('list components with a filter', async () => {
     const name = fresh({ kind: 'CrdBundle' })
     const { body } = await call('get', '/components?filter=kind:eq:CrdBundle&filter=isInstalled:eq:false')
     expect(body.items.map((one: { name: string }) => one.name)).to.deep.equal([name])
@@ -107,12 +107,12 @@ describe('the routes of components', () => {
     ['get', '/releases?component=gone'],
   ]
   for (const [method, path] of unknown)
-    it(`answer 404 ComponentNotFound: ${method} ${path}`, async () => {
+    it(`return 404 ComponentNotFound: ${method} ${path}`, async () => {
       const { status, body } = await call(method, path)
       expect([status, body.code, body.module]).to.deep.equal([404, 'ComponentNotFound', 'lifecycle'])
     })
 
-  it('say what an installation needs', async () => {
+  it('return version, values, CRDs and required values of an installation', async () => {
     const name = fresh({
       dependsOn: [{ name: 'other' }],
       crds: ['shops.example.com'],
@@ -141,22 +141,29 @@ describe('the routes of components', () => {
     answer: [number, string],
     extras?: object,
   ][] = [
-    ['of what is installed', {}, installed, {}, [409, 'AlreadyInstalled']],
+    ['of an installed component', {}, installed, {}, [409, 'AlreadyInstalled']],
     [
-      'without another component',
+      'without its dependency',
       { dependsOn: [{ name: 'absent' }] },
       {},
       {},
       [409, 'DependencyMissing'],
       { missing: ['absent'] },
     ],
-    ['without a value', { required: [{ key: 'a.b', title: 'A' }] }, {}, {}, [400, 'ValueMissing'], { keys: ['a.b'] }],
-    ['of no release', {}, {}, { version: '9.9.9' }, [400, 'BAD_REQUEST']],
-    ['with a value that it does not know', {}, {}, { values: { nothing: 'x' } }, [400, 'BAD_REQUEST']],
-    ['with a field that there is not', {}, {}, { versions: '1' }, [400, 'MODEL_BINDING_FAILED']],
+    [
+      'without a required value',
+      { required: [{ key: 'a.b', title: 'A' }] },
+      {},
+      {},
+      [400, 'ValueMissing'],
+      { keys: ['a.b'] },
+    ],
+    ['of a missing release', {}, {}, { version: '9.9.9' }, [400, 'BAD_REQUEST']],
+    ['with an unknown value', {}, {}, { values: { nothing: 'x' } }, [400, 'BAD_REQUEST']],
+    ['with an unknown field', {}, {}, { versions: '1' }, [400, 'MODEL_BINDING_FAILED']],
   ]
   for (const [sentence, spec, status, body, [code, word], extras = {}] of refusals)
-    it(`refuse an installation ${sentence}, and write nothing`, async () => {
+    it(`reject an installation ${sentence} and write nothing`, async () => {
       const name = fresh(spec, status)
       release(name, '1.0.0')
       const before = (await world.client.list(ComponentInstall.resource)).items.length
@@ -166,7 +173,7 @@ describe('the routes of components', () => {
       expect((await world.client.list(ComponentInstall.resource)).items).to.have.length(before)
     })
 
-  it('install a component, one at a time, and keep what was given in the Secret alone', async () => {
+  it('install one component at a time, and store values in the Secret only', async () => {
     const name = fresh({ required: [{ key: 'auth.password', title: 'Password', isSecret: true }] })
     release(name, '1.0.0')
     const dry = await call('post', `/components/${name}/install`, ADMIN, {
@@ -198,7 +205,7 @@ describe('the routes of components', () => {
     await ended(name)
   })
 
-  it('repair only what is installed', async () => {
+  it('repair an installed component, and return 409 for another one', async () => {
     const name = fresh()
     const refused = await call('post', `/components/${name}/repair`)
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'NotInstalled'])
@@ -208,7 +215,7 @@ describe('the routes of components', () => {
     await ended(there)
   })
 
-  it('resume an install that is paused, and no other', async () => {
+  it('resume a paused install, and return 409 for another one', async () => {
     const name = randomUUID()
     const object = world.put(ComponentInstall, name, { component: 'shop' }, SYSTEM_NAMESPACE)
     const say = (state: string) => {
@@ -225,7 +232,7 @@ describe('the routes of components', () => {
     await ended('shop')
   })
 
-  it('tell where what runs is not what is wanted', async () => {
+  it('return the kind of drift of each component, except while it is upgrading', async () => {
     const at = (name: string) => ({ workloads: [{ kind: 'Deployment', name }] })
     const names = {
       Version: fresh({ version: '1.1.0' }, { installedVersion: '1.0.0', state: 'Ready' }),
@@ -242,7 +249,7 @@ describe('the routes of components', () => {
     expect(kinds.has(moving)).to.equal(false)
   })
 
-  it('tell which component needs which, and which is made for which version', async () => {
+  it('return dependencies and pinned versions', async () => {
     const other = fresh()
     const name = fresh({ dependsOn: [{ name: other, constraint: '>=1.0.0' }] })
     release(name, '1.0.0', { pins: { [other]: '1.2.0' } })
@@ -254,7 +261,7 @@ describe('the routes of components', () => {
     expect((await call('get', `/components/${other}`)).body.pinnedBy).to.deep.equal([name])
   })
 
-  it('let nobody install who may only look, and nobody look who may nothing', async () => {
+  it('return 403 for an installation by a Platform Reader and a list without a role', async () => {
     const name = fresh()
     expect((await call('post', `/components/${name}/install`, READER)).status).to.equal(403)
     expect((await call('get', '/components', OPERATOR)).status).to.equal(403)

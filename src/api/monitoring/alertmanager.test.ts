@@ -11,7 +11,7 @@ import { alertmanagerRoute } from './alertmanager.ts'
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
 const PATH = '/admin/monitoring/alerts/alertmanager'
 
-describe('what Alertmanager tells', () => {
+describe('POST /admin/monitoring/alerts/alertmanager', () => {
   const operator = randomUUID()
   let shop: Awaited<ReturnType<typeof startShop>>
   before(async () => {
@@ -52,7 +52,7 @@ describe('what Alertmanager tells', () => {
     return items.find(({ alertId }: { alertId: string }) => alertId === body.alerts[0]?.fingerprint)
   }
 
-  it('is written no further for one that has hung up, who sends it all again', async () => {
+  it('stops writing when the client disconnects', async () => {
     const gone = new AbortController()
     const alerts = Array.from({ length: 3 }, (_, at) => ({
       ...{ status: 'firing', labels: { alertname: 'Left' }, annotations: {}, fingerprint: `left-${at}` },
@@ -68,7 +68,7 @@ describe('what Alertmanager tells', () => {
     expect(records.peekAll(PlatformAlert)).to.have.length(1)
   })
 
-  it('is an alert about the resource that the pod belongs to', async () => {
+  it('creates an alert of the resource of the pod or claim', async () => {
     expect(await tell({ namespace: NAMESPACE, pod: 'vc-main-two-0' })).to.deep.include({
       ...{ title: 'It crashes.', subject: 'PodCrashLooping', detail: 'Look\nat it.', level: 3, status: 'Firing' },
       ...{ boundaryId: BOUNDARY, resourceGroup: 'shop', resourceType: 'vectorclusters', resourceName: 'main-two' },
@@ -78,12 +78,12 @@ describe('what Alertmanager tells', () => {
     expect(ofClaim).to.include({ resourceName: 'main' })
   })
 
-  it('belongs where its namespace says, whatever its labels say', async () => {
+  it('assigns an alert by its namespace, not by its other labels', async () => {
     const labels = { boundaryId: BOUNDARY, resourceGroup: 'shop', namespace: 'kube-system' }
     expect(await tell(labels)).to.include({ boundaryId: null, resourceGroup: null, resourceType: '' })
   })
 
-  it('is over when Alertmanager says so', async () => {
+  it('resolves an alert', async () => {
     const shown = await tell({ namespace: NAMESPACE }, { fingerprint: 'aaaa' })
     expect(shown).to.include({ status: 'Firing', boundaryId: BOUNDARY })
     expect(await tell({ namespace: NAMESPACE }, { fingerprint: 'aaaa', status: 'resolved' })).to.include({
@@ -93,7 +93,7 @@ describe('what Alertmanager tells', () => {
     })
   })
 
-  it('is taken with texts that the platform would not keep', async () => {
+  it('accepts overlong texts with control characters', async () => {
     const long = 'x\u0000\u202e'.repeat(4_000)
     expect(
       await tell({ alertname: long, odd: long }, { annotations: { summary: long, description: long } }),
@@ -102,7 +102,7 @@ describe('what Alertmanager tells', () => {
     })
   })
 
-  it('is refused where it is something else, and to others', async () => {
+  it('returns 400 for another body and 403 without the permission', async () => {
     const other = await shop.ask('post', PATH, operator).send({ alertId: 'a', title: 'b', level: 1 })
     expect(other.status).to.equal(400)
     expect((await shop.ask('post', PATH, OWNER).send(delivered({}))).status).to.equal(403)

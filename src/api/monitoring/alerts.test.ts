@@ -50,7 +50,7 @@ describe('alerts', () => {
   const one = async (alertId: string, path = `${ALERTS}?includeResolved=true`, as = operator) =>
     (await list(`${path}${path.includes('?') ? '&' : '?'}filter=alertId:eq:${alertId}`, as))[0]
 
-  it('are made once, and counted when they are told of again', async () => {
+  it('are created once and counted on repetition', async () => {
     const first = await tell(about('again', { metadata: { ...about('').metadata, runbookUrl: 'https://run.test/x' } }))
     expect([first.status, first.body.status, first.body.created]).to.deep.equal([202, 'Firing', true])
     const again = await tell(about('again', { level: 4, title: 'Worse', detail: 'two\nlines' }))
@@ -72,7 +72,7 @@ describe('alerts', () => {
     })
   })
 
-  it('are shown with a link only where it is one', async () => {
+  it('have a runbookUrl only if it is an https URL', async () => {
     await tell(about('link', { metadata: { runbookUrl: 'https://run.test/x' } }))
     await tell(about('script', { metadata: { runbookUrl: 'javascript:alert(1)' } }))
     expect([(await one('link'))?.runbookUrl, (await one('script'))?.runbookUrl]).to.deep.equal([
@@ -81,7 +81,7 @@ describe('alerts', () => {
     ])
   })
 
-  it('are over when that is told, and fire again as the same', async () => {
+  it('are resolved, and fire again under the same id', async () => {
     const { body } = await tell(about('over'))
     const over = await tell(about('over', { status: 'Resolved' }))
     expect(over.body).to.deep.equal({ ...body, status: 'Resolved', created: false })
@@ -92,20 +92,20 @@ describe('alerts', () => {
     expect(await one('over', OF_RESOURCE, OWNER)).to.include({ status: 'Firing', occurrences: 2, resolvedAt: null })
   })
 
-  it('are not made by whoever says that they are over', async () => {
+  it('are not created by status Resolved', async () => {
     const { status, body } = await tell(about('never', { status: 'Resolved' }))
     expect([status, body.created, body.status]).to.deep.equal([202, false, 'Resolved'])
     expect(await one('never')).to.equal(undefined)
   })
 
-  it('are found again by whoever names no place, if there is one alone', async () => {
+  it('are found without metadata if the alertId is unique', async () => {
     await tell(about('placeless'))
     const { metadata: _, ...bare } = about('placeless', { status: 'Resolved' })
     await tell(bare)
     expect(await one('placeless')).to.include({ status: 'Resolved', boundaryId: BOUNDARY, resourceGroup: 'shop' })
   })
 
-  it('are of one place: of the same name in two groups and boundaries there are three', async () => {
+  it('are distinct per group and boundary', async () => {
     await tell(about('twin'))
     await tell(about('twin', {}, 'stock'))
     await tell(about('twin', {}, 'shop', OTHER))
@@ -115,14 +115,14 @@ describe('alerts', () => {
     expect(await list(`${OF_BOUNDARY}?filter=alertId:eq:twin`, OWNER)).to.have.length(2)
   })
 
-  it('are of the boundary that is named, in whatever case', async () => {
+  it('accept the boundaryId in upper case', async () => {
     shop.boundary(LETTERS)
     await tell(about('capitals', { metadata: { boundaryId: LETTERS.toUpperCase() } }))
     expect((await one('capitals'))?.boundaryId).to.equal(LETTERS)
     expect((await tell(about('capitals', { metadata: { boundaryId: LETTERS } }))).body.created).to.equal(false)
   })
 
-  it('are kept at the platform where the place is not known, and tenants see none of those', async () => {
+  it('belong to the platform for unknown metadata, hidden from tenants', async () => {
     const places = [
       {},
       { boundaryId: randomUUID() },
@@ -137,7 +137,7 @@ describe('alerts', () => {
     expect(await list(`${OF_BOUNDARY}?search=lost`, OWNER)).to.deep.equal([])
   })
 
-  it('are shown to nobody who may not read what they are about', async () => {
+  it('are hidden from callers without access to their resource', async () => {
     await tell(about('hidden', { resourceName: 'x' }, 'stock'))
     await tell(about('open'))
     expect(await one('hidden', OF_BOUNDARY, restricted)).to.equal(undefined)
@@ -147,7 +147,7 @@ describe('alerts', () => {
     expect((await tell(about('mine'), OWNER)).status).to.equal(403)
   })
 
-  it('are not about a resource of the same name that was made later', async () => {
+  it('exclude those from before the resource was created', async () => {
     const namespace = groupNamespace(BOUNDARY, 'shop')
     await tell(about('former', { resourceName: 'anew' }))
     shop.put(VectorCluster, 'anew', { storageSize: '5Gi' }, namespace)
@@ -158,7 +158,7 @@ describe('alerts', () => {
     expect(await list(OF_RESOURCE.replace('products', 'anew'), OWNER)).to.deep.equal([])
   })
 
-  it('that kubectl wrote are counted on from there', async () => {
+  it('continue the count of an alert written with kubectl', async () => {
     const spec = PlatformAlert.spec.parse({ alertId: 'by-hand', title: 'By hand', level: 1 })
     shop.put(PlatformAlert, 'by-hand', spec, SYSTEM_NAMESPACE)
     const { body } = await tell({ alertId: 'by-hand' })
@@ -166,7 +166,7 @@ describe('alerts', () => {
     expect(await one('by-hand')).to.include({ id: body.id, occurrences: 2 })
   })
 
-  it('are as many as the limit says, the newest first', async () => {
+  it('are limited by `limit`, newest first', async () => {
     const items = await list(`${OF_RESOURCE}?limit=2`, OWNER)
     expect(items).to.have.length(2)
     const [newest = '', older = ''] = items.map(({ lastSeenAt }) => String(lastSeenAt))
@@ -175,21 +175,21 @@ describe('alerts', () => {
 
   const refused: [sentence: string, body: object][] = [
     ['no id', { alertId: '' }],
-    ['a level that there is not', { alertId: 'a', level: 6 }],
+    ['an unknown level', { alertId: 'a', level: 6 }],
     ['a level that is a name', { alertId: 'a', level: 'Warning' }],
-    ['another state', { alertId: 'a', status: 'Pending' }],
+    ['an unknown status', { alertId: 'a', status: 'Pending' }],
     ['a detail that is too long', { alertId: 'a', detail: 'x'.repeat(8193) }],
     [
-      'too many pairs',
+      '51 metadata entries',
       { alertId: 'a', metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, ''])) },
     ],
-    ['a field that there is not', { alertId: 'a', told: { times: 1 } }],
+    ['an unknown field', { alertId: 'a', told: { times: 1 } }],
   ]
   for (const [sentence, body] of refused)
-    it(`are refused with ${sentence}`, async () => expect((await tell(body)).status).to.equal(400))
+    it(`are rejected with ${sentence}`, async () => expect((await tell(body)).status).to.equal(400))
 
   for (const path of ['vectorclusters/none', 'managedidentities/products', 'nothing/products'])
-    it(`are not there for ${path}`, async () => {
+    it(`return 404 for ${path}`, async () => {
       const { status, body } = await shop.ask('get', OF_RESOURCE.replace('vectorclusters/products', path))
       expect([status, body.code]).to.deep.equal([404, 'NOT_FOUND'])
     })

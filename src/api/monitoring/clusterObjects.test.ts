@@ -74,7 +74,7 @@ const volume = (name: string, claimed: string | undefined, phase = 'Bound') => (
   status: { phase },
 })
 
-describe('the machines and volumes of clusters', () => {
+describe('nodes and volumes of clusters', () => {
   const operator = randomUUID()
   const [here, there] = [new FakeKubeClient(), new FakeKubeClient()]
   const metrics = new FakeMetricSource()
@@ -154,7 +154,7 @@ describe('the machines and volumes of clusters', () => {
     return { items: body.items as Record<string, unknown>[], missing: headers['freehold-missing-clusters'] }
   }
 
-  it('are told of each cluster that answers, and who does not is named', async () => {
+  it('are those of reachable clusters, with a header for the others', async () => {
     const { items, missing } = await list('nodes')
     expect(items.map(({ name, clusterId, status }) => [name, clusterId, status])).to.deep.equal([
       ['far', FAR, 'NotReady'],
@@ -164,7 +164,7 @@ describe('the machines and volumes of clusters', () => {
     expect(missing).to.equal(`${SILENT}, ${HANGING}`)
   })
 
-  it('show what is asked for on a node by what is not over', async () => {
+  it('sum the requests of running pods per node', async () => {
     const { items } = await list(`nodes?filter=clusterId:eq:${CLUSTER}`)
     expect(items[0]).to.deep.include({
       ...{ roles: ['worker'], isSchedulable: true, cpuCapacity: '4', cpuAllocatable: '3800m', cpuRequested: '1' },
@@ -174,7 +174,7 @@ describe('the machines and volumes of clusters', () => {
     expect(((items[0]?.conditions ?? []) as { message: string }[])[0]?.message).to.equal('a b')
   })
 
-  it('show what nodes use where it is measured', async () => {
+  it('show the usage of nodes from the metrics API', async () => {
     const usage = { cpu: '1234567890n', memory: '2Gi' }
     const metricsOf: typeof node = {
       group: 'metrics.k8s.io',
@@ -193,7 +193,7 @@ describe('the machines and volumes of clusters', () => {
     expect([items[0]?.cpuUsage, items[0]?.memoryUsage]).to.deep.equal(['1235m', '2Gi'])
   })
 
-  it('show whose volumes are, and which nobody uses', async () => {
+  it('show the resource of volumes, and orphaned ones', async () => {
     const { items } = await list('storage/volumes')
     expect(items.map(({ name, isOrphaned }) => [name, isOrphaned])).to.deep.equal([
       ['free', false],
@@ -207,7 +207,7 @@ describe('the machines and volumes of clusters', () => {
     })
   })
 
-  it('show how full claims are, and when they will be', async () => {
+  it('show the usage of claims and the days until they are full', async () => {
     const { items } = await list(`storage/claims?namespace=${NAMESPACE}&lookbackMinutes=60`)
     expect(items.map(({ name }) => name)).to.deep.equal(['storage-vc-gone-0', 'storage-vc-products-0'])
     const { series, ...shown } = items[1] as { series: { points: object[] }[] }
@@ -221,14 +221,14 @@ describe('the machines and volumes of clusters', () => {
     expect(items[0]).to.include({ usedBytes: null, usedPercent: null, fullInDays: null, resourceName: 'gone' })
   })
 
-  it('tell of the claims that are named', async () => {
+  it('include only the named claims', async () => {
     const names = async (query: string) => (await list(`storage/claims?${query}`)).items.map(({ name }) => name)
     expect(await names(`claim=other,${NAMESPACE}/storage-vc-gone-0`)).to.deep.equal(['other', 'storage-vc-gone-0'])
     expect(await names('claim=elsewhere/other&claim=kube-system/other')).to.deep.equal(['other'])
     expect(await names('claim=none')).to.deep.equal([])
   })
 
-  it('are told without figures where nobody measures', async () => {
+  it('omit usage without Prometheus', async () => {
     metrics.isGone = true
     const { items } = await list('storage/claims?claim=storage-vc-products-0')
     metrics.isGone = false
@@ -236,12 +236,12 @@ describe('the machines and volumes of clusters', () => {
   })
 
   for (const path of ['nodes', 'storage/volumes', 'storage/claims'])
-    it(`are none of a tenant's business: ${path}`, async () => {
+    it(`are forbidden to tenants: ${path}`, async () => {
       expect((await shop.ask('get', `/admin/monitoring/${path}`, OWNER)).status).to.equal(403)
     })
 
   for (const query of ['lookbackMinutes=4', 'lookbackMinutes=10081', 'lookbackMinutes=x', 'namespace=', 'nothing=1'])
-    it(`are refused with ${query}`, async () => {
+    it(`are rejected with ${query}`, async () => {
       expect((await shop.ask('get', `/admin/monitoring/storage/claims?${query}`, operator)).status).to.equal(400)
     })
 })

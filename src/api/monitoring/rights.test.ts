@@ -9,7 +9,7 @@ const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
 const PRODUCTS = `${GROUP}/resources/vectorclusters/products`
 const monitoring = (name: string) => `${GROUP}/resources/monitoring/vectorclusters/${name}`
 const SPAN = 'from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z'
-/** What follows the name of the resource. */
+/** The rest of each path after the name of the resource. */
 const ROUTES = [
   `?metric=CpuUsage&aggregation=Average&${SPAN}`,
   '/alerts',
@@ -17,7 +17,7 @@ const ROUTES = [
   `/utilization?metric=Cpu&aggregation=Average&${SPAN}`,
 ]
 
-describe('the figures and alerts of a resource', () => {
+describe('metrics and alerts of a resource', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   before(async () => {
     shop = await startShop()
@@ -30,14 +30,14 @@ describe('the figures and alerts of a resource', () => {
     return answers.map(({ status }) => status === 403)
   }
 
-  it('are shown to whoever has a role at that resource, and those of no other', async () => {
+  it('are allowed by a role at the resource, for this resource only', async () => {
     const reader = randomUUID()
     shop.grant(reader, 'Reader', PRODUCTS)
     expect(await isRefused(reader, 'products')).to.deep.equal(ROUTES.map(() => false))
     expect(await isRefused(reader, 'orders')).to.deep.equal(ROUTES.map(() => true))
   })
 
-  it('are not shown to whoever is denied them at that resource, and those of others are', async () => {
+  it('are forbidden by a deny at the resource, for this resource only', async () => {
     const reader = randomUUID()
     shop.grant(reader, 'Reader', `/boundaries/${BOUNDARY}`)
     const spec = { principalId: reader, actions: ['monitoring/read'], scope: PRODUCTS, scopeIncarnation: 'life' }

@@ -15,7 +15,7 @@ const at = (seconds: number) => timestamp((BEGIN + seconds) * 1000)
 const asked = (more: Record<string, string> = {}) =>
   new URLSearchParams({ metric: 'MemoryUsage', aggregation: 'Average', from: at(0), to: at(3600), ...more })
 
-describe('the figures of a resource', () => {
+describe('metrics of a resource', () => {
   const operator = randomUUID()
   const stranger = randomUUID()
   const source = new FakeMetricSource()
@@ -53,7 +53,7 @@ describe('the figures of a resource', () => {
 
   const get = (path: string, query: URLSearchParams, as = OWNER) => shop.ask('get', `${path}?${query}`, as)
 
-  it('are a series for each container, and never those of another group', async () => {
+  it('are one series per container of its own namespace', async () => {
     const { status, body } = await get(`${BASE}/vectorclusters/products`, asked())
     expect(status, JSON.stringify(body)).to.equal(200)
     const { series, ...head } = body
@@ -74,19 +74,19 @@ describe('the figures of a resource', () => {
     expect(series[0].points[0]).to.deep.equal({ timestamp: at(0), value: 100 })
   })
 
-  it('are none of a process that there is not', async () => {
+  it('are empty for an unknown container', async () => {
     const { body } = await get(`${BASE}/vectorclusters/products`, asked({ container: 'nothing' }))
     expect([body.series, body.isComplete]).to.deep.equal([[], false])
     const ofPod = await get(`${BASE}/vectorclusters/products`, asked({ metric: 'NetworkIn', container: 'nothing' }))
     expect(ofPod.body.series).to.deep.equal([])
   })
 
-  it('are empty of what is stopped', async () => {
+  it('are empty for a stopped resource', async () => {
     const { status, body } = await get(`${BASE}/vectorclusters/asleep`, asked())
     expect([status, body.series[0].points]).to.deep.equal([200, []])
   })
 
-  it('are refused to others, and not found where there is nothing', async () => {
+  it('return 403 without permission and 404 for a missing resource', async () => {
     expect((await get(`${BASE}/vectorclusters/products`, asked(), stranger)).status).to.equal(403)
     expect((await get(`${BASE}/vectorclusters/none`, asked())).status).to.equal(404)
     expect((await get(`${BASE}/things/products`, asked())).status).to.equal(404)
@@ -95,27 +95,27 @@ describe('the figures of a resource', () => {
   const refused: [sentence: string, query: Record<string, string>, parameter: string, supported?: readonly string[]][] =
     [
       ['a metric of another collection', { metric: 'WalSize' }, 'metric', Object.keys(METRICS.vectorclusters)],
-      ['a metric that is none', { metric: 'constructor' }, 'metric', Object.keys(METRICS.vectorclusters)],
+      ['an inherited property as metric', { metric: 'constructor' }, 'metric', Object.keys(METRICS.vectorclusters)],
       ['PromQL', { metric: 'up{}' }, 'metric', Object.keys(METRICS.vectorclusters)],
       [
-        'an aggregation that it has not',
+        'an unsupported aggregation',
         { aggregation: 'Sum' },
         'aggregation',
         METRICS.vectorclusters.CpuUsage.aggregations,
       ],
       ['a time that ends before it begins', { to: at(-1) }, 'from'],
       ['more than 31 days', { from: at(-31 * 86_400) }, 'from'],
-      ['a moment that is none', { from: 'yesterday' }, 'from'],
+      ['an invalid time', { from: 'yesterday' }, 'from'],
       ['an unknown parameter', { step: '1m' }, 'step'],
     ]
   for (const [sentence, query, parameter, supported] of refused)
-    it(`are refused for ${sentence}`, async () => {
+    it(`are rejected for ${sentence}`, async () => {
       const { status, body } = await get(`${BASE}/vectorclusters/products`, asked(query))
       expect([status, body.parameter]).to.deep.equal([400, parameter])
       expect(body.supported).to.deep.equal(supported)
     })
 
-  it('are asked for without regard to case', async () => {
+  it('accept metric and aggregation in any case', async () => {
     const wanted = asked({ metric: 'memoryusage', aggregation: 'AVERAGE' })
     const { status, body } = await get(`${BASE}/vectorclusters/products`, wanted)
     expect([status, body.metric, body.aggregation]).to.deep.equal([200, 'MemoryUsage', 'Average'])
@@ -125,14 +125,14 @@ describe('the figures of a resource', () => {
     expect([utilization.status, utilization.body.metric]).to.deep.equal([200, 'Memory'])
   })
 
-  it('say when Prometheus does not answer', async () => {
+  it('return UPSTREAM_FAILED without Prometheus', async () => {
     source.isGone = true
     const { status, body } = await get(`${BASE}/vectorclusters/products`, asked())
     source.isGone = false
     expect([status, body.code]).to.deep.equal([502, 'UPSTREAM_FAILED'])
   })
 
-  it('of utilization are held against limit and request', async () => {
+  it('include utilization with limit, request and recommendation', async () => {
     const query = asked({ metric: 'Memory' })
     query.delete('aggregation')
     const { status, body } = await get(`${BASE}/vectorclusters/products/utilization`, query)
@@ -149,7 +149,7 @@ describe('the figures of a resource', () => {
     expect([other.status, other.body.supported]).to.deep.equal([400, ['Cpu', 'Memory', 'Storage']])
   })
 
-  it('of the platform are summed up by collection', async () => {
+  it('are summed by collection for the platform', async () => {
     const query = asked({ resourceType: 'vectorclusters' })
     const { status, body } = await get('/admin/monitoring/metrics', query, operator)
     expect(status, JSON.stringify(body)).to.equal(200)
@@ -161,7 +161,7 @@ describe('the figures of a resource', () => {
     expect(types).to.include.members(['vectorclusters', 'jobs']).and.not.include('secretvaults')
   })
 
-  it('of the platform are refused for what there is not, and to tenants', async () => {
+  it('return 400 for unknown platform metrics and types, and 403 to tenants', async () => {
     const unknown = await get('/admin/monitoring/metrics', asked({ metric: 'Nothing' }), operator)
     expect([unknown.status, unknown.body.supported.includes('PodCount')]).to.deep.equal([400, true])
     const ofPlatform = asked({ metric: 'PodCount', resourceType: 'apps' })
@@ -176,7 +176,7 @@ describe('the figures of a resource', () => {
     }
   })
 
-  it('of a vault count what ends soon, and need no Prometheus', async () => {
+  it('count expiring secrets of a vault without Prometheus', async () => {
     const to = new Date(Date.now() + 60_000).toISOString()
     const query = asked({ metric: 'SecretsExpiringSoon', aggregation: 'Last', to })
     const { status, body } = await get(`${BASE}/secretvaults/safe`, query)
@@ -184,7 +184,7 @@ describe('the figures of a resource', () => {
     expect(body.series[0].points.map(({ value }: { value: number }) => value)).to.deep.equal([1])
   })
 
-  it('of a vault do not count what is deleted, and are those of now for who asks until a moment ago', async () => {
+  it('exclude deleted secrets of a vault, and have a point only if the time ends now', async () => {
     const gone = { vaultName: 'safe', secretName: 'gone', expiresOn: new Date(Date.now() + 86_400_000).toISOString() }
     shop.put(VaultEntry, 'safe-3', { ...gone, state: 'Deleted' }, NAMESPACE)
     const valuesUntil = async (seconds: number) => {
@@ -198,7 +198,7 @@ describe('the figures of a resource', () => {
     expect(await valuesUntil(-3600)).to.deep.equal([])
   })
 
-  it('of all vaults and functions need no Prometheus either', async () => {
+  it('include platform metrics of vaults and functions without Prometheus', async () => {
     const bare = await startShop({}, { monitoring: { metrics: undefined, objects: {} as never } })
     bare.grant(operator, 'Platform Owner', '/')
     const statusOf = async (metric: string, aggregation: string) => {
@@ -207,12 +207,12 @@ describe('the figures of a resource', () => {
     }
     expect(await statusOf('SecretsExpiringSoon', 'Last')).to.equal(200)
     expect(await statusOf('Invocations', 'Sum')).to.equal(200)
-    // Of object storage there are requests too, which Prometheus counts.
+    // Requests of object storage are counted by Prometheus.
     expect(await statusOf('Requests', 'Average')).to.equal(503)
     await bare.stop()
   })
 
-  it('of requests are only of what answers to the web', async () => {
+  it('return METRIC_NOT_APPLICABLE for requests of a database', async () => {
     const query = new URLSearchParams({ from: at(0), to: at(3600) })
     const { status, body } = await get(`${BASE}/vectorclusters/products/requests`, query)
     expect([status, body.code]).to.deep.equal([422, 'METRIC_NOT_APPLICABLE'])

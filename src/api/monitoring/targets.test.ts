@@ -13,7 +13,7 @@ const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/monitoring`
 const SPAN = 'from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z'
 const image = 'docker.io/library/nginx:1.29'
 
-describe('what of the cluster belongs to a resource', () => {
+describe('targetOf', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     shop = await startShop()
@@ -29,7 +29,7 @@ describe('what of the cluster belongs to a resource', () => {
   }
 
   for (const [collection, kind] of KIND_BY_COLLECTION)
-    it(`is known of one of ${collection} that says only what it must`, async () => {
+    it(`supports a minimal resource of ${collection}`, async () => {
       put(kind)
       for (const path of [
         `${BASE}/${collection}/one?metric=CpuUsage&aggregation=Average&${SPAN}`,
@@ -44,11 +44,11 @@ describe('what of the cluster belongs to a resource', () => {
 
   const routed: [sentence: string, ports: object, services: string[]][] = [
     ['no ports', {}, []],
-    ['a port that names no protocol', { ports: [{ name: 'http', port: 80 }] }, ['cti-one--web']],
-    ['a port of Udp', { ports: [{ name: 'dns', port: 53, protocol: 'Udp' }] }, []],
+    ['a port without a protocol', { ports: [{ name: 'http', port: 80 }] }, ['cti-one--web']],
+    ['a UDP port', { ports: [{ name: 'dns', port: 53, protocol: 'Udp' }] }, []],
   ]
   for (const [sentence, ports, services] of routed)
-    it(`is known where requests to a container instance go whose component has ${sentence}`, () => {
+    it(`returns the routed services of a container instance with ${sentence}`, () => {
       const object = shop.put(ContainerInstance, 'one', { components: [{ name: 'web', image, ...ports }] }, NAMESPACE)
       const place = { boundaryId: BOUNDARY, resourceGroup: 'shop', name: 'one', collection: 'containerinstances' }
       const watched = { kind: ContainerInstance, object, place, namespace: NAMESPACE } as unknown as MonitoredResource

@@ -17,7 +17,7 @@ const shop = { kind: 'Pods', resourceGroup: 'shop', labels: { app: 'web' } }
 
 type Server = Awaited<ReturnType<typeof startShop>>
 
-/** What the platform itself writes into the namespace of a group, and a pod in it. */
+/** Seeds the namespace of a group with the NetworkPolicy of the platform and a pod. */
 function furnish(client: FakeKubeClient, labels: Record<string, string>): void {
   const metadata = (name: string) => ({ name, namespace: HOME })
   client.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME, labels: {} } })
@@ -44,7 +44,7 @@ describe('POST {B}/network/check', () => {
   })
   afterEach(() => server.stop())
 
-  it('tells the verdict, both sides, and the pods that were meant', async () => {
+  it('returns the verdict, both sides and the matching pods', async () => {
     const answer = await ask({})
     expect(answer).to.include({ status: 200, allowed: true, verdict: 'Allowed' })
     expect(answer.decidedBy).to.include({ kind: 'NetworkPolicy', name: 'freehold-default', ruleIndex: 0 })
@@ -52,26 +52,26 @@ describe('POST {B}/network/check', () => {
     expect(answer).to.deep.include({ fromMatches: [], toMatches: ['vc-search-0'] })
   })
 
-  it('tells that nothing allows it', async () => {
+  it('returns Denied by PlatformDefault if no rule allows it', async () => {
     const answer = await ask({ from: { kind: 'Internet' } })
     expect(answer).to.include({ allowed: false, verdict: 'Denied' })
     expect(answer.decidedBy).to.include({ kind: 'PlatformDefault', effect: 'Deny', text: 'no rule allows it' })
   })
 
-  it('asks for allowedCidrs where the resource has them', async () => {
+  it('applies the allowedCidrs of a resource', async () => {
     server.put(VectorCluster, 'search', { enableLoadBalancer: true, allowedCidrs: '203.0.113.0/24' }, HOME)
     const answer = await ask({ from: { kind: 'Cidr', value: '198.51.100.0/24' } })
     expect(answer.decidedBy).to.include({ kind: 'AllowedCidrs', name: 'search', effect: 'Deny' })
   })
 
-  it('is Unknown for a resource that has no pods', async () => {
+  it('returns Unknown for a resource without pods', async () => {
     server.put(VectorCluster, 'idle', {}, HOME)
     const answer = await ask({ to: { ...search, name: 'idle' } })
     expect(answer).to.include({ allowed: false, verdict: 'Unknown' })
     expect(answer.egress.message).to.match(/"idle" has no pods/)
   })
 
-  it('is Unknown for a host that no rule names', async () => {
+  it('returns Unknown for a host that no rule names', async () => {
     server.client.seed(networkPolicy, {
       ...{
         apiVersion: 'networking.k8s.io/v1',
@@ -85,7 +85,7 @@ describe('POST {B}/network/check', () => {
     })
   })
 
-  it('judges what Cilium adds', async () => {
+  it('evaluates CiliumNetworkPolicies', async () => {
     server.client.seed(ciliumNetworkPolicy, {
       ...{ apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { name: 'no', namespace: HOME } },
       spec: { endpointSelector: {}, ingressDeny: [{ fromEntities: ['all'] }] },
@@ -93,7 +93,7 @@ describe('POST {B}/network/check', () => {
     expect((await ask({})).decidedBy).to.include({ kind: 'CiliumNetworkPolicy', name: 'no', effect: 'Deny' })
   })
 
-  it('asks the cluster that is named, and says so if it cannot', async () => {
+  it('returns Unknown with a warning for a cluster that cannot be queried', async () => {
     const record = { name: 'far', displayName: 'Far', domain: 'far.test' }
     server.put(PlatformCluster, FAR, record)
     server.put(BoundaryProjection, FAR, { clusterId: FAR }, boundaryNamespace(BOUNDARY))
@@ -103,26 +103,26 @@ describe('POST {B}/network/check', () => {
   })
 
   for (const [says, body, status, code, field] of [
-    ['a part that is missing', { to: { kind: 'Resource', resourceGroup: 'shop' } }, 400, 'BAD_REQUEST', 'to.name'],
-    ['a part that nobody reads', { to: { kind: 'Internet', value: 'x' } }, 400, 'BAD_REQUEST', 'to.value'],
-    ['a network that is none', { to: { kind: 'Cidr', value: '10.0.0.1/8' } }, 400, 'BAD_REQUEST', 'to.value'],
+    ['a missing name', { to: { kind: 'Resource', resourceGroup: 'shop' } }, 400, 'BAD_REQUEST', 'to.name'],
+    ['a field that the kind does not use', { to: { kind: 'Internet', value: 'x' } }, 400, 'BAD_REQUEST', 'to.value'],
+    ['a network with host bits', { to: { kind: 'Cidr', value: '10.0.0.1/8' } }, 400, 'BAD_REQUEST', 'to.value'],
     ['an empty network', { to: { kind: 'Cidr', value: '' } }, 400, 'BAD_REQUEST', 'to.value'],
     ['an empty host', { to: { kind: 'Host', value: '' } }, 400, 'BAD_REQUEST', 'to.value'],
-    ['a host that is none', { to: { kind: 'Host', value: 'a b' } }, 400, 'BAD_REQUEST', 'to.value'],
+    ['an invalid host', { to: { kind: 'Host', value: 'a b' } }, 400, 'BAD_REQUEST', 'to.value'],
     [
-      'two ends that are outside',
+      'two ends outside of the cluster',
       { from: { kind: 'Internet' }, to: { kind: 'Internet' } },
       400,
       'BAD_REQUEST',
       'to.kind',
     ],
-    ['a port that is none', { port: 0 }, 400, 'BAD_REQUEST', 'port'],
+    ['port 0', { port: 0 }, 400, 'BAD_REQUEST', 'port'],
     ['an unknown protocol', { protocol: 'Icmp' }, 400, 'BAD_REQUEST', 'protocol'],
     ['an unknown group', { to: { ...shop, resourceGroup: 'none' } }, 422, 'REFERENCE_NOT_FOUND', 'to.resourceGroup'],
     ['an unknown resource', { to: { ...search, name: 'none' } }, 422, 'REFERENCE_NOT_FOUND', 'to.name'],
-    ['a cluster without the boundary', { clusterId: FAR }, 422, 'CLUSTER_NOT_PROJECTED', 'clusterId'],
+    ['a cluster without a projection of the boundary', { clusterId: FAR }, 422, 'CLUSTER_NOT_PROJECTED', 'clusterId'],
   ] as const)
-    it(`refuses ${says}`, async () => {
+    it(`rejects ${says} with ${status}`, async () => {
       const answer = await ask(body)
       expect(answer).to.include({ status, code })
       expect(answer.field ?? answer.errors[0].field).to.equal(field)

@@ -26,7 +26,7 @@ const policy = (name: string, spec: object, labels = {}) => ({
   ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace: HOME, labels }, spec },
 })
 
-/** The group with a database that it uses, and the app that refers to that. */
+/** Creates a database and an app that refers to it in the group. */
 function furnish({ client, put }: Server): void {
   put(VectorCluster, 'search', {}, HOME)
   const output = { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' }
@@ -48,13 +48,13 @@ describe('the network of a boundary', () => {
   let get: ReturnType<typeof at>
   afterEach(() => server.stop())
 
-  describe('where nothing collects flows', () => {
+  describe('without collected flows', () => {
     beforeEach(async () => {
       server = await startShop()
       get = at(server)
     })
 
-    it('says that there is nothing, and why', async () => {
+    it('returns empty lists with incompleteReason', async () => {
       expect(await get('status')).to.include({ httpStatus: 200, source: 'None', isComplete: false, policyCount: 0 })
       const empty = { httpStatus: 200, isComplete: false }
       expect(await get('denies'))
@@ -68,14 +68,14 @@ describe('the network of a boundary', () => {
       expect(graph.incompleteReason).to.match(/collects flows/)
     })
 
-    it('knows policies', async () => {
+    it('returns policyCount and defaultDeny', async () => {
       furnish(server)
       const status = await get('status')
       expect(status).to.include({ source: 'PolicyOnly', policyCount: 2, defaultDeny: true, deniedLastHour: 0 })
       expect(status.clusters).to.have.length(1)
     })
 
-    it('shows what rules allow and resources refer to, without counts', async () => {
+    it('returns allowed and declared edges without counts', async () => {
       furnish(server)
       const { nodes, edges } = await get('graph')
       expect(nodes.map(({ id }: { id: string }) => id)).to.have.members(['internet', 'group:shop', SEARCH, WEB])
@@ -91,7 +91,7 @@ describe('the network of a boundary', () => {
         expect(edge).to.include({ isDeclared: true, allowedCount: 0, deniedCount: 0, lastSeenAt: null })
     })
 
-    it('shows each resource with the status of its record', async () => {
+    it('returns each resource with the status of its record', async () => {
       server.put(PlatformJob, 'report', { image: 'busybox' }, HOME)
       const { resource } = PlatformJob
       const ended = server.client.edit(resource, { namespace: HOME, name: 'report' }, (object) => {
@@ -104,7 +104,7 @@ describe('the network of a boundary', () => {
       expect([job.status, summaries.body.items[0].status]).to.deep.equal(['Failed', 'Failed'])
     })
 
-    describe('and the caller is denied the view', () => {
+    describe('for a caller with a deny', () => {
       const reader = randomUUID()
       const shownTo = async (path: string) =>
         (await server.ask('get', `/boundaries/${BOUNDARY}/network/${path}`, reader)).body
@@ -130,7 +130,7 @@ describe('the network of a boundary', () => {
       })
 
       for (const action of [undefined, 'resourcegroups/read'])
-        it(`of a group, shows nothing of it, and answers as if there were none: ${action ?? 'of the network'}`, async () => {
+        it(`treats a denied group as missing: ${action ?? 'boundaries/network/*'}`, async () => {
           deny(GROUP, action)
           expect((await shownTo('graph')).nodes).to.deep.equal([])
           expect(await shownTo('status')).to.include({ policyCount: 0 })
@@ -142,7 +142,7 @@ describe('the network of a boundary', () => {
         })
 
       for (const action of [undefined, 'vectorcluster/read'])
-        it(`of a resource, shows the others of its group: ${action ?? 'of the network'}`, async () => {
+        it(`hides a denied resource and returns the others of its group: ${action ?? 'boundaries/network/*'}`, async () => {
           deny(`${GROUP}/resources/vectorclusters/search`, action)
           const { nodes, edges } = await shownTo('graph')
           expect(nodes.map(({ id }: { id: string }) => id)).to.deep.equal(['group:shop', WEB])
@@ -153,7 +153,7 @@ describe('the network of a boundary', () => {
         })
     })
 
-    it('tells of a cluster that cannot be asked', async () => {
+    it('reports a cluster that cannot be queried', async () => {
       server.put(PlatformCluster, FAR, { name: 'far', displayName: 'Far', domain: 'far.test' })
       server.put(BoundaryProjection, FAR, { clusterId: FAR }, boundaryNamespace(BOUNDARY))
       const { clusters, incompleteReason, defaultDeny } = await get('status')
@@ -171,12 +171,12 @@ describe('the network of a boundary', () => {
       ['denies?resource=none', 404, 'NOT_FOUND'],
       [`denies/${FAR}`, 404, 'NOT_FOUND'],
     ] as const)
-      it(`answers ${path} with ${status}`, async () => {
+      it(`returns ${status} for ${path}`, async () => {
         expect(await get(path)).to.include({ httpStatus: status, code })
       })
   })
 
-  describe('where flows are collected', () => {
+  describe('with collected flows', () => {
     const flows = new FakeFlows()
     const minutes = (ago: number) => Date.now() - ago * 60_000
     const search = {
@@ -199,7 +199,7 @@ describe('the network of a boundary', () => {
 
     before(() => flows.saw(drop(90), drop(10), drop(9), { ...passed, from: { ipAddress: '203.0.113.7', labels: {} } }))
     beforeEach(async () => {
-      // The API server is made with the facade.
+      // The API server exists only once the facade is started.
       const looks: NetworkStateReader = {
         at: (...asked) => createNetworkStateReader(server.client, () => server.far).at(...asked),
       }
@@ -208,7 +208,7 @@ describe('the network of a boundary', () => {
       get = at(server)
     })
 
-    it('adds up what was denied, the same under one id', async () => {
+    it('aggregates equal denied flows under one id', async () => {
       const { items, isComplete } = await get('denies')
       expect(isComplete).to.equal(true)
       expect(items).to.have.length(1)
@@ -219,13 +219,13 @@ describe('the network of a boundary', () => {
       expect(one.samples).to.have.length(3)
     })
 
-    it('tells nothing of pods of others but their address', async () => {
+    it('shows only the address of pods of others', async () => {
       const text = JSON.stringify(await get('denies'))
       expect(text).to.include('10.0.7.7')
       for (const theirs of ['secret-name', 'someone-else', 'theirs']) expect(text).to.not.include(theirs)
     })
 
-    it('tells nothing of a resource whose view is denied to the caller', async () => {
+    it('hides a resource that is denied to the caller', async () => {
       const reader = randomUUID()
       server.grant(reader, 'Reader', `/boundaries/${BOUNDARY}`)
       const scope = `${GROUP}/resources/vectorclusters/search`
@@ -237,13 +237,13 @@ describe('the network of a boundary', () => {
       }
     })
 
-    it('filters by direction and by resource', async () => {
+    it('filters denied flows by direction and resource', async () => {
       expect((await get('denies?direction=Egress')).items).to.deep.equal([])
       expect((await get('denies?resource=search')).items).to.have.length(1)
       expect((await get('denies?resource=web')).items).to.deep.equal([])
     })
 
-    it('counts them over time, and at their edge', async () => {
+    it('counts flows in series and per edge', async () => {
       const { series } = await get('series')
       const sum = (name: string) =>
         series

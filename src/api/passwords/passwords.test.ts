@@ -38,8 +38,8 @@ function open({ mail = true } = {}) {
   return { ...facade, clock, accounts, users, mailer, call, ask, token, confirm, change }
 }
 
-describe('password resets over REST', () => {
-  it('answer the same before anything is looked up, whoever is asked for', async () => {
+describe('password resets', () => {
+  it('answer equally before any lookup, for known and unknown addresses', async () => {
     const { ask, users, accounts, mailer, records } = open()
     let lookedUp = 0
     const find = users.findByEmail.bind(users)
@@ -67,7 +67,7 @@ describe('password resets over REST', () => {
     expect((await codeOf(call('GET', `/identity/password-reset/${link}`))).code).to.equal('NOT_FOUND')
   })
 
-  it('let one of two calls at once through', async () => {
+  it('succeed for one of two concurrent calls', async () => {
     const { token, confirm } = open()
     const link = await token()
     const codes = await Promise.all([confirm(link), confirm(link, 'Another-horse-8')].map((each) => codeOf(each)))
@@ -77,14 +77,14 @@ describe('password resets over REST', () => {
   const ends: [string, (world: ReturnType<typeof open>, other: string) => Promise<unknown>][] = [
     ['another link set the password', ({ confirm }, other) => confirm(other, 'Another-horse-8')],
     [
-      'the person changed the password',
+      'the user changed the password',
       ({ change, users }) => {
         users.passwords.set(ANNA, PASSWORD)
         return change('Another-horse-8')
       },
     ],
     [
-      'the account was made anew under the same id and address',
+      'the account was created again with the same id and address',
       async ({ users, records }) => {
         for (const { metadata, spec } of records.peekAll(PasswordReset))
           records.put(PasswordReset, { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' }, spec)
@@ -93,7 +93,7 @@ describe('password resets over REST', () => {
     ],
   ]
   for (const [title, end] of ends) {
-    it(`end where ${title}`, async () => {
+    it(`return not_found if ${title}`, async () => {
       const world = open()
       const [link, other] = [await world.token(), await world.token()]
       await end(world, other)
@@ -103,7 +103,7 @@ describe('password resets over REST', () => {
     })
   }
 
-  it('are not found once their record is gone, as after another replica used it', async () => {
+  it('return not_found if another replica used the link meanwhile', async () => {
     const { token, confirm, records } = open()
     const link = await token()
     const update = records.update.bind(records)
@@ -114,7 +114,7 @@ describe('password resets over REST', () => {
     expect((await codeOf(confirm(link))).code).to.equal('not_found')
   })
 
-  it('keep the link where the password is not good, and say every broken rule', async () => {
+  it('return all violated password rules and keep the link valid', async () => {
     const { token, confirm } = open()
     const link = await token()
     const { code, extras } = await codeOf(confirm(link, ''))
@@ -122,7 +122,7 @@ describe('password resets over REST', () => {
     expect((await confirm(link)).status).to.equal(200)
   })
 
-  it('end after 60 minutes', async () => {
+  it('return expired after 60 minutes', async () => {
     const { token, confirm, clock, call } = open()
     const link = await token()
     await clock.advance(3_600_000)
@@ -130,7 +130,7 @@ describe('password resets over REST', () => {
     expect((await codeOf(call('GET', `/identity/password-reset/${link}`))).code).to.equal('NOT_FOUND')
   })
 
-  it('are nothing for invented links, and for an address that now belongs to another person', async () => {
+  it('return not_found for an invented link and a changed address', async () => {
     const { token, confirm, users } = open()
     const link = await token()
     expect((await codeOf(confirm(`${link.slice(1)}A`))).code).to.equal('not_found')
@@ -138,7 +138,7 @@ describe('password resets over REST', () => {
     expect((await codeOf(confirm(link))).code).to.equal('not_found')
   })
 
-  it('are nothing any more for an account that signs in elsewhere by now', async () => {
+  it('return not_found for an account that has become external', async () => {
     const { token, confirm, users } = open()
     const link = await token()
     const user = await users.findByEmail(EMAIL)
@@ -146,7 +146,7 @@ describe('password resets over REST', () => {
     expect((await codeOf(confirm(link))).code).to.equal('not_found')
   })
 
-  it('are not sent to disabled or external accounts', async () => {
+  it('send no mail to disabled and external accounts', async () => {
     const { ask, users, accounts, mailer } = open()
     users.put({ userName: 'd', email: 'd@example.com', isEnabled: false })
     users.put({ userName: 'e', email: 'e@example.com', isExternal: true })
@@ -155,7 +155,7 @@ describe('password resets over REST', () => {
     expect(mailer.sent).to.deep.equal([])
   })
 
-  it('go five times an hour to an address, without a word about the sixth', async () => {
+  it('send at most 5 mails an hour to an address, and always answer 202', async () => {
     const { ask, accounts, mailer } = open()
     for (let time = 1; time <= 7; time += 1) expect((await ask(EMAIL, `192.0.2.${time}`)).status).to.equal(202)
     await accounts.outbox.whenIdle()
@@ -163,7 +163,7 @@ describe('password resets over REST', () => {
     expect(mailer.sent).to.have.length(5)
   })
 
-  it('are refused to one client after twenty in an hour', async () => {
+  it('reject more than 20 requests an hour of one client address', async () => {
     const { ask, clock } = open()
     for (let time = 1; time <= 20; time += 1) await ask(`a${time}@example.com`)
     const { code, extras } = await codeOf(Promise.resolve().then(() => ask('b@example.com')))
@@ -174,17 +174,17 @@ describe('password resets over REST', () => {
   })
 })
 
-describe('changing a password', () => {
+describe('POST /identity/change-password', () => {
   const cases: [string, object, string][] = [
-    ['a token of nobody', { caller: randomUUID() }, 'unknown_user'],
-    ['a token of nobody, before its age', { caller: randomUUID(), claims: {} }, 'unknown_user'],
+    ['an unknown user', { caller: randomUUID() }, 'unknown_user'],
+    ['an unknown user without authTime', { caller: randomUUID(), claims: {} }, 'unknown_user'],
     ['a service account', { claims: { principalType: 'ServicePrincipal' } }, 'not_locally_authenticated'],
-    ['a sign-in that is not known', { claims: {} }, 'reauth_required'],
-    ['a sign-in before the password', { claims: {}, body: { password: '' } }, 'reauth_required'],
+    ['a token without authTime', { claims: {} }, 'reauth_required'],
+    ['a token without authTime before a weak password', { claims: {}, body: { password: '' } }, 'reauth_required'],
     ['a weak password', { body: { password: EMAIL } }, 'password_policy'],
   ]
   for (const [title, request, code] of cases) {
-    it(`refuses ${title} with ${code}`, async () => {
+    it(`rejects ${title} with ${code}`, async () => {
       const { change, users } = open()
       users.passwords.set(ANNA, PASSWORD)
       expect((await codeOf(change('Another-horse-8', request))).code).to.equal(code)
@@ -192,7 +192,7 @@ describe('changing a password', () => {
     })
   }
 
-  it('keeps the session that made the change, and a reset keeps none', async () => {
+  it('keeps the current session, unlike a reset', async () => {
     const { change, confirm, token, users, clock } = open()
     users.passwords.set(ANNA, PASSWORD)
     await change('Another-horse-8', { claims: { authTime: clock.now() - 1000, sessionId: 'mine' } })
@@ -201,7 +201,7 @@ describe('changing a password', () => {
     expect(users.keptSession).to.equal(undefined)
   })
 
-  it('takes a sign-in of five minutes ago, and none a moment older', async () => {
+  it('accepts a sign-in of 5 minutes ago, and no older one', async () => {
     const { change, users, clock } = open()
     users.passwords.set(ANNA, PASSWORD)
     const at = (age: number) => ({ claims: { authTime: clock.now() - age } })
@@ -210,7 +210,7 @@ describe('changing a password', () => {
     expect(users.passwords.get(ANNA)).to.equal('Another-horse-8')
   })
 
-  it('is not for accounts that sign in elsewhere', async () => {
+  it('rejects accounts without a local password', async () => {
     const { change, users } = open()
     expect((await codeOf(change(PASSWORD))).code).to.equal('not_locally_authenticated')
     users.put({ id: ANNA, userName: 'anna', isExternal: true })
@@ -219,8 +219,8 @@ describe('changing a password', () => {
   })
 })
 
-describe('limits of attempts', () => {
-  it('count within a sliding window, what is refused not', async () => {
+describe('AttemptLimit', () => {
+  it('counts accepted attempts in a sliding window', async () => {
     const clock = new ManualClock()
     const limit = new AttemptLimit(2, clock, 10_000)
     expect(limit.take('a')).to.equal(undefined)
@@ -234,8 +234,8 @@ describe('limits of attempts', () => {
   })
 })
 
-describe('masked addresses', () => {
-  it('show the first letter and the domain', () => {
+describe('maskedAddress', () => {
+  it('keeps the first letter and the domain', () => {
     expect(maskedAddress('anna@example.com')).to.equal('a***@example.com')
     expect(maskedAddress('😀b@example.com')).to.equal('😀***@example.com')
   })

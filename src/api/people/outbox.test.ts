@@ -16,8 +16,8 @@ function open() {
   return { clock, mailer, lines, outbox: createOutbox({ mailer, log, clock }) }
 }
 
-describe('the outbox', () => {
-  it('sends, and logs neither the text nor the address', async () => {
+describe('createOutbox', () => {
+  it('sends a mail and logs neither text nor address', async () => {
     const { outbox, mailer, lines } = open()
     outbox.send(mail)
     await outbox.whenIdle()
@@ -25,7 +25,7 @@ describe('the outbox', () => {
     expect(lines.join()).to.not.contain('secret-token').and.to.not.contain('a@example.com')
   })
 
-  it('tries again later what may go through, four times in all', async () => {
+  it('sends a mail after three temporary failures', async () => {
     const { outbox, mailer, clock } = open()
     mailer.failures.push(...Array.from({ length: 3 }, () => new MailError('away', true)))
     outbox.send(mail)
@@ -37,7 +37,7 @@ describe('the outbox', () => {
     expect(mailer.sent).to.have.length(1)
   })
 
-  it('gives up on what was refused for good', async () => {
+  it('drops a mail after a permanent failure', async () => {
     const { outbox, mailer, clock } = open()
     mailer.failures.push(new MailError('no such mailbox', false))
     outbox.send(mail)
@@ -47,7 +47,7 @@ describe('the outbox', () => {
     expect(mailer.sent).to.deep.equal([])
   })
 
-  it('goes on after work that failed, and drops what is too much', async () => {
+  it('continues after a failed task, and refuses tasks above its limit', async () => {
     const { outbox, mailer } = open()
     outbox.later('broken', () => Promise.reject(new Error('broken')))
     outbox.send(mail)

@@ -16,7 +16,7 @@ const PLATFORM: Platform = {
   readiness: [],
 }
 
-describe('the pages of the platform', () => {
+describe('platformPages', () => {
   const servers: Server[] = []
   async function served(platform: Platform = PLATFORM): Promise<string> {
     const app = express()
@@ -32,7 +32,7 @@ describe('the pages of the platform', () => {
   })
   const asBrowser = (url: string) => request(url).get('/').set('accept', 'text/html,*/*;q=0.8')
 
-  it('say at / what this is, what is simulated, and where to go, with nothing that runs', async () => {
+  it('shows version, simulated parts and links at /, without scripts', async () => {
     const answer = await asBrowser(await served()).expect(200, /multi-tenant cloud platform/)
     expect(answer.text).to.contain('Simulated here:</strong> pods, volumes')
     expect(answer.text).to.contain('Version 1.2.3, commit &#60;abc&#62;, on Kubernetes v1.36.3')
@@ -41,19 +41,19 @@ describe('the pages of the platform', () => {
     expect(answer.headers['content-security-policy']).to.match(/^default-src 'none'; style-src 'sha256-/)
   })
 
-  it('say that nothing is simulated where nothing is', async () => {
+  it('shows that nothing is simulated', async () => {
     const { text } = await asBrowser(await served({ ...PLATFORM, simulated: [] }))
     expect(text).to.contain('Everything here is real').and.to.not.contain('Simulated here')
   })
 
-  it('answer programs at / in JSON', async () => {
+  it('returns JSON at / to programs', async () => {
     const { body, headers } = await request(await served()).get('/')
     expect(body).to.include({ name: 'Freehold', version: '1.2.3' })
     expect(body.links).to.include({ 'OpenAPI document': '/openapi.json' })
     expect(headers.vary).to.contain('Accept')
   })
 
-  it('draw the reference with files of our own and from no other host', async () => {
+  it('serves the API reference from its own files only', async () => {
     const url = await served()
     const { text, headers } = await request(url).get('/reference').expect(200)
     expect(headers['content-security-policy']).to.match(/script-src 'self'; style-src 'self'/)
@@ -73,7 +73,7 @@ describe('the pages of the platform', () => {
   })
 
   for (const path of ['/reference/', '/reference/index.js', '/reference/..%2fpackage.json', '/Reference', '/other']) {
-    it(`leave ${path} to the routes`, async () => {
+    it(`passes ${path} to the routes`, async () => {
       await request(await served())
         .get(path)
         .expect(404, { code: 'NOT_FOUND' })

@@ -16,7 +16,7 @@ describe('documentation files', () => {
   )
   const facade = makeFacade({}, { documentation })
 
-  it('are listed for each module, those that are written', async () => {
+  it('are listed per module in manifest.json', async () => {
     const { body } = await facade.call(commonRoutes, 'GET', '/docs/db-vector/manifest.json')
     expect(body).to.deep.equal({
       module: 'db-vector',
@@ -30,7 +30,7 @@ describe('documentation files', () => {
     expect((await facade.call(commonRoutes, 'GET', '/docs/jobs/manifest.json')).body).to.deep.include({ files: [] })
   })
 
-  it('are served as they are', async () => {
+  it('are served unchanged', async () => {
     expect((await facade.call(commonRoutes, 'GET', '/docs/db-vector/vector.md')).text).to.contain('They are long.')
     expect((await facade.call(commonRoutes, 'GET', '/docs/db-vector/openapi.json')).text).to.equal(
       '{"openapi":"3.1.0"}',
@@ -49,7 +49,7 @@ describe('documentation files', () => {
     '__proto__/manifest.json',
     'constructor/vector.md',
   ]) {
-    it(`do not exist at ${path.replace(folder, '<folder>')}`, async () => {
+    it(`return NOT_FOUND at ${path.replace(folder, '<folder>')}`, async () => {
       expect((await codeOf(facade.call(commonRoutes, 'GET', `/docs/${path}`))).code).to.equal('NOT_FOUND')
     })
   }
@@ -60,14 +60,14 @@ describe('documentation files', () => {
     expect(Object.keys(DOCUMENTED_MODULES).sort()).to.deep.equal(modules.sort())
   })
 
-  it('hold every page of an area', () => {
+  it('contain every page of docs/areas', () => {
     const pages = readdirSync(resolve(import.meta.dirname, '../../../docs/areas'))
     const named = new Set(Object.values(DOCUMENTED_MODULES).flatMap(({ areas }) => areas))
     expect(pages.filter((page) => !named.has(page.replace(/\.md$/, '')))).to.deep.equal([])
     expect(pages.length).to.be.greaterThan(10)
   })
 
-  it('exist for the areas that are built', () => {
+  it('exist for boundaries, resource groups and rbac', () => {
     const real = loadDocumentation(resolve(import.meta.dirname, '../../../docs/areas'), '0', () => undefined)
     for (const module of ['boundaries', 'resource-groups', 'rbac']) {
       expect(real.manifest(module)?.files.length, module).to.be.greaterThan(0)
@@ -75,13 +75,13 @@ describe('documentation files', () => {
   })
 })
 
-describe('readiness', () => {
+describe('GET /readyz', () => {
   const check = (name: string, ready: boolean) => ({ name, isReady: () => ready })
   for (const [title, checks, status] of [
-    ['200 when every part is ready', [check('caches', true), check('tokens', true)], 200],
-    ['503 when one is not', [check('caches', true), check('tokens', false)], 503],
+    ['200 if all checks are ready', [check('caches', true), check('tokens', true)], 200],
+    ['503 if one check is not ready', [check('caches', true), check('tokens', false)], 503],
   ] as const) {
-    it(`answers ${title}, with names and states only`, async () => {
+    it(`returns ${title}, without messages`, async () => {
       const base = makeFacade()
       const { call } = makeFacade({}, { platform: { ...base.services.platform, readiness: checks } })
       const answer = await call(commonRoutes, 'GET', '/readyz')
@@ -96,8 +96,8 @@ describe('readiness', () => {
   }
 })
 
-describe('where to sign in', () => {
-  it('is named to everybody, as RFC 9728 says', async () => {
+describe('GET /.well-known/oauth-protected-resource', () => {
+  it('returns the authorization server to anonymous callers', async () => {
     const { body } = await makeFacade().call(additionalCommonRoutes, 'GET', '/.well-known/oauth-protected-resource')
     expect(body).to.include({ resource: 'https://api.test' })
     expect(body).to.deep.include({
@@ -107,8 +107,8 @@ describe('where to sign in', () => {
   })
 })
 
-describe('version', () => {
-  it('says what runs here', async () => {
+describe('GET /version', () => {
+  it('returns the version of the platform', async () => {
     const { body } = await makeFacade().call(commonRoutes, 'GET', '/version')
     expect(body).to.deep.equal({
       module: 'resource-groups',

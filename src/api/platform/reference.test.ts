@@ -2,8 +2,8 @@ import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { wholeDocument } from './reference.ts'
 
-describe('the document of everything', () => {
-  it('is made once, when it is first asked for', async () => {
+describe('wholeDocument', () => {
+  it('generates the document once, on the first request', async () => {
     let times = 0
     const ask = wholeDocument(async () => {
       times += 1
@@ -15,7 +15,7 @@ describe('the document of everything', () => {
     expect(gunzipSync(one.gzip).toString()).to.equal(one.plain.toString()).and.to.equal('{"openapi":"3.1.0"}')
   })
 
-  it('is made again after it could not be', async () => {
+  it('generates the document again after a failure', async () => {
     let times = 0
     const ask = wholeDocument(async () => {
       times += 1

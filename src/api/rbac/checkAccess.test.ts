@@ -33,7 +33,7 @@ describe('checkAccess', () => {
 
   const explained: [string, object, object][] = [
     [
-      'the assignment that allows',
+      'returns the assignment that allows an action',
       { action: 'vectorcluster/write' },
       {
         allowed: true,
@@ -50,7 +50,7 @@ describe('checkAccess', () => {
       },
     ],
     [
-      'the group through which a data action comes',
+      'returns the group that grants a data action',
       { action: 'secretvault/readSecrets', scope: `${SHOP}/resources/secretvaults/main`, isDataAction: true },
       {
         allowed: true,
@@ -66,7 +66,7 @@ describe('checkAccess', () => {
       },
     ],
     [
-      'the deny that wins',
+      'returns the deny that overrides an assignment',
       { action: 'vectorcluster/delete', scope: SHOP },
       {
         allowed: false,
@@ -82,17 +82,17 @@ describe('checkAccess', () => {
       },
     ],
     [
-      'that nothing grants it',
+      'returns NoAssignment for an action without a grant',
       { action: 'rbac/members/write' },
       { allowed: false, reason: 'NoAssignment', decidedBy: null },
     ],
     [
-      'that it is held at the root only',
+      'returns RootOnly for an action of the root',
       { action: 'boundaries/delete' },
       { allowed: false, reason: 'RootOnly', decidedBy: null },
     ],
     [
-      'an action that gateways ask about',
+      'returns the result for an action of gateways',
       { action: 'llmgateway/invoke' },
       { allowed: true, reason: 'AllowedByAssignment' },
     ],
@@ -101,7 +101,7 @@ describe('checkAccess', () => {
     it(`names ${title}`, async () => expect((await ask([check])).results[0]).to.deep.include(wanted))
   }
 
-  it('answers in the order of the questions, and the single form like a list of one', async () => {
+  it('answers checks in order, and a single check like a list of one', async () => {
     const { results } = await ask([{ action: 'jobs/read' }, { action: 'boundaries/delete' }])
     expect(results.map(({ allowed }) => allowed)).to.deep.equal([true, false])
     const { body } = await owner().call(checkAccessRoutes, 'POST', path, { body: { action: 'jobs/read', scope: SHOP } })
@@ -109,14 +109,14 @@ describe('checkAccess', () => {
     expect((body as Results).results[0]).to.deep.include({ action: 'jobs/read', scope: SHOP, allowed: true })
   })
 
-  it('tells a holder of rbac/members/read about others, with the end of what expires', async () => {
+  it('answers about others with rbac/members/read, with expiresAt', async () => {
     const { principalId, results } = await ask([{ action: 'jobs/read' }], { principalId: BERT })
     expect(principalId).to.equal(BERT)
     expect(results[0]?.decidedBy).to.deep.include({ id: 'later', expiresAt: '2027-01-01T00:00:00Z' })
   })
 
   const ended: [string, typeof PlatformUser | typeof PlatformClient, object, object][] = [
-    ['a disabled person', PlatformUser, { userName: 'bert', isEnabled: false }, { reason: 'PrincipalDisabled' }],
+    ['a disabled user', PlatformUser, { userName: 'bert', isEnabled: false }, { reason: 'PrincipalDisabled' }],
     [
       'a disabled service account',
       PlatformClient,
@@ -125,7 +125,7 @@ describe('checkAccess', () => {
     ],
   ]
   for (const [title, kind, spec, expected] of ended) {
-    it(`allows ${title} nothing, whatever its assignments say, and says why`, async () => {
+    it(`returns PrincipalDisabled for ${title} despite its assignments`, async () => {
       const facade = owner()
       facade.records.remove(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: BERT }, {} as never)
       facade.records.put(kind, { namespace: SYSTEM_NAMESPACE, name: BERT }, spec)
@@ -138,7 +138,7 @@ describe('checkAccess', () => {
     })
   }
 
-  it('allows a deleted principal nothing', async () => {
+  it('returns PrincipalNotFound for a deleted principal', async () => {
     const facade = owner()
     await facade.records.remove(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: BERT }, {} as never)
     const body = { principalId: BERT, action: 'jobs/read' }
@@ -146,7 +146,7 @@ describe('checkAccess', () => {
     expect((answer.body as Results).results[0]).to.deep.include({ allowed: false, reason: 'PrincipalNotFound' })
   })
 
-  it('tells nobody else about others', async () => {
+  it('returns FORBIDDEN for others without rbac/members/read', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Deployer', SHOP)] })
     facade.boundary(ONE)
     const about = (principalId: string) =>
@@ -155,7 +155,7 @@ describe('checkAccess', () => {
     expect((await about(ANNA)).code).to.equal('none')
   })
 
-  it('answers 404 for a boundary that is missing or hidden', async () => {
+  it('returns NOT_FOUND for a missing and a hidden boundary', async () => {
     const facade = makeFacade({ roles })
     facade.boundary(ONE)
     const body = { action: 'jobs/read' }
@@ -165,19 +165,23 @@ describe('checkAccess', () => {
   })
 
   const refused: [string, object, string[]][] = [
-    ['nothing asked', {}, ['checks']],
-    ['both forms at once', { action: 'jobs/read', checks: [{ action: 'jobs/read' }] }, ['checks']],
+    ['no check', {}, ['checks']],
+    ['a single check and a list', { action: 'jobs/read', checks: [{ action: 'jobs/read' }] }, ['checks']],
     ['a scope beside a list', { scope: SHOP, checks: [{ action: 'jobs/read' }] }, ['checks']],
-    ['an action that nobody knows', { action: 'jobs/levitate' }, ['action']],
+    ['an unknown action', { action: 'jobs/levitate' }, ['action']],
     ['a pattern', { action: 'jobs/*' }, ['action']],
-    ['a wrong nature', { action: 'jobs/read', isDataAction: true }, ['isDataAction']],
-    ['another boundary', { checks: [{ action: 'jobs/read' }, { action: 'jobs/read', scope: B2 }] }, ['checks.1.scope']],
-    ['the root', { action: 'jobs/read', scope: '/' }, ['scope']],
-    ['a trailing slash', { action: 'jobs/read', scope: `${B1}/` }, ['scope']],
-    ['two mistakes, both named', { checks: [{ action: 'x', scope: 'y' }] }, ['checks.0.action', 'checks.0.scope']],
+    ['a plain action as a data action', { action: 'jobs/read', isDataAction: true }, ['isDataAction']],
+    [
+      'a scope in another boundary',
+      { checks: [{ action: 'jobs/read' }, { action: 'jobs/read', scope: B2 }] },
+      ['checks.1.scope'],
+    ],
+    ['the root as scope', { action: 'jobs/read', scope: '/' }, ['scope']],
+    ['a scope with a trailing slash', { action: 'jobs/read', scope: `${B1}/` }, ['scope']],
+    ['two errors, and reports both', { checks: [{ action: 'x', scope: 'y' }] }, ['checks.0.action', 'checks.0.scope']],
   ]
   for (const [title, body, fields] of refused) {
-    it(`refuses ${title}`, async () => {
+    it(`rejects ${title}`, async () => {
       const { code, extras } = await codeOf((async () => readChecks(body as never, ONE))())
       expect(code).to.equal('BAD_REQUEST')
       expect((extras.errors as { field: string }[]).map(({ field }) => field)).to.deep.equal(fields)

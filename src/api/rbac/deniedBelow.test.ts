@@ -11,8 +11,8 @@ const WHOLE = `/boundaries/${BOUNDARY}`
 const GROUP = `${WHOLE}/resourcegroups/shop`
 const OUTER = boundaryNamespace(BOUNDARY)
 
-/** kubectl asks for the right at the scope of the assignment: so does REST. */
-describe('a deny of the right to give roles, at a group', () => {
+/** REST checks the permission at the scope of the assignment, like kubectl. */
+describe('a deny of rbac/members/write at a group', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   let held: string
   beforeEach(async () => {
@@ -25,7 +25,7 @@ describe('a deny of the right to give roles, at a group', () => {
   })
   afterEach(() => shop.stop())
 
-  it('holds for an assignment there, and for none elsewhere', async () => {
+  it('forbids assignments at the group only', async () => {
     const give = async (scope: string, as = held) => {
       const body = { principalId: OWNER, roleDefinitionName: 'Reader', scope }
       return (await shop.ask('post', `${WHOLE}/providers/authorization/roleAssignments`, as).send(body)).status
@@ -36,7 +36,7 @@ describe('a deny of the right to give roles, at a group', () => {
     expect([await give(WHOLE), await give(GROUP, OWNER)]).to.deep.equal([201, 201])
   })
 
-  it('holds for a request that asks for a role there', async () => {
+  it('forbids the approval of a JitRequest for the group', async () => {
     const group = await shop.client.get(ResourceGroup.resource, { namespace: OUTER, name: 'shop' })
     const scopeIncarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const decide = async (scope: string, as = held) => {

@@ -9,7 +9,7 @@ const BERT = '33333333-3333-4333-8333-333333333333'
 const B = `/boundaries/${BOUNDARY}`
 const authorization = `${B}/providers/authorization`
 
-describe('the name of a role', () => {
+describe('roleDefinitionName', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -30,7 +30,7 @@ describe('the name of a role', () => {
     [`/admin/tenants/${TENANT}/idp-bindings`, binding],
   ]
   for (const [path, body] of doors)
-    it(`is matched exactly at POST ${path}`, async () => {
+    it(`is matched exactly at POST ${path.replace(B, '{B}')}`, async () => {
       for (const roleDefinitionName of ['', ' Reader', 'Reader ', 'reader', 'Reader\u0000']) {
         const { status, body: answer } = await server.ask('post', path).send({ ...body, roleDefinitionName })
         expect([status, answer.code], JSON.stringify([roleDefinitionName, answer])).to.deep.equal([400, 'unknown_role'])

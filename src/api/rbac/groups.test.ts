@@ -3,14 +3,14 @@ import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 
 const GROUPS = `/boundaries/${B}/providers/authorization/groups`
 
-describe('a group of principals, over REST', () => {
+describe('PATCH of a group', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
   })
   afterEach(() => server.stop())
 
-  it('is never without a name, and loses by null what it may lack', async () => {
+  it('rejects null for displayName, and clears description and memberIds with null', async () => {
     const { body } = await server.ask('post', GROUPS).send({ displayName: 'Team', description: 'Who builds' })
     const change = (patch: object) => server.ask('patch', `${GROUPS}/${body.id}`).send(patch)
     const nameless = await change({ displayName: null })

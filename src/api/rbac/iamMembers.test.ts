@@ -7,7 +7,7 @@ import { etagOf } from '../http/etag.ts'
 const ADA = '33333333-3333-4333-8333-333333333333'
 const PATH = `/boundaries/${B}/iam/members/${ADA}`
 
-describe('taking everything in a boundary from a person', () => {
+describe('DELETE {B}/iam/members/{principalId}', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -37,13 +37,13 @@ describe('taking everything in a boundary from a person', () => {
     ]
   }
 
-  it('is refused to whoever saw another version of it', async () => {
+  it('returns 409 for an outdated If-Match', async () => {
     const { status, body } = await server.ask('delete', PATH).set('if-match', '"99-1-other"')
     expect([status, String(body.code).toLowerCase()], JSON.stringify(body)).to.deep.equal([409, 'conflict'])
     expect(await behind()).to.have.length(2)
   })
 
-  it('goes through with a version of anything that stands behind it, and without one', async () => {
+  it('removes assignments and memberships with the ETag of any of them, and without If-Match', async () => {
     const [, group] = await behind()
     const etag = group === undefined ? '' : etagOf(group)
     expect((await server.ask('delete', PATH).set('if-match', etag)).status).to.equal(204)

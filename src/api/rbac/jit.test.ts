@@ -13,8 +13,8 @@ import { jitRoutes } from './jit.ts'
 const BOUNDARY = B1.slice('/boundaries/'.length)
 const PATH = `${B1}/providers/authorization/jitRequests`
 
-describe('a request for a role for a while', () => {
-  it('is not in the way of another one where what it is for was made anew', async () => {
+describe('POST of a JitRequest', () => {
+  it('ignores a pending request for a former incarnation of the scope', async () => {
     const facade = makeFacade({ roles: [...BUILT_IN_ROLES], assignments: [assign('Reader', B1)] })
     for (const { name, ...spec } of BUILT_IN_ROLES) facade.records.put(RoleDefinition, { name }, spec)
     facade.boundary(BOUNDARY, {})
@@ -27,7 +27,7 @@ describe('a request for a role for a while', () => {
     expect(await ask()).to.include({ code: 'none' })
   })
 
-  it('is refused where there are too many of one person, ended ones included, and not for those of others', async () => {
+  it('returns QUOTA_EXCEEDED above MAX_ROLE_REQUESTS of the caller, ended ones included', async () => {
     const facade = makeFacade({ roles: [...BUILT_IN_ROLES], assignments: [assign('Reader', B1)] })
     for (const { name, ...spec } of BUILT_IN_ROLES) facade.records.put(RoleDefinition, { name }, spec)
     facade.boundary(BOUNDARY, {})

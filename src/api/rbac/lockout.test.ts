@@ -19,7 +19,7 @@ const B = `/boundaries/${BOUNDARY}`
 const namespace = boundaryNamespace(BOUNDARY)
 const authorization = `${B}/providers/authorization`
 
-describe('that an Owner remains who can remove a deny', () => {
+describe('protection of the last Owner', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -28,7 +28,7 @@ describe('that an Owner remains who can remove a deny', () => {
   })
   afterEach(() => server.stop())
 
-  /** An Owner for an hour, as by an approved request. */
+  /** Assigns Owner for an hour, like an approved request. */
   const lend = () => {
     const { annotations } = server.caches.get(Boundary.resource).get(undefined, BOUNDARY)?.metadata ?? {}
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
@@ -41,7 +41,7 @@ describe('that an Owner remains who can remove a deny', () => {
     return [answer.status, answer.body.code]
   }
 
-  it('is asked of Owners who stay, not of one whose role ends', async () => {
+  it('counts permanent Owners only, and allows a deny that expires earlier', async () => {
     lend()
     expect(await deny(GUEST, { principalId: OWNER, actions: ['rbac/*'] })).to.deep.equal([422, 'lockout'])
     const soon = new Date(Date.now() + 60_000).toISOString()
@@ -51,7 +51,7 @@ describe('that an Owner remains who can remove a deny', () => {
     ])
   })
 
-  it('is not asked where none stays anyway', async () => {
+  it('allows a deny if no permanent Owner exists anyway', async () => {
     lend()
     const [own] = (await server.client.list(RoleAssignment.resource, { namespace })).items.filter(
       ({ metadata }) => metadata.name !== 'lent',
@@ -60,7 +60,7 @@ describe('that an Owner remains who can remove a deny', () => {
     expect(await deny(GUEST, { principalId: OWNER, actions: ['apps/write'] })).to.deep.equal([201, undefined])
   })
 
-  it('is asked too where an Owner comes into a group that is denied something', async () => {
+  it('refuses to add the last Owner to a group with a deny', async () => {
     server.put(PrincipalGroup, GROUP, { displayName: 'Denied', memberIds: [] }, namespace)
     server.put(
       DenyAssignment,
@@ -82,26 +82,30 @@ describe('that an Owner remains who can remove a deny', () => {
     return { scopeIncarnation: annotations?.[INCARNATION_ANNOTATION] }
   }
   const takings: [string, string, () => Promise<[method: 'delete' | 'patch', path: string, body?: object]>][] = [
-    ['as a member', 'LAST_OWNER', async () => ['delete', `${B}/members/${await own()}`]],
-    ['as a person', 'last_owner', async () => ['delete', `${B}/iam/members/${OWNER}`]],
-    ['by an assignment', 'last_owner', async () => ['delete', `${authorization}/roleAssignments/${await own()}`]],
+    ['DELETE of a member', 'LAST_OWNER', async () => ['delete', `${B}/members/${await own()}`]],
+    ['DELETE of an IAM member', 'last_owner', async () => ['delete', `${B}/iam/members/${OWNER}`]],
     [
-      'from their group',
+      'DELETE of an assignment',
+      'last_owner',
+      async () => ['delete', `${authorization}/roleAssignments/${await own()}`],
+    ],
+    [
+      'PATCH of a group',
       'last_owner',
       async () => ['patch', `${authorization}/groups/${GROUP}`, { memberIds: [GUEST] }],
     ],
   ]
   const denials: [string, object][] = [
-    ['managing members', { actions: ['rbac/members/write'] }],
-    ['anything, so that they cannot give their role', { actions: ['jobs/read'] }],
-    ['anything at a part', { actions: ['apps/write'], scope: `${B}/resourcegroups/shop` }],
+    ['rbac/members/write', { actions: ['rbac/members/write'] }],
+    ['an action of their role', { actions: ['jobs/read'] }],
+    ['an action at a resource group', { actions: ['apps/write'], scope: `${B}/resourcegroups/shop` }],
     ['a data action', { actions: [], dataActions: ['jobs/readLogs'] }],
   ]
   const ways = takings.flatMap((taking) => denials.map((denial) => [...taking, ...denial] as const))
   for (const [way, code, taking, what, denied] of ways)
-    it(`is asked where another is taken away ${way}, and who stays is denied ${what}`, async () => {
+    it(`refuses ${way} if the remaining Owner is denied ${what}`, async () => {
       server.put(RoleAssignment, 'guest', { ...spec, ...held(), principalId: GUEST }, namespace)
-      if (way === 'from their group') {
+      if (way === 'PATCH of a group') {
         server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER, GUEST] }, namespace)
         const ofGroup = { ...spec, ...held(), principalId: GROUP, principalType: 'Group' }
         server.put(RoleAssignment, 'group', ofGroup, namespace)
@@ -130,20 +134,20 @@ describe('that an Owner remains who can remove a deny', () => {
     return [status, body.code]
   }
 
-  it('is asked of all denies together: two Owners do not deny each other something', async () => {
+  it('refuses denies of two Owners against each other', async () => {
     put('guest', GUEST)
     expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
     expect(await deny(GUEST, { principalId: OWNER, actions: ['apps/read'] })).to.deep.equal([422, 'lockout'])
   })
 
-  it('is asked of denies that end: who is denied something for a while stays no Owner meanwhile', async () => {
+  it('does not count an Owner with a temporary deny', async () => {
     put('guest', GUEST)
     const until = { expiresAt: inMinutes(60) }
     expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'], ...until })).to.deep.equal([201, undefined])
     expect(await take(OWNER)).to.deep.equal([409, 'last_owner'])
   })
 
-  it('lets an Owner whose role does not end go only beside such a one, whatever they are denied', async () => {
+  it('lets a permanent Owner go only if another permanent Owner remains', async () => {
     put('lent', GUEST, { expiresAt: inMinutes(60) })
     server.put(DenyAssignment, 'd', { principalId: OWNER, actions: ['jobs/read'], scope: B }, namespace)
     expect(await take(OWNER, GUEST)).to.deep.equal([409, 'last_owner'])
@@ -151,14 +155,14 @@ describe('that an Owner remains who can remove a deny', () => {
     expect(await take(OWNER, GUEST)).to.deep.equal([204, undefined])
   })
 
-  it('does not let an Owner for a while keep the role by denying the others something', async () => {
+  it('allows a permanent Owner with a temporary deny to remove a temporary Owner', async () => {
     put('lent', GUEST, { expiresAt: inMinutes(60) })
     const until = { expiresAt: inMinutes(59) }
     expect(await deny(GUEST, { principalId: OWNER, actions: ['jobs/read'], ...until })).to.deep.equal([201, undefined])
     expect(await take(GUEST, OWNER)).to.deep.equal([204, undefined])
   })
 
-  it('does not keep a role that was lent by a request, which ends at once', async () => {
+  it('allows to revoke an Owner role granted by a JitRequest', async () => {
     server.put(DenyAssignment, 'd', { principalId: OWNER, actions: ['jobs/read'], scope: B }, namespace)
     const decidedAt = new Date().toISOString()
     const asked = {
@@ -178,7 +182,7 @@ describe('that an Owner remains who can remove a deny', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.not.include(name)
   })
 
-  describe('does not count on the identity of a resource, which goes with it', () => {
+  describe('does not count a managed identity', () => {
     const home = groupNamespace(BOUNDARY, 'shop')
     const principalId = managedIdentityPrincipal(home, IDENTITY, 'life')
     beforeEach(() => {
@@ -188,33 +192,33 @@ describe('that an Owner remains who can remove a deny', () => {
       put('identity', principalId)
     })
 
-    it('where the last Owner beside it goes', async () => {
+    it('when the last other Owner is removed', async () => {
       expect(await take(OWNER)).to.deep.equal([409, 'last_owner'])
       put('guest', GUEST)
       expect(await take(OWNER)).to.deep.equal([204, undefined])
     })
 
-    it('where a deny spares it alone', async () => {
+    it('when a deny excludes only it', async () => {
       const all = { isEveryone: true, actions: ['jobs/read'], excludedPrincipalIds: [principalId] }
       expect(await deny(OWNER, all)).to.deep.equal([422, 'lockout'])
     })
   })
 
-  it('does not count on somebody who is spared only as an Owner of the platform', async () => {
+  it('does not count an Owner whose deny is overridden at the root only', async () => {
     put('guest', GUEST)
     expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
     server.grant(GUEST, 'Owner', '/')
     expect(await take(OWNER)).to.deep.equal([409, 'last_owner'])
   })
 
-  it('counts who stays Owner through a group of the platform when taken out of the boundary', async () => {
+  it('counts an Owner through a group of the platform', async () => {
     server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER] }, SYSTEM_NAMESPACE)
     put('group', GROUP, { principalType: 'Group' })
     const answer = await server.ask('delete', `${B}/iam/members/${OWNER}`)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(204)
   })
 
-  it('is asked where the group of an Owner is removed', async () => {
+  it('refuses to remove the group of the last Owner', async () => {
     put('guest', GUEST)
     server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER] }, namespace)
     put('group', GROUP, { principalType: 'Group' })
@@ -224,7 +228,7 @@ describe('that an Owner remains who can remove a deny', () => {
     expect([status, body.code]).to.deep.equal([409, 'last_owner'])
   })
 
-  it('is asked where a group is removed that a deny spares', async () => {
+  it('refuses to remove a group that a deny excludes', async () => {
     server.put(PrincipalGroup, GROUP, { displayName: 'Spared', memberIds: [OWNER] }, namespace)
     const sparing = { isEveryone: true, excludedPrincipalIds: [GROUP], actions: ['jobs/read'], scope: B }
     expect(await deny(OWNER, sparing)).to.deep.equal([201, undefined])
@@ -232,7 +236,7 @@ describe('that an Owner remains who can remove a deny', () => {
     expect([status, body.code]).to.deep.equal([409, 'last_owner'])
   })
 
-  it('is asked where who is taken out of the boundary leaves the group that a deny spares', async () => {
+  it('refuses to remove a member from the group that a deny excludes', async () => {
     server.put(PrincipalGroup, GROUP, { displayName: 'Spared', memberIds: [OWNER] }, namespace)
     const platform = '55555555-5555-4555-8555-555555555555'
     server.put(PrincipalGroup, platform, { displayName: 'Owners', memberIds: [OWNER] }, SYSTEM_NAMESPACE)

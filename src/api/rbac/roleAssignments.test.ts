@@ -10,8 +10,8 @@ import { roleAssignments } from './roleAssignments.ts'
 
 const TENANT = '55555555-5555-4555-8555-555555555555'
 
-describe('an assignment that has run out', () => {
-  it('is not in the way of a new one, also before it is removed', async () => {
+describe('POST of a role assignment', () => {
+  it('ignores an expired assignment that is not removed yet', async () => {
     const clock = new ManualClock()
     const facade = makeFacade({ roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', B1)] }, { clock })
     facade.boundary(B1.slice('/boundaries/'.length))

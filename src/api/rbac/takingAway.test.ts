@@ -13,7 +13,7 @@ const GROUP = '44444444-4444-4444-8444-444444444444'
 const BERT = '33333333-3333-4333-8333-333333333333'
 const B = `/boundaries/${BOUNDARY}`
 
-describe('what takes several things away', () => {
+describe('a request that removes several objects', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -35,13 +35,13 @@ describe('what takes several things away', () => {
 
   const group = `${B}/providers/authorization/groups/${GROUP}`
   const doors: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
-    ['the removal of a group', 'delete', group, {}],
-    ['a move to another tenant', 'post', `${B}/tenant`, { tenantId: TENANT }],
-    ['a move by tenant-move', 'post', `${B}/providers/authorization/tenant-move`, { tenantId: TENANT }],
-    ['a move to where the boundary is', 'post', `${B}/tenant`, { tenantId: null }],
+    ['DELETE of a group', 'delete', group, {}],
+    ['POST {B}/tenant', 'post', `${B}/tenant`, { tenantId: TENANT }],
+    ['POST tenant-move', 'post', `${B}/providers/authorization/tenant-move`, { tenantId: TENANT }],
+    ['POST {B}/tenant with the current tenant', 'post', `${B}/tenant`, { tenantId: null }],
   ]
   for (const [title, method, path, body] of doors)
-    it(`is refused with an outdated If-Match, and nothing is done of it: ${title}`, async () => {
+    it(`returns 409 for an outdated If-Match and changes nothing: ${title}`, async () => {
       const before = await everything()
       const { status, body: answer } = await server.ask(method, path).set('if-match', '"99-1-other"').send(body)
       expect([status, String(answer.code).toLowerCase()], JSON.stringify(answer)).to.deep.equal([409, 'conflict'])
@@ -51,11 +51,11 @@ describe('what takes several things away', () => {
 
   const takers: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
     ...doors.slice(0, 3),
-    ['the removal of a member', 'delete', `${B}/iam/members/${BERT}`, {}],
-    ['the removal of a member of the platform', 'delete', `/admin/iam/members/${BERT}/${TENANT}`, {}],
+    ['DELETE of an IAM member', 'delete', `${B}/iam/members/${BERT}`, {}],
+    ['DELETE of a platform member', 'delete', `/admin/iam/members/${BERT}/${TENANT}`, {}],
   ]
   for (const [title, method, path, body] of takers)
-    it(`is done though somebody else takes the same assignments away: ${title}`, async () => {
+    it(`succeeds if the same assignments are removed concurrently: ${title}`, async () => {
       for (const id of [BERT, GROUP]) server.grant(id, 'Contributor', B)
       const member = { userId: BERT, tenantId: TENANT }
       for (const roleDefinitionName of path.startsWith('/admin') ? ['Reader', 'Platform Reader'] : [])
@@ -67,10 +67,10 @@ describe('what takes several things away', () => {
       server.client.remove = (async (...given: Parameters<typeof remove>) => {
         const answer = await remove(...given)
         if (given[0] !== RoleAssignment.resource || left > 0) return answer
-        await until('it is known', async () => !others().some(({ metadata }) => metadata.name === given[1].name))
+        await until('it is in the cache', async () => !others().some(({ metadata }) => metadata.name === given[1].name))
         left = others().length
         for (const other of others()) await remove(RoleAssignment.resource, refOf(other))
-        await until('all are known to be gone', async () => others().length === 0)
+        await until('all removals are in the cache', async () => others().length === 0)
         return answer
       }) as typeof remove
       const { status, body: answer } = await server.ask(method, path).send(body)
@@ -79,7 +79,7 @@ describe('what takes several things away', () => {
     })
 
   for (const [title, method, path, body] of takers.slice(1, 4))
-    it(`is done though somebody else deletes the group that would lose a member: ${title}`, async () => {
+    it(`succeeds if the group of the member is deleted concurrently: ${title}`, async () => {
       const remove = server.client.remove.bind(server.client)
       const ref = { namespace: boundaryNamespace(BOUNDARY), name: GROUP }
       let isDeleted = false

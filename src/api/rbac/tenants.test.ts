@@ -14,7 +14,7 @@ import { tenants } from './tenants.ts'
 
 const TENANT = '55555555-5555-4555-8555-555555555555'
 
-describe('a tenant of people whom an identity provider keeps', () => {
+describe('a tenant with users of an external directory', () => {
   const open = () => {
     const { accounts, users } = makeAccounts()
     const principals = directoryPrincipals({ find: async () => new Map() }, users, new ManualClock())
@@ -30,7 +30,7 @@ describe('a tenant of people whom an identity provider keeps', () => {
     return { ...facade, users, userId, add, remove }
   }
 
-  it('counts them, and is not removed while one belongs to it', async () => {
+  it('returns userCount, and cannot be removed while it has users', async () => {
     const { add, remove, call } = open()
     await add()
     const { body } = await call(tenants.routes(), 'GET', `/admin/tenants/${TENANT}`)
@@ -38,7 +38,7 @@ describe('a tenant of people whom an identity provider keeps', () => {
     expect((await codeOf(remove())).code).to.equal('conflict')
   })
 
-  it('that is removed at that moment takes nobody in, and gives no role', async () => {
+  it('gets no user and no assignment if it is removed meanwhile', async () => {
     const { add, records, users, userId } = open()
     records.exclusively = async (key, work) => {
       if (key.endsWith(TENANT)) await records.remove(PlatformTenant, { name: TENANT }, {} as never)
@@ -49,7 +49,7 @@ describe('a tenant of people whom an identity provider keeps', () => {
   })
 })
 
-describe('the removal of a tenant', () => {
+describe('DELETE of a tenant', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -58,8 +58,8 @@ describe('the removal of a tenant', () => {
   afterEach(() => server.stop())
 
   for (const [title, owned, status] of [
-    ['is refused while a boundary belongs to it', true, 409],
-    ['is done when nothing does', false, 204],
+    ['is refused while it has a boundary', true, 409],
+    ['succeeds without boundaries', false, 204],
   ] as const)
     it(`${title}: ${status}`, async () => {
       const tenantId = randomUUID()

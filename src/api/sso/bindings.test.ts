@@ -12,7 +12,7 @@ const GROUP = '55555555-5555-4555-8555-555555555555'
 const OUTER = '66666666-6666-4666-8666-666666666666'
 const namespace = boundaryNamespace(BOUNDARY)
 
-describe('a binding to a group', () => {
+describe('POST of an identity provider binding', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -37,18 +37,18 @@ describe('a binding to a group', () => {
     return [answer.status, answer.body.code]
   }
 
-  it('gives what the group holds, so that it is refused to whoever may not give that', async () => {
+  it('is forbidden to a caller who may not grant the roles of the group', async () => {
     give(GROUP, 'Owner')
     expect(await bind(ADMIN)).to.deep.equal([403, 'forbidden'])
   })
 
-  it('is refused for what a group around it holds', async () => {
+  it('is forbidden for the roles of an outer group', async () => {
     server.put(PrincipalGroup, OUTER, { displayName: 'All', description: '', memberIds: [GROUP] }, namespace)
     give(OUTER, 'Contributor')
     expect(await bind(ADMIN)).to.deep.equal([403, 'forbidden'])
   })
 
-  it('is made to a group that holds nothing, and by who may give all that it holds', async () => {
+  it('is allowed for a group without roles, and to a caller who may grant its roles', async () => {
     expect(await bind(ADMIN)).to.deep.equal([201, undefined])
     give(GROUP, 'Owner')
     server.grant(OWNER, 'Platform Owner', '/')

@@ -22,7 +22,7 @@ const DISCOVERY = JSON.stringify({
 })
 const namespace = 'freehold-system'
 
-describe('what Keycloak is told of connections', () => {
+describe('followConnections', () => {
   let federation: FakeFederation
   let clock: ManualClock
   let kube: FakeKubeClient
@@ -86,12 +86,12 @@ describe('what Keycloak is told of connections', () => {
     })
   }
 
-  it('is the whole of a tenant: verified domains, endpoints and secrets', async () => {
+  it('sends verified domains, endpoints and secrets of a tenant to Keycloak', async () => {
     await write()
     await follower.whenIdle()
     expect(federation.tenants.get(TENANT)?.domains).to.deep.equal([])
     verify()
-    await until('the domain is told', async () => (federation.tenants.get(TENANT)?.domains.length ?? 0) > 0)
+    await until('the domain is sent', async () => (federation.tenants.get(TENANT)?.domains.length ?? 0) > 0)
     const told = federation.tenants.get(TENANT)
     expect(told?.domains).to.deep.equal(['acme.example'])
     expect(told?.providers[0]).to.include({
@@ -102,7 +102,7 @@ describe('what Keycloak is told of connections', () => {
     })
   })
 
-  it('is the value that a secret has now, also under the name that it had before, and one that comes late', async () => {
+  it('sends a client secret that is created late or changed', async () => {
     secrets.delete('sso-acme')
     await write()
     await follower.whenIdle()
@@ -111,13 +111,13 @@ describe('what Keycloak is told of connections', () => {
     const ref = { namespace, name: 'sso-acme' }
     secrets.set('sso-acme', 'the first')
     await kube.create(secret, { apiVersion: 'v1', kind: 'Secret', metadata: ref } as KubeObject)
-    await until('the first is told', async () => told() === 'the first')
+    await until('the first value is sent', async () => told() === 'the first')
     secrets.set('sso-acme', 'the second')
     await kube.mergePatch(secret, ref, { data: { 'client-secret': 'eA==' } })
-    await until('the second is told', async () => told() === 'the second')
+    await until('the second value is sent', async () => told() === 'the second')
   })
 
-  it('is the name of the tenant, also once it has another one or comes late', async () => {
+  it('sends the display name of a tenant that is created late or renamed', async () => {
     await write()
     await follower.whenIdle()
     const name = () => federation.tenants.get(TENANT)?.displayName
@@ -125,18 +125,18 @@ describe('what Keycloak is told of connections', () => {
     await kube.create(PlatformTenant.resource, {
       ...{ apiVersion, kind, metadata: { name: TENANT }, spec: { displayName: 'Acme' } },
     } as KubeObject)
-    await until('the name is told', async () => name() === 'Acme')
+    await until('the name is sent', async () => name() === 'Acme')
     await kube.mergePatch(PlatformTenant.resource, { name: TENANT }, { spec: { displayName: 'Acme & co' } })
-    await until('the other name is told', async () => name() === 'Acme & co')
+    await until('the new name is sent', async () => name() === 'Acme & co')
   })
 
-  it('is nothing of a provider whose metadata is of another issuer than it names', async () => {
+  it('sends no provider whose metadata has another issuer', async () => {
     await write({ issuer: 'https://login.evil.example' })
     await follower.whenIdle()
     expect(federation.tenants.get(TENANT)?.providers).to.deep.equal([])
   })
 
-  it('is all that is known of a tenant also while the metadata of one of its providers cannot be read', async () => {
+  it('sends the other providers while the metadata of one is unreachable, and retries', async () => {
     await write({}, { ...acme, alias: 'away', metadataUrl: 'https://away.acme.example/metadata' })
     await follower.whenIdle()
     const told = federation.tenants.get(TENANT)
@@ -145,14 +145,14 @@ describe('what Keycloak is told of connections', () => {
     expect(clock.pending).to.equal(1)
   })
 
-  it('is that a provider is disabled, also where its metadata cannot be read', async () => {
+  it('sends that a provider is disabled even if its metadata is unreachable', async () => {
     await write({ metadataUrl: 'https://away.acme.example/metadata', enabled: false })
     await follower.whenIdle()
     expect(federation.tenants.get(TENANT)?.unread).to.deep.equal([{ alias: 'acme', enabled: false }])
     expect(clock.pending).to.equal(0)
   })
 
-  it('follows what kubectl changes and deletes', async () => {
+  it('applies changes and deletions by kubectl', async () => {
     await write()
     await follower.whenIdle()
     const patch = { spec: { identityProviders: [] } }
@@ -164,7 +164,7 @@ describe('what Keycloak is told of connections', () => {
     expect(federation.tenants.has(TENANT)).to.equal(false)
   })
 
-  it('is told again when Keycloak was away, at growing intervals', async () => {
+  it('retries with backoff while Keycloak is unavailable', async () => {
     let tries = 0
     federation.apply = async (tenant) => {
       tries += 1
@@ -181,7 +181,7 @@ describe('what Keycloak is told of connections', () => {
     expect([tries, federation.tenants.size]).to.deep.equal([3, 1])
   })
 
-  it('is what metadata says by now, each hour: keys of a provider do not last', async () => {
+  it('reads metadata again every hour', async () => {
     await write()
     await follower.whenIdle()
     documents[METADATA] = DISCOVERY.replace('/keys', '/later')
@@ -196,7 +196,7 @@ describe('what Keycloak is told of connections', () => {
     expect(clock.pending).to.equal(1)
   })
 
-  it('is told once where no metadata is to be read, and no more of a connection that is gone', async () => {
+  it('schedules no further read without metadata or after deletion', async () => {
     const { metadataUrl: _, ...addresses } = acme
     await write({ enabled: false })
     await follower.whenIdle()

@@ -32,10 +32,10 @@ describe('an identity provider of a tenant', () => {
   const acme = { alias: 'acme', displayName: 'Acme', metadataUrl: METADATA, clientId: 'freehold', clientSecret: 'x' }
 
   const cases: [sentence: string, issuer: string | undefined, status: number][] = [
-    ['is taken with the issuer of its metadata', ISSUER, 201],
-    ['is taken with no issuer of its own', undefined, 201],
-    ['is refused with another issuer than that of its metadata', 'https://login.evil.example', 502],
-    ['is refused where only a slash differs', `${ISSUER}/`, 502],
+    ['is created with the issuer of its metadata', ISSUER, 201],
+    ['is created without an issuer', undefined, 201],
+    ['is rejected with another issuer than its metadata', 'https://login.evil.example', 502],
+    ['is rejected with an issuer that differs by a slash', `${ISSUER}/`, 502],
   ]
   for (const [sentence, issuer, status] of cases) {
     it(`${sentence}: ${status}`, async () => {
@@ -46,7 +46,7 @@ describe('an identity provider of a tenant', () => {
     })
   }
 
-  it('is refused before anything is written where its SAML metadata is broken', async () => {
+  it('is rejected with malformed SAML metadata before anything is written', async () => {
     const address = `${ISSUER}/saml`
     const body = { alias: 'acme', displayName: 'Acme', protocol: 'Saml', metadataUrl: address }
     for (const [text, status] of [
@@ -64,7 +64,7 @@ describe('an identity provider of a tenant', () => {
     }
   })
 
-  it('is refused with a signing certificate that is not PEM', async () => {
+  it('is rejected with a signing certificate that is not PEM', async () => {
     const bodies = [
       { ...acme, signingCertificate: 'none' },
       { ...acme, signingCertificate: '-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----' },
@@ -77,7 +77,7 @@ describe('an identity provider of a tenant', () => {
     expect((await server.ask('post', path).send({ ...acme, signingCertificate })).status).to.equal(201)
   })
 
-  it('keeps a signing certificate that an earlier version took, until it is changed', async () => {
+  it('keeps an invalid stored signing certificate until it is changed', async () => {
     const [, , , tenantId = ''] = path.split('/')
     expect((await server.ask('post', path).send(acme)).status).to.equal(201)
     const connection = { namespace: SYSTEM_NAMESPACE, name: tenantId }
@@ -90,7 +90,7 @@ describe('an identity provider of a tenant', () => {
     expect((await change({ signingCertificate: 'other' })).status).to.equal(400)
   })
 
-  it('is refused by a patch as well, and stays as it was', async () => {
+  it('stays unchanged after a PATCH with another issuer than its metadata', async () => {
     expect((await server.ask('post', path).send(acme)).status).to.equal(201)
     const patch = { issuer: 'https://login.evil.example' }
     const answer = await server.ask('patch', `${path}/acme`).send(patch)
@@ -99,17 +99,17 @@ describe('an identity provider of a tenant', () => {
     expect([off.status, off.body.issuer]).to.deep.equal([200, null])
   })
 
-  describe('whose addresses are changed', () => {
+  describe('with changed URLs', () => {
     const elsewhere = 'https://login.other.example'
     const other = `${elsewhere}/.well-known/openid-configuration`
     const token = 'tokenUrl'
     const refused: [sentence: string, before: object, patch: object][] = [
-      ['its metadata', {}, { metadataUrl: other }],
-      ['where codes are turned into tokens', {}, { [token]: `${elsewhere}/token` }],
-      ['back to what the metadata says', { [token]: `${ISSUER}/other` }, { [token]: null }],
+      ['metadataUrl', {}, { metadataUrl: other }],
+      ['tokenUrl', {}, { [token]: `${elsewhere}/token` }],
+      ['tokenUrl removed', { [token]: `${ISSUER}/other` }, { [token]: null }],
     ]
     for (const [sentence, before, patch] of refused) {
-      it(`does not send the stored secret to another place: ${sentence}`, async () => {
+      it(`requires the client secret again: ${sentence}`, async () => {
         expect((await server.ask('post', path).send({ ...acme, ...before })).status).to.equal(201)
         const answer = await server.ask('patch', `${path}/acme`).send(patch)
         expect([answer.status, answer.body.code, answer.body.errors?.[0]?.field]).to.deep.equal([
@@ -120,7 +120,7 @@ describe('an identity provider of a tenant', () => {
       })
     }
 
-    it('keeps the secret where nothing is sent', async () => {
+    it('keeps the secret for metadataUrl unchanged and another jwksUrl', async () => {
       expect((await server.ask('post', path).send(acme)).status).to.equal(201)
       const patch = { metadataUrl: METADATA, tokenUrl: null, jwksUrl: `${ISSUER}/other-keys` }
       expect((await server.ask('patch', `${path}/acme`).send(patch)).status).to.equal(200)

@@ -29,24 +29,24 @@ function open(given: Given = {}, tenantIds: string[] = []) {
   return { list, read, users }
 }
 
-describe('users over REST', () => {
+describe('GET /admin/users', () => {
   const cases: [string, Given, string[], string[]][] = [
-    ['a stranger sees only themselves', {}, [], ['Anna Arnold']],
-    ['a user of a tenant sees its users', {}, [TENANT], ['Anna Arnold', 'bert']],
+    ['returns only the caller without a tenant', {}, [], ['Anna Arnold']],
+    ["returns the users of the caller's tenant", {}, [TENANT], ['Anna Arnold', 'bert']],
     [
-      'an owner of a boundary sees the users of its tenant',
+      'returns the users of the tenant to an Owner of a boundary',
       { assignments: [assign('Owner', B1)] },
       [],
       ['Anna Arnold', 'bert'],
     ],
     [
-      'a Platform Owner sees all',
+      'returns all users to a Platform Owner',
       { assignments: [assign('Platform Owner', '/')] },
       [],
       ['Anna Arnold', 'bert', 'carl'],
     ],
     [
-      'whoever only reads secrets of a boundary sees none of its users',
+      'returns only the caller to a Secrets Reader of a boundary',
       { assignments: [assign('Secrets Reader', B1)] },
       [],
       ['Anna Arnold'],
@@ -56,7 +56,7 @@ describe('users over REST', () => {
     it(title, async () => expect(await open(given, tenants).list()).to.deep.equal(wanted))
   }
 
-  it('are searched by name and address, and cut at max', async () => {
+  it('searches by name and email, and returns at most max', async () => {
     const { list } = open({ assignments: [assign('Platform Owner', '/')] })
     expect(await list({ search: ['BERT@ex'] })).to.deep.equal(['bert'])
     expect(await list({ search: ['arnold'] })).to.deep.equal(['Anna Arnold'])
@@ -64,7 +64,7 @@ describe('users over REST', () => {
     for (const max of ['0', '501', 'x']) expect((await codeOf(list({ max: [max] }))).code).to.equal('BAD_REQUEST')
   })
 
-  it('have a tag each, which changes with them', async () => {
+  it('returns an ETag per user that changes with the user', async () => {
     const { read, users } = open()
     const tagOf = async () => (await read(ANNA)).headers.etag
     const before = await tagOf()
@@ -76,13 +76,13 @@ describe('users over REST', () => {
       .and.not.equal(before)
   })
 
-  it('are shown by the name that others see elsewhere', async () => {
+  it('returns the displayName of the directory', async () => {
     const { users, read } = open()
     users.put({ id: ANNA, userName: 'anna', firstName: 'Anna', lastName: 'Arnold', displayName: 'Anna of sales' })
     expect(((await read(ANNA)).body as { displayName: string }).displayName).to.equal('Anna of sales')
   })
 
-  it('who are hidden and who are not there answer the same', async () => {
+  it('returns NOT_FOUND for hidden and missing users', async () => {
     const { read } = open()
     expect((await codeOf(read(ANNA))).code).to.equal('none')
     for (const id of [BERT, OTHER, 'nonsense']) expect((await codeOf(read(id))).code).to.equal('NOT_FOUND')

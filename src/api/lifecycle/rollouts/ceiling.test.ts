@@ -7,7 +7,7 @@ import { FakeClusterInspector, FakeRoleCeiling } from '../../../adapters/cluster
 const APPLY = '/lifecycle/preflight/projector-ceiling/apply'
 const rule = { apiGroups: ['data.freehold.dev'], resources: ['vectorclusters'], verbs: ['get'] }
 
-describe('the ceiling of projected roles over REST', () => {
+describe('POST /lifecycle/preflight/projector-ceiling/apply', () => {
   const owner = randomUUID()
   const reader = randomUUID()
   let facade: Awaited<ReturnType<typeof startFacade>>
@@ -27,7 +27,7 @@ describe('the ceiling of projected roles over REST', () => {
     return { status, body, told: `${status} ${body.code ?? ''}`.trim() }
   }
 
-  it('is compared with that of the release that runs, and with no other', async () => {
+  it('compares with the running release only', async () => {
     const { body } = await apply('?release=v1.0.0&dryRun=true')
     const head = { release: '1.0.0', dryRun: true, isApplied: false, appliedAt: null }
     expect(body).to.deep.equal({ ...head, added: [rule], removed: [] })
@@ -38,7 +38,7 @@ describe('the ceiling of projected roles over REST', () => {
     expect((await apply('?release=1.0.0', reader)).told).to.equal('403 FORBIDDEN')
   })
 
-  it('is changed with the rights of whoever asks', async () => {
+  it('applies the change with the permissions of the caller', async () => {
     const refused = await apply('?release=1.0.0')
     expect(refused.told).to.equal('403 forbidden')
     expect(refused.body.error).to.match(/^The API server does not let you change freehold-project-reader: /)

@@ -9,7 +9,7 @@ import { PlatformDriftScan } from '../../../crds/rollouts.ts'
 import { secret } from '../../../kube/builtin.ts'
 import { kubeInstallConfiguration } from '../configuration.ts'
 
-describe('the routes of changes by hand', () => {
+describe('the routes of platform drift', () => {
   const world = rolloutRoutes()
   const { reader, call, told, put, rollout } = world
 
@@ -37,7 +37,7 @@ describe('the routes of changes by hand', () => {
       ...body,
     })
 
-  it('are shown as the last scan found them', async () => {
+  it('show the items of the last scan', async () => {
     const none = await call('get', DRIFT)
     expect([none.body.scan, none.body.items]).to.deep.equal([null, []])
     finished([CHANGE])
@@ -46,7 +46,7 @@ describe('the routes of changes by hand', () => {
     expect(body.items).to.deep.equal([{ ...CHANGE, live: 3, expected: null, firstSeenAt: null }])
   })
 
-  it('are looked for once at a time, and not during a rollout', async () => {
+  it('run one scan at a time, and none during a rollout', async () => {
     const { status, body } = await call('post', `${DRIFT}/scan`)
     expect([status, body.status, body.trigger]).to.deep.equal([202, 'Running', 'Manual'])
     const second = await call('post', `${DRIFT}/scan`)
@@ -56,7 +56,7 @@ describe('the routes of changes by hand', () => {
     expect(await told('post', `${DRIFT}/scan`)).to.equal('409 RolloutBusy')
   })
 
-  it('are taken over in the order of the interface', async () => {
+  it('check an adoption in the order of the interface', async () => {
     expect(await adopt({ acknowledge: false })).to.equal('400 AcknowledgementRequired')
     expect(await adopt({ configKey: undefined })).to.equal('400 MODEL_BINDING_FAILED')
     expect(await adopt()).to.equal('409 ScanStale')
@@ -85,7 +85,7 @@ describe('the routes of changes by hand', () => {
     expect(await adopt()).to.equal('409 ConfigChanged')
   })
 
-  it('of secrets are taken over by their digest, and shown to nobody', async () => {
+  it('adopt a secret value by its digest without showing it', async () => {
     const digest = driftValueDigest('s3cret')
     const adoption = { configKey: 'cnpg.replicas', liveValue: digest, isSecret: true }
     finished([{ ...CHANGE, adoption }], await configuration({ 'cnpg.replicas': 'old' }))

@@ -13,7 +13,7 @@ describe('the routes of rollouts', () => {
   const { owner, reader, call, told, put, component, release, plan, rollout, paused, ask, stored } = world
 
   describe('a plan', () => {
-    it('is made with its items, batches and problems', async () => {
+    it('is created with items and batches', async () => {
       const { status, body } = await call('post', PLANS, { targetVersions: { cnpg: '1.1.0', facade: null } })
       expect(status).to.equal(201)
       expect(body).to.deep.include({ status: 'Validated', kind: 'Components', problems: [], executionId: null })
@@ -29,7 +29,7 @@ describe('the routes of rollouts', () => {
       ])
     })
 
-    it('is of a release where the platform step rolls, as its rollout is', async () => {
+    it('has the kind Release with a PlatformStep, like its rollout', async () => {
       component('installer', { kind: 'PlatformStep' })
       release('installer')
       const { body } = await call('post', PLANS, { targetVersions: { installer: '1.1.0' } })
@@ -37,20 +37,20 @@ describe('the routes of rollouts', () => {
       expect((await call('post', ROLLOUTS, { planId: body.id })).body).to.include({ planId: body.id, kind: 'Release' })
     })
 
-    it('is made with problems too', async () => {
+    it('is created as Unvalidated with problems', async () => {
       const { status, body } = await call('post', PLANS, { targetVersions: { cnpg: '9.9.9' } })
       expect([status, body.status]).to.deep.equal([201, 'Unvalidated'])
       expect(body.problems.map(({ code }: { code: string }) => code)).to.deep.equal(['ReleaseMissing'])
     })
 
-    it('is refused where it names nothing, or what is not there', async () => {
+    it('is rejected without targets and for an unknown component', async () => {
       expect(await told('post', PLANS, { targetVersions: {} })).to.equal('400 BAD_REQUEST')
       expect(await told('post', PLANS, { targetVersions: { cnpg: null } })).to.equal('400 BAD_REQUEST')
       expect(await told('post', PLANS, { targetVersions: { nothing: '1.0.0' } })).to.equal('404 ComponentNotFound')
       expect(await told('post', PLANS, { targetVersions: { cnpg: '1.1.0' } }, reader)).to.equal('403 FORBIDDEN')
     })
 
-    it('is validated again, unless it was carried out', async () => {
+    it('is validated again unless it is Executed', async () => {
       const id = await plan({ cnpg: '9.9.9' })
       put(ComponentRelease, releaseName('cnpg', '9.9.9'), {
         ...{ component: 'cnpg', version: '9.9.9', digest: `sha256:${'1'.repeat(64)}` },
@@ -63,8 +63,8 @@ describe('the routes of rollouts', () => {
     })
   })
 
-  describe('the checks', () => {
-    it('run for the platform, and for a plan', async () => {
+  describe('the preflight checks', () => {
+    it('run for the platform and for a plan', async () => {
       const { body } = await call('get', '/lifecycle/preflight', undefined, reader)
       expect([body.planId, body.checks.length]).to.deep.equal([null, 27])
       expect(body.checks.find(({ id }: { id: string }) => id === 'nodes-ready')).to.deep.include({
@@ -79,7 +79,7 @@ describe('the routes of rollouts', () => {
   })
 
   describe('a rollout', () => {
-    it('begins', async () => {
+    it('is created from a plan', async () => {
       const planId = await plan()
       const { status, body } = await call('post', ROLLOUTS, { planId })
       expect(status, JSON.stringify(body)).to.equal(202)
@@ -132,7 +132,7 @@ describe('the routes of rollouts', () => {
       expect(await execute(good, ['nodes-ready'])).to.equal('202')
     })
 
-    it('begins once where three facades are asked at once', async () => {
+    it('is created once by concurrent requests to three facades', async () => {
       const planId = await plan()
       const [second, third] = [await world.facade.another(), await world.facade.another()]
       const apps = [world.facade.app, second, third, world.facade.app, second, third]
@@ -143,7 +143,7 @@ describe('the routes of rollouts', () => {
       expect([...world.facade.client.stored(RolloutExecution.resource)]).to.have.length(1)
     })
 
-    it('is cancelled until it has ended', async () => {
+    it('is cancelled until it is finished', async () => {
       rollout({ state: 'Executing' })
       expect(await ask('cancel')).to.equal('202')
       expect((await stored(LAST)).spec.requests.cancelAt).to.match(/Z$/)
@@ -152,7 +152,7 @@ describe('the routes of rollouts', () => {
       expect(await told('post', `${ROLLOUTS}/${randomUUID()}/cancel`)).to.equal('404 NOT_FOUND')
     })
 
-    it('is resumed where it is paused and the cause is gone', async () => {
+    it('is resumed if it is paused and its cause is resolved', async () => {
       rollout({ state: 'Executing' })
       expect(await ask('resume')).to.equal('409 NotPaused')
       paused('PlatformDrift')
@@ -175,7 +175,7 @@ describe('the routes of rollouts', () => {
       expect(await ask('resume')).to.equal('202')
     })
 
-    it('has what was changed by hand put back when that is acknowledged', async () => {
+    it('reverts acknowledged platform drift', async () => {
       const acknowledge = true
       expect(await told('post', `${ROLLOUTS}/${randomUUID()}/revert-platform-drift`, {})).to.equal(
         '400 AcknowledgementRequired',
@@ -197,7 +197,7 @@ describe('the routes of rollouts', () => {
       expect(await ask('revert-platform-drift', { acknowledge, fields })).to.equal('200')
     })
 
-    it('is taken back by another one, once', async () => {
+    it('is rolled back once, by another rollout', async () => {
       rollout({ state: 'Paused', canRollback: true })
       expect(await ask('rollback')).to.equal('409 RolloutBusy')
       rollout({ state: 'Succeeded', canRollback: false })
@@ -217,7 +217,7 @@ describe('the routes of rollouts', () => {
       ['Cancelled', '202'],
       ['Succeeded', '409 NothingToRollBack'],
     ] as const)
-      it(`is taken back ${due === '202' ? 'again' : 'no more'} after a rollback that is ${state}`, async () => {
+      it(`is rolled back ${due === '202' ? 'again' : 'no more'} after a rollback in state ${state}`, async () => {
         rollout({ state: 'Succeeded', canRollback: true })
         rollout({ state, canRollback: true }, { rollbackOf: LAST }, randomUUID())
         const { body } = await call('get', `${ROLLOUTS}/${LAST}`)

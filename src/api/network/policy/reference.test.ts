@@ -7,7 +7,7 @@ import type { Direction, End, Pod } from './question.ts'
 import type { Selector } from './selectors.ts'
 import { judgeSide } from './verdict.ts'
 
-/** What the documentation of Kubernetes says, told once more and without sets: one address, one port, one pair of pods. */
+/** An independent implementation of the documentation of Kubernetes for one address, one port and one pair of pods. */
 type Address = { kind: 'address'; octets: readonly number[] }
 type Other = Address | Pod
 
@@ -51,7 +51,7 @@ function isAllowed(policies: readonly NetworkPolicy[], subject: Pod, direction: 
   })
 }
 
-describe('what policies say, against what Kubernetes documents', () => {
+describe('judgeSide', () => {
   const random = new SeededRandom(TEST_CONFIG.seed)
   const SPACES = ['shop', 'other']
   const CIDRS = ['10.0.0.0/8', '10.1.0.0/16', '10.1.2.0/24', '10.1.2.0/25', '0.0.0.0/0', '0.0.0.0/1', '10.1.2.3/32']
@@ -92,7 +92,7 @@ describe('what policies say, against what Kubernetes documents', () => {
     }
   }
 
-  it('gives the same answer for policies, pods and addresses at random', () => {
+  it('agrees with the reference implementation for random policies, pods and addresses', () => {
     for (let turn = 0; turn < TEST_CONFIG.sized(3_000, 100_000); turn++) {
       const policies = Array.from({ length: random.below(4) }, (_, index) => policy(`p${index}`))
       const direction = random.pick(['ingress', 'egress'] as const)
