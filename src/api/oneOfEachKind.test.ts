@@ -17,7 +17,7 @@ describe('routes with one object of each kind', () => {
   let [single, conflicts] = [0, 0]
   let finished: FinishedRequest[] = []
   before(async () => {
-    server = await startWithOneOfEachKind({ witness: (one) => void finished.push(one) })
+    server = await startWithOneOfEachKind({ observer: (one) => void finished.push(one) })
   })
   after(() => server.stop())
 

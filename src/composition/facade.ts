@@ -126,7 +126,7 @@ export async function runFacade(
     metrics: createHttpMetrics(surroundings.registry),
     isReady,
     staleness,
-    witness,
+    observer: witness,
     tracer: await openTracer(configuration, closing),
     limits: limitsOf(configuration),
     services,
@@ -148,8 +148,8 @@ export async function runFacade(
 }
 
 function buildAccess(client: KubeClient, caches: Connection['caches'], log: Log) {
-  const late = createGrantRefresher({ client, caches, clock: systemClock })
-  return createAccess({ caches, clock: systemClock, log, late })
+  const refresher = createGrantRefresher({ client, caches, clock: systemClock })
+  return createAccess({ caches, clock: systemClock, log, refresher })
 }
 
 /** Shared by all endpoints where service accounts present their secret, so that they count guesses together. */

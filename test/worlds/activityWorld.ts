@@ -33,7 +33,7 @@ export const AS_BOUNDARY: ResourcePath = {
 export async function activityWorld() {
   const told: FinishedRequest[] = []
   const store = new SecretActivity(new FakeKubeClient())
-  const facade = await startFacade({ witness: (one) => void told.push(one) }, { activity: store })
+  const facade = await startFacade({ observer: (one) => void told.push(one) }, { activity: store })
   facade.boundary(BOUNDARY)
   facade.group(BOUNDARY, 'shop')
   facade.put(VectorCluster, 'search', {}, groupNamespace(BOUNDARY, 'shop'))

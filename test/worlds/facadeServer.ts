@@ -173,8 +173,8 @@ async function serve(
 ) {
   const caches = new CacheSet({ client })
   for (const kind of KINDS) caches.add(kind.resource)
-  const late = createGrantRefresher({ client, caches, clock: systemClock })
-  const access = createAccess({ caches, clock: systemClock, log: silentLog, late })
+  const refresher = createGrantRefresher({ client, caches, clock: systemClock })
+  const access = createAccess({ caches, clock: systemClock, log: silentLog, refresher })
   caches.start()
   await caches.whenAllSynced()
   followRemovals(caches)

@@ -46,7 +46,7 @@ export type AccessOptions = {
   clock: Clock
   log: Log
   /** Absent if the caches were just read from the API server. */
-  late?: GrantRefresher | undefined
+  refresher?: GrantRefresher | undefined
 }
 
 type WithSpec<T> = T & KubeObject
@@ -77,15 +77,15 @@ class CachedAccess implements Access {
   readonly #log: Log
   readonly #refresher: GrantRefresher | undefined
   readonly #stops: (() => void)[] = []
-  /** By object, the callbacks that judge again the records that name its incarnation. */
+  /** By object, the callbacks that evaluate again the records that name its incarnation. */
   readonly #rechecksByKey = new Map<string, Map<string, () => void>>()
   readonly #keysOfRecord = new Map<string, readonly string[]>()
 
-  constructor({ caches, clock, log, late }: AccessOptions) {
+  constructor({ caches, clock, log, refresher }: AccessOptions) {
     this.#caches = caches
     this.#clock = clock
     this.#log = log
-    this.#refresher = late
+    this.#refresher = refresher
     this.#follow<Role>(RoleDefinition.resource, (event) => this.#role(event))
     this.#follow<Group>(PrincipalGroup.resource, (event) => this.#group(event))
     this.#follow<Assignment>(RoleAssignment.resource, (event) => this.#assignment(event))
@@ -245,7 +245,7 @@ class CachedAccess implements Access {
     const id = recordId(DenyAssignment.resource, object)
     const scope = type === 'removed' ? undefined : ownScope(object)
     const named = scope === undefined ? [] : [{ scope, incarnation: scopeIncarnationOf(object) }]
-    const judge = (counts: boolean) => {
+    const apply = (counts: boolean) => {
       const { policy } = this.#evaluator
       const place = counts ? object.spec.scope : scope && formerScope(object.spec.scope)
       if (place === undefined || this.#isOfFormerHolder(object, object.spec.principalId)) {
@@ -267,14 +267,14 @@ class CachedAccess implements Access {
         policy.upsertDeny({ ...common, id: id + suffix, principal: { id: subject } })
       }
     }
-    this.#watchRecord(object, `deny ${id}`, named, judge, { withFormer: true })
+    this.#watchRecord(object, `deny ${id}`, named, apply, { withFormer: true })
   }
 
   #trust({ type, object }: CacheEvent<Trust>): void {
     const id = recordId(BoundaryTrust.resource, object)
     const { boundaryId, trustedBoundaryId, actions, bidirectional, expiresAt } = object.spec
-    const gone = type === 'removed' || object.metadata.namespace !== SYSTEM_NAMESPACE
-    const named: ScopeIncarnation[] = gone
+    const isIgnored = type === 'removed' || object.metadata.namespace !== SYSTEM_NAMESPACE
+    const named: ScopeIncarnation[] = isIgnored
       ? []
       : [
           { scope: { level: 'boundary', boundaryId }, incarnation: object.spec.boundaryIncarnation },

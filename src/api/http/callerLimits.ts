@@ -88,28 +88,29 @@ export class CallerLimits {
   }
 
   /** @throws PlatformError TOO_MANY_REQUESTS, also while the caller still owes for long answers */
-  takeRequest(taker: RateLimitKey): void {
+  takeRequest(limitKey: RateLimitKey): void {
     const now = this.#clock.monotonic()
-    this.#refuseFor(taker, this.#requests[taker.kind].take(taker.key, 1, now))
-    this.#refuseFor(taker, this.#answers.until(taker.key, 0, now))
+    this.#refuseFor(limitKey, this.#requests[limitKey.kind].take(limitKey.key, 1, now))
+    this.#refuseFor(limitKey, this.#answers.until(limitKey.key, 0, now))
   }
 
   /** Like `takeRequest`, for requests whose content may prove their sender. @throws PlatformError TOO_MANY_REQUESTS */
-  async takeUnproved(taker: RateLimitKey): Promise<UnauthenticatedRequest> {
-    this.#refuseFor(taker, await this.#unauthenticated.begin(taker.key))
+  async takeUnproved(limitKey: RateLimitKey): Promise<UnauthenticatedRequest> {
+    this.#refuseFor(limitKey, await this.#unauthenticated.begin(limitKey.key))
     let isProved = false
     return {
       prove: (principal) => {
         isProved = true
         this.takeRequest({ kind: 'principal', key: principal })
       },
-      end: () => this.#unauthenticated.end(taker.key, isProved),
+      end: () => this.#unauthenticated.end(limitKey.key, isProved),
     }
   }
 
   /** @throws PlatformError TOO_MANY_REQUESTS */
-  takeBody(taker: RateLimitKey, bytes: number): void {
-    if (bytes > FREE_BODY_BYTES) this.#refuseFor(taker, this.#bodies.take(taker.key, bytes, this.#clock.monotonic()))
+  takeBody(limitKey: RateLimitKey, bytes: number): void {
+    if (bytes > FREE_BODY_BYTES)
+      this.#refuseFor(limitKey, this.#bodies.take(limitKey.key, bytes, this.#clock.monotonic()))
   }
 
   /**
@@ -134,9 +135,9 @@ export class CallerLimits {
   }
 
   /** Must be called before a streamed body is read. @throws PlatformError TOO_MANY_REQUESTS */
-  beginUpload(taker: RateLimitKey): void {
-    const wait = this.#uploads.until(taker.key, 0, this.#clock.monotonic()) ?? 0
-    if (wait > UPLOAD_WAIT_MAX_MS) this.#refuseFor(taker, wait - UPLOAD_WAIT_MAX_MS)
+  beginUpload(limitKey: RateLimitKey): void {
+    const wait = this.#uploads.until(limitKey.key, 0, this.#clock.monotonic()) ?? 0
+    if (wait > UPLOAD_WAIT_MAX_MS) this.#refuseFor(limitKey, wait - UPLOAD_WAIT_MAX_MS)
   }
 
   /**
@@ -155,8 +156,8 @@ export class CallerLimits {
    *
    * @returns milliseconds until more of it may be read; undefined if the caller has sent too much
    */
-  payDropped(taker: RateLimitKey, bytes: number): number | undefined {
-    const wait = this.payUpload(taker, bytes)
+  payDropped(limitKey: RateLimitKey, bytes: number): number | undefined {
+    const wait = this.payUpload(limitKey, bytes)
     return wait > UPLOAD_WAIT_MAX_MS ? undefined : wait
   }
 

@@ -43,7 +43,7 @@ describe('connections to the facade', () => {
 
   it('are closed when the client does not read the answer', async () => {
     const pages = [(_: unknown, response: { end(bytes: Buffer): unknown }) => void response.end(LONG)]
-    const server = await startFacade({ limits: { stillFor: 100 }, pages })
+    const server = await startFacade({ limits: { idleTimeoutMs: 100 }, pages })
     try {
       const { port } = await server.facade.listen(0, '127.0.0.1')
       const socket = dial(port, '127.0.0.1').pause()

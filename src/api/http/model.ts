@@ -21,12 +21,12 @@ const ERRORS_MAX = 20
 /** Says where else an unknown field of a body can be changed. */
 export type FieldHint = (field: string) => string | undefined
 
-function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: FieldHint): FieldError[] {
+function fieldErrors(schema: z.ZodType, issue: Issue, hint?: FieldHint): FieldError[] {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.slice(0, ERRORS_MAX).map((key) => ({
       field: [...path, key].join('.').slice(0, 200),
-      message: (path.length === 0 ? elsewhere?.(key) : undefined) ?? unknownFieldReason(schema, issue.path, key),
+      message: (path.length === 0 ? hint?.(key) : undefined) ?? unknownFieldReason(schema, issue.path, key),
     }))
   }
   return [{ field: path.join('.').slice(0, 200), message: describeIssue(issue) }]
@@ -41,18 +41,18 @@ function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: FieldHint): Fi
 export function readModel<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  elsewhere?: FieldHint,
+  hint?: FieldHint,
 ): z.output<Schema> {
   const result = safeParseModel(schema, value)
   if (result.success) return result.data
-  throw modelBindingFailure(schema, result.error.issues, elsewhere)
+  throw modelBindingFailure(schema, result.error.issues, hint)
 }
 
 /** Returns what `readModel` throws for these issues. */
-export function modelBindingFailure(schema: z.ZodType, issues: readonly Issue[], elsewhere?: FieldHint): PlatformError {
+export function modelBindingFailure(schema: z.ZodType, issues: readonly Issue[], hint?: FieldHint): PlatformError {
   const errors = withoutWiderBounds(issues)
     .slice(0, ERRORS_MAX)
-    .flatMap((issue) => fieldErrors(schema, issue, elsewhere))
+    .flatMap((issue) => fieldErrors(schema, issue, hint))
     .slice(0, ERRORS_MAX)
   if (issues.every(isForbiddenUrl))
     return new PlatformError('URL_NOT_ALLOWED', firstReason(errors), { ...errors[0], errors })

@@ -15,13 +15,13 @@ export const isFollowable = ({ list, unfollowed }: Pick<Route, 'list' | 'unfollo
  */
 export function negotiate(route: Route, accept: string | undefined): boolean {
   if (accept === undefined || accept === '') return false
-  const ordinary = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
-  const supported = isFollowable(route) ? [...ordinary, EVENT_STREAM] : ordinary
+  const plainTypes = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
+  const supported = isFollowable(route) ? [...plainTypes, EVENT_STREAM] : plainTypes
   // Media type parameters select nothing here: JSON is UTF-8 whatever a client says of it.
   const ranges = accept.replace(/;\s*(?!q=)[^;,]*/gi, '')
   // A client that accepts any text has not asked for a response without an end.
   const isNamed = ranges.toLowerCase().includes(EVENT_STREAM)
-  const chosen = new Negotiator({ headers: { accept: ranges } }).mediaType(isNamed ? supported : ordinary)
+  const chosen = new Negotiator({ headers: { accept: ranges } }).mediaType(isNamed ? supported : plainTypes)
   if (chosen !== undefined) return chosen === EVENT_STREAM
   const isAsked = route.unfollowed !== undefined && isNamed
   const message = isAsked

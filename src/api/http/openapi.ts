@@ -137,12 +137,12 @@ export function documentedPaths(routes: readonly Route[]): (route: Route) => str
 /** Returns the operation name of the interface, otherwise one from method and path; unique over the routes. */
 export function operationIds(routes: readonly Route[]): (route: Route) => string {
   const ids = new Map<Route, string>()
-  const taken = new Set<string>()
+  const usedIds = new Set<string>()
   for (const route of routes) {
     const wanted = route.operation?.replaceAll(/\{|\}/g, '') ?? nameOfPath(route)
     let id = wanted
-    for (let count = 2; taken.has(id); count += 1) id = `${wanted}${count}`
-    taken.add(id)
+    for (let count = 2; usedIds.has(id); count += 1) id = `${wanted}${count}`
+    usedIds.add(id)
     ids.set(route, id)
   }
   return (route) => ids.get(route) ?? nameOfPath(route)

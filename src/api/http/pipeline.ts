@@ -62,7 +62,7 @@ export type PipelineOptions = {
   /** How old the caches are, and how old they may be to be served, in milliseconds. Absent: never stale. */
   staleness?: Staleness | undefined
   /** Called for every finished request that could change something. */
-  witness?: RequestObserver | undefined
+  observer?: RequestObserver | undefined
   /** Absent if tracing is off. */
   tracer?: RequestTracer | undefined
 }
@@ -108,7 +108,7 @@ export class Pipeline {
     response.setHeader('x-correlation-id', trace.correlationId)
     response.setHeader('traceparent', trace.traceparent)
     const beganAt = services.clock.now()
-    const passage: RequestState = {
+    const state: RequestState = {
       request,
       response,
       trace,
@@ -116,7 +116,7 @@ export class Pipeline {
       metadata: this.#metadata,
       match: undefined,
       caller: undefined,
-      attendance: undefined,
+      writes: undefined,
       unproved: undefined,
     }
     metrics.began()
@@ -125,36 +125,36 @@ export class Pipeline {
     const measure = (status: number) => {
       if (milliseconds !== undefined) return milliseconds
       milliseconds = services.clock.monotonic() - began
-      metrics.ended(request.method ?? '', routeOf(passage), status, milliseconds / 1000)
+      metrics.ended(request.method ?? '', routeOf(state), status, milliseconds / 1000)
       return milliseconds
     }
     try {
-      const answer = await this.#answer(passage).finally(() => passage.unproved?.end())
-      const taker = rateLimitKeyOf(passage)
+      const answer = await this.#answer(state).finally(() => state.unproved?.end())
+      const limitKey = rateLimitKeyOf(state)
       // The duration of a stream says nothing about the time to answer, so measure now.
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
-        turn: () => this.#fairShare.take(taker.key),
-        spend: (bytes) => this.#limits.oweAnswer(taker, bytes, { place: rateLimitPlaceOf(passage), response }),
-        dropping: this.#drainOptions(taker),
+        turn: () => this.#fairShare.take(limitKey.key),
+        spend: (bytes) => this.#limits.oweAnswer(limitKey, bytes, { place: rateLimitPlaceOf(state), response }),
+        dropping: this.#drainOptions(limitKey),
       })
     } catch (thrown) {
-      failure = this.#failure(passage, thrown)
+      failure = this.#failure(state, thrown)
     }
     if (failure !== undefined) {
       measure(failure.error.status)
       if (failure.error.status === 429) await this.#limits.holdRefusal(disconnectSignalOf(response))
-      sendRefusal(passage, failure.error, this.#drainOptions(rateLimitKeyOf(passage)))
+      sendRefusal(state, failure.error, this.#drainOptions(rateLimitKeyOf(state)))
     }
     const { method = '' } = request
-    const told = { trace, method, route: routeOf(passage), status: response.statusCode, beganAt }
-    tracer?.traced({ ...told, milliseconds: measure(response.statusCode) })
-    logRequest(this.#options.log, passage, measure(response.statusCode), failure ?? passage.unread)
-    this.#notifyWitness(passage, beganAt, failure)
+    const outcome = { trace, method, route: routeOf(state), status: response.statusCode, beganAt }
+    tracer?.traced({ ...outcome, milliseconds: measure(response.statusCode) })
+    logRequest(this.#options.log, state, measure(response.statusCode), failure ?? state.unread)
+    this.#notifyObserver(state, beganAt, failure)
   }
 
-  #drainOptions(taker: RateLimitKey): DrainOptions {
-    return { clock: this.#options.services.clock, pay: (bytes) => this.#limits.payDropped(taker, bytes) }
+  #drainOptions(limitKey: RateLimitKey): DrainOptions {
+    return { clock: this.#options.services.clock, pay: (bytes) => this.#limits.payDropped(limitKey, bytes) }
   }
 
   #failure({ match }: RequestState, thrown: unknown): Failure {
@@ -168,67 +168,67 @@ export class Pipeline {
     }
   }
 
-  #notifyWitness(passage: RequestState, beganAt: number, failure: Failure | undefined) {
-    const { attendance, match, caller, trace, address, response } = passage
-    if (attendance === undefined || match === undefined || caller === undefined) return
-    const { id, writes: written, isUnchanged } = attendance
+  #notifyObserver(state: RequestState, beganAt: number, failure: Failure | undefined) {
+    const { writes, match, caller, trace, address, response } = state
+    if (writes === undefined || match === undefined || caller === undefined) return
+    const { id, writes: written, isUnchanged } = writes
     const { correlationId, traceId } = trace
-    const who = { caller, address, correlationId, traceId }
-    const said = { status: response.statusCode, error: failure?.error, written, isUnchanged }
-    this.#options.witness?.({ id, match, ...who, beganAt, ...said })
+    const origin = { caller, address, correlationId, traceId }
+    const result = { status: response.statusCode, error: failure?.error, written, isUnchanged }
+    this.#options.observer?.({ id, match, ...origin, beganAt, ...result })
   }
 
-  async #answer(passage: RequestState): Promise<Answer> {
-    const { request } = passage
+  async #answer(state: RequestState): Promise<Answer> {
+    const { request } = state
     const ambiguity = ambiguityOf(request)
     if (ambiguity !== undefined) {
-      await this.#takeTurn(passage)
+      await this.#takeTurn(state)
       throw new PlatformError('BAD_REQUEST', ambiguity)
     }
     const [path = ''] = (request.url ?? '').split('?', 1)
-    passage.match = this.#router.find(request.method ?? '', path)
-    if (passage.match === undefined) {
-      await this.#countProbe(passage)
+    state.match = this.#router.find(request.method ?? '', path)
+    if (state.match === undefined) {
+      await this.#countProbe(state)
       throw new PlatformError('NOT_FOUND', 'There is no such route.')
     }
-    const { route, segments } = passage.match
-    if (route.authorization.kind === 'anonymous') await this.#takeTurn(passage)
+    const { route, segments } = state.match
+    if (route.authorization.kind === 'anonymous') await this.#takeTurn(state)
     else {
       this.#refuseUntilReady()
-      addAgeHeader(passage, this.#options.staleness)
-      await this.#authenticate(passage, route)
+      addAgeHeader(state, this.#options.staleness)
+      await this.#authenticate(state, route)
     }
-    if (this.#options.witness !== undefined && route.method !== 'GET' && passage.caller !== undefined)
-      passage.attendance = new RequestWrites(passage.caller.principalId)
-    if (isFollowable(route)) passage.response.setHeader('vary', 'Accept')
-    const scope = await this.#authorize(passage, passage.match)
+    if (this.#options.observer !== undefined && route.method !== 'GET' && state.caller !== undefined)
+      state.writes = new RequestWrites(state.caller.principalId)
+    if (isFollowable(route)) state.response.setHeader('vary', 'Accept')
+    const scope = await this.#authorize(state, state.match)
     const isFollowed = negotiate(route, firstHeader(request, 'accept'))
     refuseUnsupportedConditions(route, request.headers)
     const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
-    const requirePermitted = this.#permissionCheck(passage, passage.match)
+    const requirePermitted = this.#permissionCheck(state, state.match)
     const replacing = (field: string) => this.#router.replacing(segments, field)
-    const sent = { ...passage, route, replacing, place: rateLimitPlaceOf(passage) }
+    const sent = { ...state, route, replacing, place: rateLimitPlaceOf(state) }
     const body = await readRouteBody(sent, this.#limits, this.#options.services)
     if (body !== undefined) await requirePermitted()
-    const rawBody = this.#rawBody(passage, route, requirePermitted)
+    const rawBody = this.#rawBody(state, route, requirePermitted)
     const parts = { query, list, body, rawBody, scope, fresh: !isFollowed && isNoCacheRequest(request) }
-    if (isFollowed) return this.#follow(passage, passage.match, parts)
-    const context = this.#context(passage, passage.match, parts)
-    const { attendance, caller } = passage
-    const origin = attendance ?? (caller === undefined ? undefined : { caller: caller.principalId })
+    if (isFollowed) return this.#follow(state, state.match, parts)
+    const context = this.#context(state, state.match, parts)
+    const { writes, caller } = state
+    const origin = writes ?? (caller === undefined ? undefined : { caller: caller.principalId })
     // If the caller lost its permission while sending a body, that refusal is the cause of the handler's failure.
     const answer = await onBehalfOf(origin, async () => route.handler(context)).catch((error: unknown) => {
       if (this.#options.checkReplies === true) checkFurtherPermission(route, error)
-      throw passage.ended ?? error
+      throw state.ended ?? error
     })
     if (this.#options.checkReplies === true) {
       checkReply(route, answer)
       checkCondition(route, context)
     }
-    const told = withNoStore(route, withDatesInUtc(answer, route.reply))
-    if (told.status !== 201)
-      return this.#streams.logs.admit(told, rateLimitKeyOf(passage).key, context.parameters.boundaryId)
-    const placed = withLocation(this.#router, route, path, told)
+    const prepared = withNoStore(route, withDatesInUtc(answer, route.reply))
+    if (prepared.status !== 201)
+      return this.#streams.logs.admit(prepared, rateLimitKeyOf(state).key, context.parameters.boundaryId)
+    const placed = withLocation(this.#router, route, path, prepared)
     if (this.#options.checkReplies === true) checkLocation(this.#router, placed)
     return placed
   }
@@ -243,34 +243,34 @@ export class Pipeline {
   }
 
   /** Takes a turn of the caller if it is known, otherwise of the address. */
-  async #takeTurn(passage: RequestState): Promise<void> {
-    const taker = rateLimitKeyOf(passage)
-    await this.#fairShare.take(taker.key)
-    const authorization = passage.match?.route.authorization
+  async #takeTurn(state: RequestState): Promise<void> {
+    const limitKey = rateLimitKeyOf(state)
+    await this.#fairShare.take(limitKey.key)
+    const authorization = state.match?.route.authorization
     const isSigned = authorization?.kind === 'anonymous' && authorization.isSigned === true
-    if (isSigned) passage.unproved = await this.#limits.takeUnproved(taker)
-    else this.#limits.takeRequest(taker)
+    if (isSigned) state.unproved = await this.#limits.takeUnproved(limitKey)
+    else this.#limits.takeRequest(limitKey)
   }
 
   /** A mistyped path counts for its caller; probing for routes without a valid token counts for the address. */
-  async #countProbe(passage: RequestState): Promise<void> {
-    if (passage.request.headers.authorization === undefined) return this.#takeTurn(passage)
-    await this.#authenticate(passage).catch((error: unknown) => {
+  async #countProbe(state: RequestState): Promise<void> {
+    if (state.request.headers.authorization === undefined) return this.#takeTurn(state)
+    await this.#authenticate(state).catch((error: unknown) => {
       if (error instanceof PlatformError && error.code === 'TOO_MANY_REQUESTS') throw error
     })
   }
 
   /** Refused tokens count against the address, so that guessing is as slow as anonymous requests. */
-  async #authenticate(passage: RequestState, route?: Route): Promise<void> {
+  async #authenticate(state: RequestState, route?: Route): Promise<void> {
     try {
-      const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
+      const caller = await this.#options.tokens.verify(authorizationHeader(state.request))
       await this.#requireActivePrincipal(caller, route)
-      passage.caller = caller
+      state.caller = caller
     } catch (error) {
-      this.#limits.takeRequest({ kind: 'address', key: addressKey(passage.address) })
+      this.#limits.takeRequest({ kind: 'address', key: addressKey(state.address) })
       throw error
     }
-    await this.#takeTurn(passage)
+    await this.#takeTurn(state)
   }
 
   /** @throws PlatformError UNAUTHORIZED if the token's principal was deleted or disabled after it was issued */
@@ -301,93 +301,93 @@ export class Pipeline {
     return scope
   }
 
-  #rawBody(passage: RequestState, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
+  #rawBody(state: RequestState, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
     const { bodyKind, mediaTypes, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     if (bodyKind !== 'raw') return undefined
     // A body without Content-Type may have any type (RFC 9110 section 8.3).
-    const isTyped = passage.request.headers['content-type'] !== undefined
-    if (isTyped && !mediaTypes.includes(ANY_TYPE)) checkMediaType(passage.request, mediaTypes)
-    const taker = rateLimitKeyOf(passage)
+    const isTyped = state.request.headers['content-type'] !== undefined
+    if (isTyped && !mediaTypes.includes(ANY_TYPE)) checkMediaType(state.request, mediaTypes)
+    const limitKey = rateLimitKeyOf(state)
     const rules = {
       limitBytes,
-      begin: () => this.#limits.beginUpload(taker),
-      hold: this.#limits.bodyHeld(taker, rateLimitPlaceOf(passage), passage.response),
-      pay: (bytes: number) => this.#limits.payUpload(taker, bytes),
+      begin: () => this.#limits.beginUpload(limitKey),
+      hold: this.#limits.bodyHeld(limitKey, rateLimitPlaceOf(state), state.response),
+      pay: (bytes: number) => this.#limits.payUpload(limitKey, bytes),
       ended: requirePermitted,
     }
-    return beginRawBody(passage.request, passage.response, rules, this.#options.services.clock)
+    return beginRawBody(state.request, state.response, rules, this.#options.services.clock)
   }
 
   /** Streams a list and its changes while the same request would be allowed. A tenant's people share one place. */
-  async #follow(passage: RequestState, match: Match, parts: ParsedRequest): Promise<Answer> {
-    const taker = rateLimitKeyOf(passage)
-    const place = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, taker.key)).join()
+  async #follow(state: RequestState, match: Match, parts: ParsedRequest): Promise<Answer> {
+    const limitKey = rateLimitKeyOf(state)
+    const place = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, limitKey.key)).join()
     const read = async () => {
-      await this.#recheckAccess(passage, match)
-      const { entries } = await match.route.handler(this.#context(passage, match, parts))
+      await this.#recheckAccess(state, match)
+      const { entries } = await match.route.handler(this.#context(state, match, parts))
       if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
       return entries()
     }
     return this.#streams.open(
-      { principal: taker.key, place },
+      { principal: limitKey.key, place },
       {
         read: () =>
           read().catch((thrown: unknown) => {
-            passage.unread = this.#failure(passage, thrown)
+            state.unread = this.#failure(state, thrown)
             throw thrown
           }),
         ask: async () => {
           refuseStaleCaches(this.#options.staleness)
-          await this.#recheckAccess(passage, match).catch(rethrowRefusal)
+          await this.#recheckAccess(state, match).catch(rethrowRefusal)
         },
         turn: () => this.#fairShare.take(FOLLOWED_LISTS_KEY),
-        spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
-        refusalOf: (error) => JSON.stringify(buildRefusal(passage, toPlatformError(error)).body),
-        lastEventId: firstHeader(passage.request, 'last-event-id'),
-        signal: disconnectSignalOf(passage.response),
-        cut: () => passage.response.destroy(),
+        spend: (bytes) => this.#limits.oweAnswer(limitKey, bytes),
+        refusalOf: (error) => JSON.stringify(buildRefusal(state, toPlatformError(error)).body),
+        lastEventId: firstHeader(state.request, 'last-event-id'),
+        signal: disconnectSignalOf(state.response),
+        cut: () => state.response.destroy(),
       },
     )
   }
 
-  #context(passage: RequestState, match: Match, parts: ParsedRequest): RequestContext {
-    const isPermitted = () => this.#isPermitted(passage, match)
-    const owe = (bytes: number) => this.#limits.oweAnswer(rateLimitKeyOf(passage), bytes)
-    return new RequestContext(passage, { isPermitted, owe }, match, parts, this.#options)
+  #context(state: RequestState, match: Match, parts: ParsedRequest): RequestContext {
+    const isPermitted = () => this.#isPermitted(state, match)
+    const owe = (bytes: number) => this.#limits.oweAnswer(rateLimitKeyOf(state), bytes)
+    return new RequestContext(state, { isPermitted, owe }, match, parts, this.#options)
   }
 
   /**
    * Returns a check that repeats authorization after a body that took long: a caller who sends slowly keeps no right
    * longer than others.
    */
-  #permissionCheck(passage: RequestState, match: Match): () => Promise<void> {
+  #permissionCheck(state: RequestState, match: Match): () => Promise<void> {
     const { clock } = this.#options.services
     const since = clock.monotonic()
     return async () => {
-      if (passage.caller === undefined || clock.monotonic() - since <= PERMISSION_TTL_MS) return
-      await this.#recheckAccess(passage, match).catch((error: unknown) => {
-        passage.ended = error
+      if (state.caller === undefined || clock.monotonic() - since <= PERMISSION_TTL_MS) return
+      await this.#recheckAccess(state, match).catch((error: unknown) => {
+        state.ended = error
         throw error
       })
     }
   }
 
   /** Repeats authentication and authorization. @throws PlatformError UNAUTHORIZED, FORBIDDEN */
-  async #recheckAccess(passage: RequestState, match: Match): Promise<void> {
-    const caller = await this.#options.tokens.verify(authorizationHeader(passage.request))
+  async #recheckAccess(state: RequestState, match: Match): Promise<void> {
+    const caller = await this.#options.tokens.verify(authorizationHeader(state.request))
     await this.#requireActivePrincipal(caller, match.route)
-    await this.#authorize(passage, match)
+    await this.#authorize(state, match)
   }
 
   /** @throws KubeError if this cannot be decided now */
-  async #isPermitted(passage: RequestState, match: Match): Promise<boolean> {
+  async #isPermitted(state: RequestState, match: Match): Promise<boolean> {
     try {
-      await this.#recheckAccess(passage, match)
+      await this.#recheckAccess(state, match)
       return true
     } catch (error) {
       if (!isRefusal(error)) throw error
       // The handler only sees an abort, so its own error would not name the reason.
-      passage.ended = error
+      state.ended = error
       return false
     }
   }

@@ -113,12 +113,12 @@ export class RequestContext implements Context {
   whileHolding(isHeld: () => boolean): AbortSignal {
     const { clock } = this.services
     const controller = new AbortController()
-    const look = async () => {
+    const recheck = async () => {
       if (this.#response.closed) return
-      if ((await this.#isPermitted().catch(() => true)) && isHeld()) clock.setTimeout(look, RECHECK_INTERVAL_MS)
+      if ((await this.#isPermitted().catch(() => true)) && isHeld()) clock.setTimeout(recheck, RECHECK_INTERVAL_MS)
       else controller.abort(new Error('The caller may no longer see this.'))
     }
-    clock.setTimeout(look, RECHECK_INTERVAL_MS)
+    clock.setTimeout(recheck, RECHECK_INTERVAL_MS)
     return AbortSignal.any([this.signal, controller.signal])
   }
 }

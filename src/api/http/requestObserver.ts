@@ -26,7 +26,7 @@ export type FinishedRequest = {
 /** Called for every such request. Must not throw. */
 export type RequestObserver = (request: FinishedRequest) => void
 
-/** Records the writes of one request in progress, for the witness. */
+/** Records the writes of one request in progress, for the observer. */
 export class RequestWrites implements Origin {
   readonly id = randomUUID()
   readonly caller: string

@@ -17,7 +17,7 @@ export type RequestState = {
   match: Match | undefined
   caller: Caller | undefined
   /** Set once the caller is known, on routes that change something. */
-  attendance: RequestWrites | undefined
+  writes: RequestWrites | undefined
   /** Set on routes with signed requests, until the answer exists. */
   unproved: UnauthenticatedRequest | undefined
   /** The refusal of a caller whose permission ended before the body, or the work that they wait for, did. */

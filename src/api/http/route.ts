@@ -161,14 +161,14 @@ export function route<
     scope = levelOfPath(expanded),
     answers = [],
     handler,
-    ...said
+    ...fields
   } = declaration
   const row = interfaceRow({ method, path: expanded })
   const all = new Set([...(row?.answers ?? []), ...answers])
   return {
     ...ROUTE_DEFAULTS,
     bodyKind: body === undefined ? 'none' : 'json',
-    ...said,
+    ...fields,
     method,
     path: expanded,
     authorization: auth,

@@ -31,17 +31,17 @@ export async function readRouteBody(
   { clock, workers }: Pick<Services, 'clock' | 'workers'>,
 ): Promise<unknown> {
   const { request, response, route, replacing, place } = sent
-  const taker = rateLimitKeyOf(sent)
-  const hold = limits.bodyHeld(taker, place, response)
+  const limitKey = rateLimitKeyOf(sent)
+  const hold = limits.bodyHeld(limitKey, place, response)
   const costs = {
     spend: (bytes: number) => {
       hold(bytes)
-      limits.takeBody(taker, bytes)
+      limits.takeBody(limitKey, bytes)
     },
     readLarge: (bytes: Uint8Array) =>
       runOnWorker(
         'large bodies',
-        () => workers.run('readJson', bytes, taker.key),
+        () => workers.run('readJson', bytes, limitKey.key),
         () => ({ refusal: 'it takes too long to read' }),
       ),
   }

@@ -18,7 +18,7 @@ export type ServerLimits = CallerLimitsOptions & {
   trustedProxies: readonly string[]
   maxConnections?: number
   /** Milliseconds for which a client may read or send nothing. Absent: a minute. */
-  stillFor?: number
+  idleTimeoutMs?: number
 }
 
 export type FacadeOptions = Omit<PipelineOptions, 'metrics' | 'limits'> & {
@@ -88,9 +88,13 @@ export function createFacade(options: FacadeOptions): Facade {
   }
 }
 
-function createServer(app: express.Express, { maxConnections, stillFor }: ServerLimits, onRefused: () => void): Server {
+function createServer(
+  app: express.Express,
+  { maxConnections, idleTimeoutMs }: ServerLimits,
+  onRefused: () => void,
+): Server {
   const answer = inOriginForm(app as (request: IncomingMessage, response: ServerResponse) => void)
-  const listener = withoutPipelining(closeWhenIdle(answer, { milliseconds: stillFor }))
+  const listener = withoutPipelining(closeWhenIdle(answer, { milliseconds: idleTimeoutMs }))
   const server = boundConnections(
     createHttpServer(
       {

@@ -35,13 +35,13 @@ export class UnreadAnswers {
     const ofKey = () => [...this.#waiting.values()].filter((one) => one.key === key)
     this.#dropOldest(this.#limits.ofOne, newest, ofKey, ofKey)
     const all = () => [...this.#waiting.values()]
-    this.#dropOldest(this.#limits.ofAll, newest, all, () => ofGreediest(all()))
+    this.#dropOldest(this.#limits.ofAll, newest, all, () => answersOfLargestPlace(all()))
   }
 
   /** Spares the newest answer: nobody could have read it yet. */
-  #dropOldest(limit: number, newest: Waiting, meant: () => Waiting[], from: () => Waiting[]): void {
-    while (sumOf(meant()) > limit) {
-      const oldest = from().find((one) => one !== newest) ?? meant().find((one) => one !== newest)
+  #dropOldest(limit: number, newest: Waiting, counted: () => Waiting[], from: () => Waiting[]): void {
+    while (sumOf(counted()) > limit) {
+      const oldest = from().find((one) => one !== newest) ?? counted().find((one) => one !== newest)
       if (oldest === undefined) return
       this.#waiting.delete(oldest.response)
       oldest.response.destroy()
@@ -54,7 +54,7 @@ type Waiting = AnswerReader & { readonly bytes: number; readonly response: Unrea
 const sumOf = (answers: readonly Waiting[]) => answers.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** Returns the answers of the place with the most unread bytes. */
-function ofGreediest(all: readonly Waiting[]): Waiting[] {
+function answersOfLargestPlace(all: readonly Waiting[]): Waiting[] {
   const places = Map.groupBy(all, ({ place }) => place).values()
   return [...places].reduce((most, answers) => (sumOf(answers) > sumOf(most) ? answers : most), [])
 }

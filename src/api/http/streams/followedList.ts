@@ -72,11 +72,11 @@ export class FollowedList {
   #unreadRecords = 0
   #records = 0
 
-  constructor(followed: ListSubscription, around: StreamEnvironment) {
+  constructor(followed: ListSubscription, environment: StreamEnvironment) {
     this.#subscription = followed
-    this.#environment = around
-    for (const signal of [followed.signal, around.stopping]) signal.addEventListener('abort', this.#abort)
-    if (followed.signal.aborted || around.stopping.aborted) this.#abort()
+    this.#environment = environment
+    for (const signal of [followed.signal, environment.stopping]) signal.addEventListener('abort', this.#abort)
+    if (followed.signal.aborted || environment.stopping.aborted) this.#abort()
   }
 
   /** Reads the list for the first time. @throws the refusal of an ordinary request */
@@ -185,12 +185,12 @@ export class FollowedList {
     for (const piece of piecesOf(events)) {
       left -= piece.length
       this.#countUnread(left)
-      const late = clock.setTimeout(cut, stopping.aborted ? SHUTDOWN_READ_TIMEOUT_MS : CHUNK_READ_TIMEOUT_MS)
+      const readTimeout = clock.setTimeout(cut, stopping.aborted ? SHUTDOWN_READ_TIMEOUT_MS : CHUNK_READ_TIMEOUT_MS)
       stopping.addEventListener('abort', cut)
       try {
         yield piece
       } finally {
-        late.cancel()
+        readTimeout.cancel()
         stopping.removeEventListener('abort', cut)
       }
       this.#lastSentAt = clock.monotonic()
