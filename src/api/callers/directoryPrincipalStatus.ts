@@ -56,10 +56,10 @@ export function directoryPrincipalStatus({
       if (!isUuid(principalId)) return undefined
       const before = known.get(principalId)
       if (before !== undefined && before.until > clock.monotonic()) return before.ended
-      const asked = asking.get(principalId) ?? ask(principalId, type === 'User')
-      asking.set(principalId, asked)
+      const pending = asking.get(principalId) ?? ask(principalId, type === 'User')
+      asking.set(principalId, pending)
       const isOver = new AbortController()
-      await Promise.race([asked, pauseFor(clock, ANSWER_TIMEOUT_MS, isOver.signal)])
+      await Promise.race([pending, pauseFor(clock, ANSWER_TIMEOUT_MS, isOver.signal)])
       isOver.abort()
       return known.get(principalId)?.ended
     },

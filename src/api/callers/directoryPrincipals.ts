@@ -22,12 +22,12 @@ export function directoryPrincipals(
   const kept = new Map<string, { user: UserRecord | undefined; until: number }>()
   const asking = new Map<string, Promise<UserRecord | undefined>>()
   const places = new KeyedSemaphore(CONCURRENCY_MAX)
-  async function look(id: string): Promise<UserRecord | undefined> {
+  async function findUser(id: string): Promise<UserRecord | undefined> {
     const before = kept.get(id)
     if (before !== undefined && before.until > clock.monotonic()) return before.user
-    const asked = asking.get(id) ?? ask(id).finally(() => asking.delete(id))
-    asking.set(id, asked)
-    return asked
+    const pending = asking.get(id) ?? ask(id).finally(() => asking.delete(id))
+    asking.set(id, pending)
+    return pending
   }
   async function ask(id: string): Promise<UserRecord | undefined> {
     const release = await places.take('users')
@@ -45,7 +45,7 @@ export function directoryPrincipals(
       const wanted = [...new Set(ids)]
       const found = new Map(await recorded.find(wanted, boundaryId))
       const others = wanted.filter((id) => !found.has(id) && isUuid(id))
-      for (const user of await Promise.all(others.map(look))) {
+      for (const user of await Promise.all(others.map(findUser))) {
         if (user !== undefined) found.set(user.id, principalOf(user))
       }
       return found

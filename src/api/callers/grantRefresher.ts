@@ -35,30 +35,30 @@ const LOOKUP_TIMEOUT_MS = 2_000
 
 type Assignment = RoleAssignment & KubeObject
 type Group = PrincipalGroup & KubeObject
-type Window = { readonly until: number; readonly looks: Map<string, Promise<void>> }
+type Window = { readonly until: number; readonly lookups: Map<string, Promise<void>> }
 
 export function createGrantRefresher({ client, caches, clock }: GrantRefresherOptions): GrantRefresher {
   const windows = createLruCache<string, Window>(WINDOWS_MAX)
-  const reading = new GrantReader(client, caches)
+  const reader = new GrantReader(client, caches)
   return (principalId, text) => {
     const scope = parseScope(text)
     if (scope === undefined) return Promise.resolve()
     const now = clock.monotonic()
     let window = windows.get(principalId)
     if (window === undefined || now >= window.until) {
-      window = { until: now + LOOKUP_WINDOW_MS, looks: new Map() }
+      window = { until: now + LOOKUP_WINDOW_MS, lookups: new Map() }
       windows.set(principalId, window)
     }
-    const known = window.looks.get(text)
-    if (known !== undefined || window.looks.size >= LOOKUPS_MAX) return known ?? Promise.resolve()
+    const known = window.lookups.get(text)
+    if (known !== undefined || window.lookups.size >= LOOKUPS_MAX) return known ?? Promise.resolve()
     // If the API server does not answer, what the caches know decides.
-    const look = reading.look(principalId, scope).catch(() => undefined)
-    window.looks.set(text, look)
-    return look
+    const lookup = reader.lookup(principalId, scope).catch(() => undefined)
+    window.lookups.set(text, lookup)
+    return lookup
   }
 }
 
-/** Puts what it reads into the caches, whose subscribers then judge again. */
+/** Puts what it reads into the caches, whose subscribers then evaluate again. */
 class GrantReader {
   readonly #client: GrantRefresherOptions['client']
   readonly #caches: Caches
@@ -68,26 +68,26 @@ class GrantReader {
     this.#caches = caches
   }
 
-  async look(principalId: string, scope: Scope): Promise<void> {
+  async lookup(principalId: string, scope: Scope): Promise<void> {
     if (scope.level === 'root') {
       await this.#refreshDenies(SYSTEM_NAMESPACE)
       await this.#refreshAssignments(principalId, SYSTEM_NAMESPACE)
       return
     }
     const { boundaryId } = scope
-    const home = boundaryNamespace(boundaryId)
+    const namespace = boundaryNamespace(boundaryId)
     // Nobody holds anything in a boundary that does not exist.
     if (!(await this.#refreshObject({ level: 'boundary', boundaryId }))) return
     // Denies come first: a role must not count a moment before what is denied with it.
     await Promise.all([
       ...scopesWithin(scope).map((place) => this.#refreshObject(place)),
       this.#refreshDenies(SYSTEM_NAMESPACE),
-      this.#refreshDenies(home),
+      this.#refreshDenies(namespace),
     ])
     await Promise.all([
       this.#refreshAssignments(principalId, SYSTEM_NAMESPACE),
-      this.#refreshAssignments(principalId, home),
-      this.#refreshGroups(principalId, home),
+      this.#refreshAssignments(principalId, namespace),
+      this.#refreshGroups(principalId, namespace),
     ])
   }
 
@@ -108,10 +108,10 @@ class GrantReader {
 
   async #refreshAssignments(principalId: string, namespace: string): Promise<void> {
     const fieldSelector = `spec.principalId=${principalId}`
-    const news = await this.#listChanged<Assignment>(RoleAssignment.resource, { namespace, fieldSelector })
+    const changed = await this.#listChanged<Assignment>(RoleAssignment.resource, { namespace, fieldSelector })
     const roles = this.#caches.get<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
     const isKnown = ({ spec }: Assignment) => roles.some((role) => role.spec.displayName === spec.roleDefinitionName)
-    if (!news.every(isKnown)) await this.#listChanged(RoleDefinition.resource, {})
+    if (!changed.every(isKnown)) await this.#listChanged(RoleDefinition.resource, {})
   }
 
   /** Reads the groups of the boundary, and the assignments of those that the principal is in. */
@@ -120,8 +120,10 @@ class GrantReader {
     const groups = this.#caches.get<Group>(PrincipalGroup.resource).list({ namespace })
     const holders = [principalId]
     for (const holder of holders) {
-      const around = groups.filter(({ spec }) => spec.memberIds.includes(holder)).map(({ metadata }) => metadata.name)
-      holders.push(...around.filter((name) => !holders.includes(name)))
+      const groupNames = groups
+        .filter(({ spec }) => spec.memberIds.includes(holder))
+        .map(({ metadata }) => metadata.name)
+      holders.push(...groupNames.filter((name) => !holders.includes(name)))
       if (holders.length > MEMBER_GROUPS_MAX) break
     }
     const followed = holders.slice(1, MEMBER_GROUPS_MAX + 1)

@@ -87,8 +87,8 @@ function clientOf(records: Pick<Records, 'peek'>, id: string): Principal | undef
 }
 
 function groupOf(records: Pick<Records, 'peek'>, id: string, boundaryId: string | undefined): Principal | undefined {
-  const homes = boundaryId === undefined ? [SYSTEM_NAMESPACE] : [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
-  const group = homes.flatMap((namespace) => records.peek(PrincipalGroup, { namespace, name: id }) ?? [])[0]
+  const namespaces = boundaryId === undefined ? [SYSTEM_NAMESPACE] : [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
+  const group = namespaces.flatMap((namespace) => records.peek(PrincipalGroup, { namespace, name: id }) ?? [])[0]
   if (group === undefined) return undefined
   const { displayName } = group.spec
   return { id, principalType: 'Group', displayName, email: null, isEnabled: true, lastSignInAt: null, tenantIds: [] }

@@ -74,8 +74,8 @@ export function isVisible(
   principalId: string,
   boundaryId: string,
 ): boolean {
-  const reach = access.boundariesOf(principalId)
-  if (reach.everywhere || reach.boundaryIds.includes(boundaryId)) return true
+  const boundaries = access.boundariesOf(principalId)
+  if (boundaries.everywhere || boundaries.boundaryIds.includes(boundaryId)) return true
   return access.permissionsAt(principalId, boundaryScope(boundaryId)).length > 0
 }
 

@@ -35,12 +35,12 @@ export async function visiblePersonFilter(
   if (access.isAllowed(principalId, 'rbac/members/admin', '/')) return () => true
   const own = await tenantsOf(services, principalId)
   const tenants = recordedTenants(services.records)
-  const theirs = access
+  const readableTenants = access
     .boundariesOf(principalId)
     .boundaryIds.filter((id) => access.isAllowed(principalId, 'rbac/members/read', `/boundaries/${id}`))
     .flatMap((name) => services.records.peek(Boundary, { name }) ?? [])
     .flatMap((boundary) => tenants.ofBoundary(boundary) ?? [])
-  const visible = new Set([...own, ...theirs])
+  const visible = new Set([...own, ...readableTenants])
   return ({ id, tenantIds }) => id === principalId || tenantIds.some((tenant) => visible.has(tenant))
 }
 
@@ -59,16 +59,16 @@ export async function findVisiblePrincipals(
   const people = [...found.values()].filter(({ principalType }) => principalType === 'User')
   if (people.length === 0) return found
   const isSeen = await visiblePersonFilter(services, caller)
-  const strangers = people.filter((person) => !isSeen(person)).map(({ id }) => id)
-  if (strangers.length === 0) return found
+  const hiddenIds = people.filter((person) => !isSeen(person)).map(({ id }) => id)
+  if (hiddenIds.length === 0) return found
   const members = principalsIn(services, boundaryId)
-  return new Map([...found].filter(([id]) => !strangers.includes(id) || members.has(id)))
+  return new Map([...found].filter(([id]) => !hiddenIds.includes(id) || members.has(id)))
 }
 
 function principalsIn({ records }: Sources, boundaryId: string | undefined): ReadonlySet<string> {
   const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
-  const assignments = [namespace, SYSTEM_NAMESPACE].flatMap((home) =>
-    records.peekAll(RoleAssignment, { namespace: home }),
+  const assignments = [namespace, SYSTEM_NAMESPACE].flatMap((each) =>
+    records.peekAll(RoleAssignment, { namespace: each }),
   )
   return new Set([
     ...assignments.map(({ spec }) => spec.principalId),

@@ -63,9 +63,9 @@ async function accept(services: Services, caller: Caller, token: string, shown: 
 
 /** @throws PlatformError FORBIDDEN if the form was not shown to this browser */
 async function sendToSignIn({ accounts }: Services, token: string, state: string, browser: BrowserRequest) {
-  const journey = peekPendingSignIn(browser)
-  if (accounts.browserSignIn === undefined || journey?.state !== state || journey.token !== token) throw notStarted()
-  const url = await accounts.browserSignIn.addressOf(journey)
+  const signIn = peekPendingSignIn(browser)
+  if (accounts.browserSignIn === undefined || signIn?.state !== state || signIn.token !== token) throw notStarted()
+  const url = await accounts.browserSignIn.addressOf(signIn)
   return redirectPage(url, 'Sign in', '<p>After you sign in, you return here.</p>')
 }
 
@@ -76,14 +76,14 @@ const notStarted = () =>
 export const signedInPages: LinkPages = {
   path: SIGNED_IN_PATH.replace(/[^/]+$/, ':token'),
   async show(services, _token, browser) {
-    const journey = takePendingSignIn(browser)
+    const signIn = takePendingSignIn(browser)
     try {
       const { browserSignIn } = services.accounts
-      if (browserSignIn === undefined || journey === undefined) throw notStarted()
-      const shown = await shownOf(services, journey.token)
-      return await accept(services, await browserSignIn.finish(journey, browser.search), journey.token, shown)
+      if (browserSignIn === undefined || signIn === undefined) throw notStarted()
+      const shown = await shownOf(services, signIn.token)
+      return await accept(services, await browserSignIn.finish(signIn, browser.search), signIn.token, shown)
     } catch (error) {
-      return acceptFailedPage(services, error, journey)
+      return acceptFailedPage(services, error, signIn)
     }
   },
   submit: async () => {
@@ -91,12 +91,12 @@ export const signedInPages: LinkPages = {
   },
 }
 
-function acceptFailedPage({ log, accounts }: Services, error: unknown, journey: PendingSignIn | undefined): ShownPage {
+function acceptFailedPage({ log, accounts }: Services, error: unknown, signIn: PendingSignIn | undefined): ShownPage {
   const isSaid = error instanceof SignInRefused || (error instanceof PlatformError && error.status < 500)
   if (!isSaid) log.error({ error: messageOf(error) }, 'A sign-in to accept an invitation could not be finished.')
   const text = isSaid ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
-  const link = `${accounts.linkBase}/invitations/${journey?.token}`
-  const again = journey === undefined ? '' : `<p><a href="${escapeHtml(link)}">Back to the invitation</a></p>`
+  const link = `${accounts.linkBase}/invitations/${signIn?.token}`
+  const again = signIn === undefined ? '' : `<p><a href="${escapeHtml(link)}">Back to the invitation</a></p>`
   const status = error instanceof PlatformError ? error.status : isSaid ? 403 : 502
   return { ...page('You have not joined', again, { error: text }), status }
 }
@@ -129,10 +129,10 @@ async function formFor(
   const { isPassword, users, browserSignIn } = services.accounts
   // Passwords are managed elsewhere, so people sign in there.
   if (browserSignIn !== undefined) {
-    const journey = browserSignIn.begin(token)
-    storePendingSignIn(browser, journey)
+    const signIn = browserSignIn.begin(token)
+    storePendingSignIn(browser, signIn)
     return `<form method="post">
-<input type="hidden" name="state" value="${escapeHtml(journey.state)}">
+<input type="hidden" name="state" value="${escapeHtml(signIn.state)}">
 <button type="submit">Sign in and accept</button>
 </form>`
   }

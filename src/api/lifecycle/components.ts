@@ -49,25 +49,25 @@ const FeedRefreshResult = namedRecord('FeedRefreshResult', {
 })
 
 async function show(context: Context<'name'>) {
-  const stock = await readInventory(context)
-  const component = componentOf(stock, context.parameters.name)
+  const inventory = await readInventory(context)
+  const component = componentOf(inventory, context.parameters.name)
   const { entries: held } = await context.services.lifecycle.configuration.read()
-  const releases = releasesOf(stock.releases, component.metadata.name).slice(0, RELEASES_SHOWN)
+  const releases = releasesOf(inventory.releases, component.metadata.name).slice(0, RELEASES_SHOWN)
   const dto = {
-    ...summaryOf(component, stock),
-    releases: releases.map((release) => releaseDto(release, stock)),
-    values: shownValues(component, currentRelease(component, stock), held),
+    ...summaryOf(component, inventory),
+    releases: releases.map((release) => releaseDto(release, inventory)),
+    values: shownValues(component, currentRelease(component, inventory), held),
   }
   return ok(dto, { etag: etagOf(component) })
 }
 
 /** Returns what an installation of the newest version needs. */
 async function installSpec(context: Context<'name'>) {
-  const stock = await readInventory(context)
-  const component = componentOf(stock, context.parameters.name)
+  const inventory = await readInventory(context)
+  const component = componentOf(inventory, context.parameters.name)
   const { entries: held } = await context.services.lifecycle.configuration.read()
   const { metadata, spec, status } = component
-  const release = currentRelease(component, { ...stock, components: [] })
+  const release = currentRelease(component, { ...inventory, components: [] })
   return ok({
     component: metadata.name,
     version: release?.spec.version ?? spec.version ?? status?.installedVersion ?? '',
@@ -98,25 +98,25 @@ async function refresh(context: Context) {
   const { services, caller } = context
   const { namespace } = atPlatform()
   // Milliseconds, so that two requests within a second differ.
-  const asked = new Date(services.clock.now()).toISOString()
+  const requestedAt = new Date(services.clock.now()).toISOString()
   const components = (await services.records.list(PlatformComponent, { namespace }, { fresh: true })).filter(
     ({ spec }) => spec.chart !== undefined,
   )
   for (const { metadata } of components) {
-    const change = ({ spec }: { spec: object }) => ({ ...spec, refreshRequestedAt: asked })
+    const change = ({ spec }: { spec: object }) => ({ ...spec, refreshRequestedAt: requestedAt })
     await services.records.update(PlatformComponent, { namespace, name: metadata.name }, { caller, change })
   }
   const feeds = () =>
     components.map(({ metadata: { name } }) => {
       const feed = services.records.peek(PlatformComponent, { namespace, name })?.status?.feed
-      return { component: name, feed, isRead: Date.parse(feed?.requestedAt ?? '') >= Date.parse(asked) }
+      return { component: name, feed, isRead: Date.parse(feed?.requestedAt ?? '') >= Date.parse(requestedAt) }
     })
   await pollUntilChanged(context, async () => feeds().every(({ isRead }) => isRead), REFRESH_TIMEOUT_MS)
   const read = feeds()
   if (read.length > 0 && read.every(({ isRead, feed }) => isRead && feed?.isUnreachable === true))
     throw unreachable(read.flatMap(({ component, feed }) => `${component}: ${feed?.problem ?? 'no answer'}`))
   return ok({
-    readAt: timestamp(Date.parse(asked)),
+    readAt: timestamp(Date.parse(requestedAt)),
     components: read.filter(({ isRead }) => isRead).length,
     newReleases: read.reduce((sum, { feed, isRead }) => sum + (isRead ? (feed?.found ?? 0) : 0), 0),
     problems: read.flatMap(({ component, feed, isRead }) => {
@@ -145,8 +145,8 @@ export const componentRoutes: readonly RouteDraft[] = [
     name: 'name',
     id: 'name',
     rows: async (context) => {
-      const stock = await readInventory(context)
-      return stock.components.map((component) => summaryOf(component, stock))
+      const inventory = await readInventory(context)
+      return inventory.components.map((component) => summaryOf(component, inventory))
     },
   }),
   route('GET', ONE, { auth: view, summary: 'A component with its releases', reply: ComponentDto, handler: show }),
@@ -179,9 +179,9 @@ export const componentRoutes: readonly RouteDraft[] = [
     name: 'version',
     id: 'version',
     rows: async (context) => {
-      const stock = await readInventory(context)
-      const component = componentOf(stock, context.query.component)
-      return releasesOf(stock.releases, component.metadata.name).map((release) => releaseDto(release, stock))
+      const inventory = await readInventory(context)
+      const component = componentOf(inventory, context.query.component)
+      return releasesOf(inventory.releases, component.metadata.name).map((release) => releaseDto(release, inventory))
     },
   }),
 ]

@@ -48,11 +48,11 @@ const DependencyGraphDto = namedRecord('DependencyGraphDto', {
 /** Returns how a component differs from what installs and rollouts wrote; undefined while a change is in progress. */
 export function driftOf(
   { metadata, spec, status = {} }: ComponentRecord,
-  stock: ComponentInventory,
+  inventory: ComponentInventory,
 ): VersionDriftItem | undefined {
   if (status.state === 'Installing' || status.state === 'Upgrading') return undefined
   const running = status.installedVersion
-  const release = stock.releases.find(
+  const release = inventory.releases.find(
     (one) => one.spec.component === metadata.name && one.spec.version === spec.version,
   )
   const found = (kind: VersionDriftItem['kind'], message: string): VersionDriftItem => ({
@@ -69,11 +69,11 @@ export function driftOf(
       ? undefined
       : found('Unexpected', `Version ${running} is installed, and none is wanted.`)
   if (running === undefined) return found('Missing', `Version ${spec.version} is wanted, and none is installed.`)
-  const gone = spec.workloads.length - (status.workloads ?? []).length
-  if (gone > 0)
+  const missingCount = spec.workloads.length - (status.workloads ?? []).length
+  if (missingCount > 0)
     return found(
       'Missing',
-      `${gone} of its ${pluralize(spec.workloads.length, 'workload')} ${pluralizeVerb(spec.workloads.length, 'is', 'are')} missing.`,
+      `${missingCount} of its ${pluralize(spec.workloads.length, 'workload')} ${pluralizeVerb(spec.workloads.length, 'is', 'are')} missing.`,
     )
   if (!isSameVersion(running, spec.version))
     return found('Version', `Version ${spec.version} is wanted, and ${running} is installed.`)
@@ -85,15 +85,15 @@ export function driftOf(
 }
 
 async function drift(context: Context) {
-  const stock = await readInventory(context)
-  const components = stock.components.flatMap((component) => driftOf(component, stock) ?? [])
+  const inventory = await readInventory(context)
+  const components = inventory.components.flatMap((component) => driftOf(component, inventory) ?? [])
   components.sort((one, other) => (one.name < other.name ? -1 : 1))
   return ok({ checkedAt: timestamp(context.services.clock.now()), components })
 }
 
 async function dependencies(context: Context) {
-  const stock = await readInventory(context)
-  const sorted = [...stock.components].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
+  const inventory = await readInventory(context)
+  const sorted = [...inventory.components].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
   return ok({
     nodes: sorted.map(({ metadata: { name }, spec: { kind }, status }) => {
       const installedVersion = status?.installedVersion ?? null
@@ -103,7 +103,7 @@ async function dependencies(context: Context) {
       ...component.spec.dependsOn.map(({ name: to, constraint = null }) => {
         return { from: component.metadata.name, to, constraint, kind: 'DependsOn' as const }
       }),
-      ...Object.entries(currentRelease(component, stock)?.spec.pins ?? {}).map(([to, version]) => {
+      ...Object.entries(currentRelease(component, inventory)?.spec.pins ?? {}).map(([to, version]) => {
         return { from: component.metadata.name, to, constraint: version, kind: 'Pins' as const }
       }),
     ]),

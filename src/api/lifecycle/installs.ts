@@ -87,8 +87,8 @@ function refuseUnknownValues(values: Readonly<Record<string, string>>, needed: r
 /** @throws PlatformError BAD_REQUEST, AlreadyInstalled, DependencyMissing, ValueMissing, RolloutBusy */
 async function start(context: Context<'name', unknown, Body | undefined>) {
   const { services, caller, body, parameters } = context
-  const stock = await readInventory({ ...context, fresh: true })
-  const component = componentOf(stock, parameters.name)
+  const inventory = await readInventory({ ...context, fresh: true })
+  const component = componentOf(inventory, parameters.name)
   const { name } = component.metadata
   const installed = component.status?.installedVersion
   if (installed !== undefined) {
@@ -96,9 +96,9 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
     throw new PlatformError('AlreadyInstalled', message)
   }
   const values = body?.values ?? {}
-  const release = releaseFor(component, stock.releases, body?.version)
+  const release = releaseFor(component, inventory.releases, body?.version)
   refuseUnknownValues(values, neededValues(component, release))
-  const missing = missingDependencies(component.spec.dependsOn, stock.components)
+  const missing = missingDependencies(component.spec.dependsOn, inventory.components)
   if (missing.length > 0) {
     const message = `Component "${name}" needs others that are not installed: ${missing.join(', ')}.`
     throw new PlatformError('DependencyMissing', message, { missing })

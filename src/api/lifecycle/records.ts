@@ -110,10 +110,13 @@ export function currentRelease(
   return installed ?? newestRelease(releases, name)
 }
 
-export function summaryOf(component: ComponentRecord, stock: ComponentInventory): z.output<typeof ComponentSummaryDto> {
+export function summaryOf(
+  component: ComponentRecord,
+  inventory: ComponentInventory,
+): z.output<typeof ComponentSummaryDto> {
   const { metadata, spec, status = {} } = component
   const { name } = metadata
-  const newest = newestRelease(stock.releases, name)
+  const newest = newestRelease(inventory.releases, name)
   const installed = status.installedVersion
   const reason = unselectableReason(component, newest)
   return wholeRecord(ComponentSummaryDto, {
@@ -128,8 +131,8 @@ export function summaryOf(component: ComponentRecord, stock: ComponentInventory)
     unselectableReason: reason,
     isManualUpgrade: isUpgradedByPeople(component),
     dependsOn: spec.dependsOn.map((one) => one.name),
-    pinnedBy: stock.components
-      .filter((other) => Object.hasOwn(currentRelease(other, stock)?.spec.pins ?? {}, name))
+    pinnedBy: inventory.components
+      .filter((other) => Object.hasOwn(currentRelease(other, inventory)?.spec.pins ?? {}, name))
       .map((other) => other.metadata.name)
       .sort(),
     status: status.state ?? 'NotInstalled',

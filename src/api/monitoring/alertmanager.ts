@@ -87,14 +87,14 @@ function resourceOf(
       const { name } = object.metadata
       const place = { boundaryId, resourceGroup, name, collection } as MonitoredResource['place']
       const { pods, claims, jobs } = targetOf(services, { kind, object, place, namespace })
-      const stems = [
+      const prefixes = [
         ...pods.map(({ workload }) => workload),
         ...claims.map(({ claim }) => claim),
         ...jobs.map(({ job }) => job),
       ]
-      for (const stem of stems) {
-        const isIts = named.some((text) => text === stem || text.startsWith(`${stem}-`))
-        if (isIts && stem.length > (best?.length ?? 0)) best = { type: collection, name, length: stem.length }
+      for (const prefix of prefixes) {
+        const isMatch = named.some((text) => text === prefix || text.startsWith(`${prefix}-`))
+        if (isMatch && prefix.length > (best?.length ?? 0)) best = { type: collection, name, length: prefix.length }
       }
     }
   }

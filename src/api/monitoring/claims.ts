@@ -179,7 +179,7 @@ export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/stora
         ({ metadata }) => (query.namespace ?? metadata.namespace) === metadata.namespace && isWanted(wanted, metadata),
       )
       // Kubelets of other clusters report to another Prometheus.
-      return claimDtos(services, where, own, where.elsewhere === undefined ? measures : NO_MEASURES)
+      return claimDtos(services, where, own, where.otherClusterId === undefined ? measures : NO_MEASURES)
     }
   },
 })

@@ -21,10 +21,10 @@ function clustersOf(services: Services, signal: AbortSignal): { where: ListedClu
     const state = clusterStateOf(cluster, services.clock.now())
     // No agent has joined yet, or none may any more.
     if (spec.isPlatform || state === 'AwaitingJoin' || state === 'Revoked') return []
-    const where = { clusterId: metadata.name, clusterName: spec.displayName, elsewhere: metadata.name, signal }
+    const where = { clusterId: metadata.name, clusterName: spec.displayName, otherClusterId: metadata.name, signal }
     return [{ where, isThere: isClusterReachable(state) }]
   })
-  const here = { clusterId: own.id, clusterName: own.name, elsewhere: undefined, signal: undefined }
+  const here = { clusterId: own.id, clusterName: own.name, otherClusterId: undefined, signal: undefined }
   return [{ where: here, isThere: true }, ...others]
 }
 
@@ -45,7 +45,7 @@ async function rowsOfClusters<Row>(services: Services, read: Read<Row>) {
         return await read(where)
       } catch (error) {
         const isSilent = ending.signal.aborted || isKubeError(error)
-        if (where.elsewhere === undefined || !isSilent) throw error
+        if (where.otherClusterId === undefined || !isSilent) throw error
         return void missing.push(where.clusterId)
       }
     }),

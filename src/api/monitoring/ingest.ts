@@ -99,7 +99,7 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   const place = named ?? (known === undefined ? PLATFORM_PLACE : placeOf(known))
   const name = known?.metadata.name ?? alertObjectName(identity, place.resourceGroup)
   const ref = { namespace: place.namespace, name }
-  const told = { id: alertIdOf(ref), alertId, status }
+  const result = { id: alertIdOf(ref), alertId, status }
   const now = timestamp(context.services.clock.now())
   const specAfter = (before: AlertRecord['spec'] | undefined) => ({
     ...identity,
@@ -114,14 +114,14 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   if (known === undefined && status === 'Resolved') {
     // Another replica may have stored it before our watch has seen it.
     const stored = await context.services.records.get(PlatformAlert, ref, { fresh: true })
-    if (stored === undefined) return { result: { ...told, created: false } }
+    if (stored === undefined) return { result: { ...result, created: false } }
   } else if (known === undefined) {
     const made = await create(context, ref, specAfter(undefined))
-    if (made !== undefined) return { result: { ...told, created: true }, alert: made }
+    if (made !== undefined) return { result: { ...result, created: true }, alert: made }
   }
   const change = ({ spec }: AlertRecord) => specAfter(spec)
   const { object } = await context.services.records.update(PlatformAlert, ref, { caller: context.caller, change })
-  return { result: { ...told, created: false }, alert: object }
+  return { result: { ...result, created: false }, alert: object }
 }
 
 /** Alerts written with kubectl continue counting from their status. */

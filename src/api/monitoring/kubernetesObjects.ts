@@ -5,7 +5,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
 /** The cluster to query, undefined for the platform's own, and its timeout. */
-export type ClusterTarget = { readonly elsewhere: string | undefined; readonly signal: AbortSignal | undefined }
+export type ClusterTarget = { readonly otherClusterId: string | undefined; readonly signal: AbortSignal | undefined }
 
 /**
  * Reads nodes and volumes of a cluster for administrators. Nodes and pods of the platform's own cluster come from the
@@ -45,13 +45,19 @@ export function createKubernetesObjects({
   caches: Pick<CacheSet, 'has' | 'get'>
   clientOf: (clusterId: string) => Lister
 }): KubernetesObjects {
-  async function listed<T extends KubeObject = KubeObject>(resource: Resource, { elsewhere, signal }: ClusterTarget) {
-    const there = elsewhere === undefined ? client : clientOf(elsewhere)
+  async function listed<T extends KubeObject = KubeObject>(
+    resource: Resource,
+    { otherClusterId, signal }: ClusterTarget,
+  ) {
+    const clusterClient = otherClusterId === undefined ? client : clientOf(otherClusterId)
     // Lets the API server answer from its cache, because slightly stale data is good enough here.
-    return (await there.list<T>(resource, { limit: LIST_MAX, resourceVersion: '0', signal })).items.slice(0, LIST_MAX)
+    return (await clusterClient.list<T>(resource, { limit: LIST_MAX, resourceVersion: '0', signal })).items.slice(
+      0,
+      LIST_MAX,
+    )
   }
   const held = (resource: Resource, place: ClusterTarget) =>
-    place.elsewhere === undefined && caches.has(resource)
+    place.otherClusterId === undefined && caches.has(resource)
       ? caches.get<KubeObject>(resource).list()
       : listed(resource, place)
   return {

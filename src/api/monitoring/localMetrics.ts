@@ -17,11 +17,11 @@ const EXPIRING_SOON_MS = 30 * DAY_MS
 export async function queryLocalMetric(
   services: Services,
   watched: MonitoredResource,
-  asked: Asked,
+  selection: Asked,
   span: MonitoringTimeRange,
 ): Promise<Found> {
-  if (watched.place.collection === 'functionnamespaces') return callsOf(services, watched, asked, span)
-  if (asked.metric === 'SecretsExpiringSoon')
+  if (watched.place.collection === 'functionnamespaces') return callsOf(services, watched, selection, span)
+  if (selection.metric === 'SecretsExpiringSoon')
     return [{ labels: {}, points: currentPoint(services, span, expiringSoon(services, watched)) }]
   return []
 }

@@ -135,8 +135,8 @@ export const nodesRoute: RouteDraft = clusterListRoute('/admin/monitoring/nodes'
   rowsOf: async ({ services }) => {
     const { objects } = services.monitoring
     return async (where) => {
-      const asked = [objects.nodes(where), objects.pods(where), objects.nodeUsage(where)] as const
-      const [nodes, pods, usage] = await Promise.all(asked)
+      const reads = [objects.nodes(where), objects.pods(where), objects.nodeUsage(where)] as const
+      const [nodes, pods, usage] = await Promise.all(reads)
       return nodeDtos(where, nodes, pods, usage)
     }
   },

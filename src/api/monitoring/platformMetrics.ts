@@ -50,13 +50,13 @@ async function platformSeries(context: Asked) {
   const collections = collectionsAsked(query)
   const metricsOf = (collection: MetricCollection | 'platform') =>
     collection === 'platform' ? everyMetric(query.resourceType) : METRICS[collection]
-  const asked = collections.map((collection) => [collection, parseMetric(metricsOf(collection), query)] as const)
-  const [, first] = asked[0] ?? []
+  const selections = collections.map((collection) => [collection, parseMetric(metricsOf(collection), query)] as const)
+  const [, first] = selections[0] ?? []
   const span = parseTimeRange(query)
-  if (asked.some(([, { metric }]) => metric.by === undefined)) requireMetricSource(services)
+  if (selections.some(([, { metric }]) => metric.by === undefined)) requireMetricSource(services)
   const part = { ...span, to: Math.min(span.to, Math.floor(services.clock.now() / 1000)) }
   const series: ShownSeries = await Promise.all(
-    asked.map(async ([collection, { name, metric, aggregation }]) => ({
+    selections.map(async ([collection, { name, metric, aggregation }]) => ({
       name,
       unit: unitOf(metric, aggregation),
       labels: collection === 'platform' ? {} : { resourceType: collection },

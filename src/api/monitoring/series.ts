@@ -102,13 +102,13 @@ const CONTAINER_METRICS: ReadonlySet<string> = new Set([
 async function measuredSeries(
   { services }: Asked,
   watched: MonitoredResource,
-  asked: SeriesSelection,
+  selection: SeriesSelection,
   span: MonitoringTimeRange,
 ): Promise<Found> {
   const source = requireMetricSource(services)
   const { object, place } = watched
   if (!isMeasuredHere(services, watched)) return []
-  const { metric, aggregation, container } = asked
+  const { metric, aggregation, container } = selection
   // Metrics of a whole pod or volume belong to its main process; sidecars only have those of their container.
   if (container !== undefined && !hasProcess(watched, container) && !CONTAINER_METRICS.has(metric)) return []
   const chooses = choosesPods(place.collection)
@@ -121,11 +121,11 @@ async function measuredSeries(
 async function countedSeries(
   { services }: Asked,
   watched: MonitoredResource,
-  asked: SeriesSelection,
+  selection: SeriesSelection,
   span: MonitoringTimeRange,
 ): Promise<Found> {
   const part = clipToCreation(span, watched.object, services.clock.now())
-  return part === undefined ? [] : queryLocalMetric(services, watched, asked, part)
+  return part === undefined ? [] : queryLocalMetric(services, watched, selection, part)
 }
 
 /** Metrics of one resource (interface section 4.16, records: monitoring). */

@@ -128,8 +128,8 @@ type NamePrefixes = { readonly workload: string; readonly claim?: string }
 
 /** Returns the common prefixes of names, derived from those of a resource called `x`. */
 const prefixesOf = (workload: string, claim?: string): NamePrefixes => {
-  const stem = (name: string) => name.slice(0, name.indexOf('-x'))
-  return { workload: stem(workload), ...(claim !== undefined && { claim: stem(claim) }) }
+  const prefixOf = (name: string) => name.slice(0, name.indexOf('-x'))
+  return { workload: prefixOf(workload), ...(claim !== undefined && { claim: prefixOf(claim) }) }
 }
 const statefulPrefixes = (workload: string) => prefixesOf(workload, claimName(workload, 0))
 const containerPrefixes = (kind: ContainerKind) => {

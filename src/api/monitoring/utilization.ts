@@ -72,18 +72,18 @@ async function utilizationOf(context: Asked) {
     requested === undefined ? [] : queryPoints(context, watched, requested, 'Last', span),
     queryPoints(context, watched, limit, 'Last', span),
   ])
-  const figures = { ...usageStatistics(ofUse, highest), limit: lastOf(ofLimit), request: lastOf(ofRequest) }
+  const statistics = { ...usageStatistics(ofUse, highest), limit: lastOf(ofLimit), request: lastOf(ofRequest) }
   const ofTotal = (value: number | null) =>
-    value === null || !figures.limit ? null : Math.round((10_000 * value) / figures.limit) / 100
+    value === null || !statistics.limit ? null : Math.round((10_000 * value) / statistics.limit) / 100
   const shown = (name: string, points: Points) => ({ name, unit, labels: {}, points: pointsOf(points) })
   return ok({
     metric: meter,
     unit,
-    ...figures,
-    averagePercent: ofTotal(figures.average),
-    maximumPercent: ofTotal(figures.maximum),
+    ...statistics,
+    averagePercent: ofTotal(statistics.average),
+    maximumPercent: ofTotal(statistics.maximum),
     series: [shown('Used', ofUse), shown('Requested', ofRequest), shown('Limit', ofLimit)],
-    recommendation: recommended(context, watched, figures, { size, seconds: ofUse.length * span.stepSeconds }),
+    recommendation: recommended(context, watched, statistics, { size, seconds: ofUse.length * span.stepSeconds }),
   })
 }
 

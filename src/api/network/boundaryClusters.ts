@@ -36,10 +36,10 @@ export type SeenCluster = {
 export async function listVisibleGroups(context: Context, name: string | undefined): Promise<Group[]> {
   const { boundaryId = '' } = context.parameters
   await findBoundary(context, boundaryId)
-  const sight = networkVisibilityOf(context, boundaryId)
-  if (name !== undefined && !sight.group({ name })) throw groupMissing(boundaryId, name)
+  const visibility = networkVisibilityOf(context, boundaryId)
+  if (name !== undefined && !visibility.group({ name })) throw groupMissing(boundaryId, name)
   if (name !== undefined) await findGroup(context, boundaryId, name)
-  const all = groupsOfBoundary(context.services, boundaryId).filter(sight.group)
+  const all = groupsOfBoundary(context.services, boundaryId).filter(visibility.group)
   return name === undefined ? all : all.filter((group) => group.name === name)
 }
 
@@ -76,10 +76,10 @@ export async function flowsIn(
   clusters: readonly SeenCluster[],
   groups: readonly Group[],
   window: Window,
-): Promise<{ told: { cluster: SeenCluster; flows: FlowResult['flows'] }[]; reason: string | undefined }> {
+): Promise<{ flowsByCluster: { cluster: SeenCluster; flows: FlowResult['flows'] }[]; reason: string | undefined }> {
   const namespaces = groups.map(({ namespace }) => namespace)
   const reasons: string[] = []
-  const told = await Promise.all(
+  const flowsByCluster = await Promise.all(
     clusters.map(async (cluster) => {
       if (typeof cluster.seen === 'string') reasons.push(cluster.seen)
       const found =
@@ -91,7 +91,7 @@ export async function flowsIn(
       return { cluster, flows: found?.flows ?? [] }
     }),
   )
-  return { told, reason: reasons.length === 0 ? undefined : [...new Set(reasons)].join(' ') }
+  return { flowsByCluster, reason: reasons.length === 0 ? undefined : [...new Set(reasons)].join(' ') }
 }
 
 export function flowStateOf({ services }: Context, { other, seen }: SeenCluster): Promise<FlowState | undefined> {

@@ -79,8 +79,8 @@ function evaluate(
     fromMatches: fromPods.slice(0, NAMED_MAX).map(({ metadata }) => metadata.name),
     toMatches: toPods.slice(0, NAMED_MAX).map(({ metadata }) => metadata.name),
   }
-  const silent = [from, to].find((place, index) => isResourceWithoutPods(place, [fromPods, toPods][index] ?? []))
-  if (silent !== undefined) return { ...unknown(noPods(silent)), ...matches }
+  const withoutPods = [from, to].find((place, index) => isResourceWithoutPods(place, [fromPods, toPods][index] ?? []))
+  if (withoutPods !== undefined) return { ...unknown(noPods(withoutPods)), ...matches }
   const ends = {
     from: endsAt(from, fromPods, seen).slice(0, CHECKED_PODS_MAX),
     to: endsAt(to, toPods, seen).slice(0, CHECKED_PODS_MAX),
@@ -114,13 +114,13 @@ function noPods(place: ConnectionEnd): string {
 function sideOf(
   direction: Direction,
   { from, to }: { from: readonly End[]; to: readonly End[] },
-  asked: Omit<ConnectionQuestion, 'from' | 'to'>,
+  question: Omit<ConnectionQuestion, 'from' | 'to'>,
   { policies }: ClusterNetworkState,
 ): SideVerdict {
   const sides = from.flatMap((one) =>
     to.map((other) => ({
       pods: [one, other].flatMap((end) => (end.kind === 'pod' ? [end.name] : [])).join(' and '),
-      side: judgeSide(direction, { ...asked, from: one, to: other }, policies),
+      side: judgeSide(direction, { ...question, from: one, to: other }, policies),
     })),
   )
   // Neither list is empty, so there is a result.

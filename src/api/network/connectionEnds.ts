@@ -48,15 +48,15 @@ export async function resolveConnectionEnd(
   if (kind === 'Cidr') return { end: { kind: 'outside', addresses: parseNetworks(value ?? ''), isInternet: false } }
   if (kind === 'Host') return { end: { kind: 'host', host: value ?? '', addresses: IPV4 } }
   const { services, fresh } = context
-  const sight = networkVisibilityOf(context, boundaryId)
+  const visibility = networkVisibilityOf(context, boundaryId)
   const group = resourceGroup ?? ''
-  if (!groupsOfBoundary(services, boundaryId).some((known) => known.name === group && sight.group(known)))
+  if (!groupsOfBoundary(services, boundaryId).some((known) => known.name === group && visibility.group(known)))
     throw missing(`There is no resource group "${group}" in this boundary.`, `${at}.resourceGroup`, group)
   const namespace = groupNamespace(boundaryId, group)
   const all = await readResources(services, boundaryId, [group], fresh)
-  const hidden = all.filter((one) => !sight.resource(one))
+  const hidden = all.filter((one) => !visibility.resource(one))
   if (kind === 'Pods') return { namespace, labels: labels ?? {}, resources: undefined, hidden }
-  const resources = all.filter((one) => one.object.metadata.name === name && sight.resource(one))
+  const resources = all.filter((one) => one.object.metadata.name === name && visibility.resource(one))
   if (resources.length === 0)
     throw missing(`There is no resource "${name}" in group "${group}".`, `${at}.name`, name ?? '')
   return { namespace, labels: {}, resources, hidden }
@@ -86,14 +86,14 @@ export function endsAt(
 ): End[] {
   if ('end' in place) return [place.end]
   const { namespace, labels, resources } = place
-  const home = { kind: 'pod', namespace, namespaceLabels: namespaceLabels.get(namespace) ?? {} } as const
+  const base = { kind: 'pod', namespace, namespaceLabels: namespaceLabels.get(namespace) ?? {} } as const
   if (found.length === 0 && resources === undefined)
-    return [{ ...home, name: 'a pod with these labels', labels, addresses: POSSIBLE_POD_ADDRESSES, ports: undefined }]
+    return [{ ...base, name: 'a pod with these labels', labels, addresses: POSSIBLE_POD_ADDRESSES, ports: undefined }]
   return found.map(({ metadata, spec, status }) => {
     const ips = [...(status?.podIPs ?? []).flatMap(({ ip }) => ip ?? []), ...(status?.podIP ? [status.podIP] : [])]
     const known = parseNetworks(...ips)
     return {
-      ...home,
+      ...base,
       name: metadata.name,
       labels: metadata.labels ?? {},
       addresses: known.length === 0 ? POSSIBLE_POD_ADDRESSES : known,

@@ -25,14 +25,14 @@ export const resourceNode = ({ kind, object, resourceGroup }: GroupResource) =>
 
 type BoundaryContents = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
 
-export function listDeclaredEdges(policies: readonly NetworkPolicy[], around: BoundaryContents): DeclaredEdge[] {
+export function listDeclaredEdges(policies: readonly NetworkPolicy[], contents: BoundaryContents): DeclaredEdge[] {
   return policies.flatMap((policy) => {
-    const group = around.groups.find(({ namespace }) => namespace === policy.metadata.namespace)
+    const group = contents.groups.find(({ namespace }) => namespace === policy.metadata.namespace)
     if (group === undefined) return []
-    const self = subjectOf(policy, group, around.resources)
+    const self = subjectOf(policy, group, contents.resources)
     const edges = (rules: readonly PolicyRule[] = [], side: 'from' | 'to') =>
       rules.flatMap((rule) =>
-        peersOf(rule[side], group, around).flatMap((other) =>
+        peersOf(rule[side], group, contents).flatMap((other) =>
           portsOf(rule).map((port) => {
             const [sourceId, targetId] = side === 'from' ? [other, self] : [self, other]
             return { sourceId, targetId, ...port }
@@ -54,16 +54,16 @@ function subjectOf({ metadata }: NetworkPolicy, group: Group, resources: readonl
   return owner === undefined ? groupNode(group.name) : resourceNode(owner)
 }
 
-function peersOf(peers: readonly Peer[] | undefined, home: Group, around: BoundaryContents): string[] {
+function peersOf(peers: readonly Peer[] | undefined, ownGroup: Group, contents: BoundaryContents): string[] {
   if (peers === undefined || peers.length === 0) return [INTERNET_NODE, CLUSTER_NODE]
   const found = peers.map(({ ipBlock, podSelector, namespaceSelector }) => {
     if (ipBlock !== undefined) return INTERNET_NODE
-    if (namespaceSelector === undefined) return nodeOfSelector(podSelector, home, around)
+    if (namespaceSelector === undefined) return nodeOfSelector(podSelector, ownGroup, contents)
     const takes = (name: string) =>
       selects(namespaceSelector, (key) => (key === 'kubernetes.io/metadata.name' ? name : undefined))
     if (takes(SYSTEM_NAMESPACE)) return PLATFORM_NODE
-    const group = around.groups.find(({ namespace }) => takes(namespace))
-    return group === undefined ? CLUSTER_NODE : nodeOfSelector(podSelector, group, around)
+    const group = contents.groups.find(({ namespace }) => takes(namespace))
+    return group === undefined ? CLUSTER_NODE : nodeOfSelector(podSelector, group, contents)
   })
   return [...new Set(found)]
 }

@@ -76,9 +76,9 @@ export async function resolveFlowSubject(
 ) {
   const groups = await listVisibleGroups(context, resourceGroup)
   const { boundaryId = '' } = context.parameters
-  const sight = networkVisibilityOf(context, boundaryId)
+  const visibility = networkVisibilityOf(context, boundaryId)
   const all = groups.flatMap(({ name }) => resourcesOfGroup(context.services, boundaryId, name))
-  const [resources, hidden] = [all.filter(sight.resource), all.filter((one) => !sight.resource(one))]
+  const [resources, hidden] = [all.filter(visibility.resource), all.filter((one) => !visibility.resource(one))]
   const named = resources.filter(({ object }) => object.metadata.name === resource)
   if (resource !== undefined && named.length === 0) throw notFound(`Resource "${resource}"`)
   if (new Set(named.map((found) => found.resourceGroup)).size > 1)
@@ -88,27 +88,27 @@ export async function resolveFlowSubject(
   return { groups, resources, hidden, isMeant }
 }
 
-const endsOf = ({ from, to }: Flow, around: VisibleContents) =>
-  [from, to].map((end) => knownEnd(end, around, SYSTEM_NAMESPACE)) as [KnownEnd, KnownEnd]
+const endsOf = ({ from, to }: Flow, contents: VisibleContents) =>
+  [from, to].map((end) => knownEnd(end, contents, SYSTEM_NAMESPACE)) as [KnownEnd, KnownEnd]
 
 /** Returns the flows that a query is about, by cluster. */
 export async function listObservedFlows(context: Context, query: Omit<Query, 'direction'>) {
   const window = windowOf(query.window, context.services.clock.now())
-  const { isMeant, ...around } = await resolveFlowSubject(context, query)
-  const clusters = await listBoundaryClusters(context, around.groups)
-  const { told, reason } = await flowsIn(context, clusters, around.groups, window)
-  const meant = told.map(({ cluster, flows }) => ({
+  const { isMeant, ...contents } = await resolveFlowSubject(context, query)
+  const clusters = await listBoundaryClusters(context, contents.groups)
+  const { flowsByCluster, reason } = await flowsIn(context, clusters, contents.groups, window)
+  const relevant = flowsByCluster.map(({ cluster, flows }) => ({
     cluster,
     // Omits flows between ends that are both hidden.
-    flows: flows.filter((flow) => endsOf(flow, around).some((end) => isMeant(end) && end.group !== undefined)),
+    flows: flows.filter((flow) => endsOf(flow, contents).some((end) => isMeant(end) && end.group !== undefined)),
   }))
-  return { window, around, clusters, told: meant, reason }
+  return { window, contents, clusters, flowsByCluster: relevant, reason }
 }
 
-function denyDto({ id, flows }: ObservedDeny, cluster: SeenCluster, around: VisibleContents): Deny {
+function denyDto({ id, flows }: ObservedDeny, cluster: SeenCluster, contents: VisibleContents): Deny {
   const [first] = flows
   const last = flows.at(-1) ?? first
-  const [from, to] = endsOf(last, around)
+  const [from, to] = endsOf(last, contents)
   return {
     id,
     firstSeenAt: timestamp(first.time),
@@ -154,9 +154,9 @@ const shape = shapeOf<Deny>({
 
 async function list(context: Context<'boundaryId', Query>) {
   const { direction } = context.query
-  const { window, around, told, reason } = await listObservedFlows(context, context.query)
-  const rows = told
-    .flatMap(({ cluster, flows }) => groupDenies(cluster.id, flows).map((denied) => denyDto(denied, cluster, around)))
+  const { window, contents, flowsByCluster, reason } = await listObservedFlows(context, context.query)
+  const rows = flowsByCluster
+    .flatMap(({ cluster, flows }) => groupDenies(cluster.id, flows).map((denied) => denyDto(denied, cluster, contents)))
     .filter((row) => direction === undefined || row.direction === direction)
   const { rows: items, pagination } = applyListRequest(rows, context.list, shape)
   return ok({ items: [...items], pagination, ...shownWindow(window, reason) })
@@ -168,13 +168,13 @@ const RETENTION_WINDOW = '7d'
 /** @throws PlatformError NOT_FOUND, also if its flows are no longer stored */
 async function read(context: Context<'boundaryId' | 'denyId'>) {
   const { denyId } = context.parameters
-  const { around, told } = await listObservedFlows(context, { window: RETENTION_WINDOW })
-  for (const { cluster, flows } of told) {
+  const { contents, flowsByCluster } = await listObservedFlows(context, { window: RETENTION_WINDOW })
+  for (const { cluster, flows } of flowsByCluster) {
     const denied = groupDenies(cluster.id, flows).find(({ id }) => id === denyId)
     if (denied === undefined) continue
     const samples = denied.flows.slice(-SAMPLES).reverse()
     return ok({
-      ...denyDto(denied, cluster, around),
+      ...denyDto(denied, cluster, contents),
       samples: samples.map(({ time, from, to, nodeName }) => ({
         timestamp: timestamp(time),
         fromIp: from.ipAddress ?? '',

@@ -64,9 +64,9 @@ const NODES_MAX = 500
 const EDGES_MAX = 2000
 
 async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>) {
-  const { window, around, clusters, told, reason } = await listObservedFlows(context, context.query)
+  const { window, contents, clusters, flowsByCluster, reason } = await listObservedFlows(context, context.query)
   const isOfHidden = ({ metadata }: NetworkPolicy) =>
-    around.hidden.some(
+    contents.hidden.some(
       ({ kind, object }) =>
         object.metadata.namespace === metadata.namespace && isOwnedBy(metadata, kind.kind, object.metadata.name),
     )
@@ -74,11 +74,11 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
     .flatMap(({ seen }) => (typeof seen === 'string' ? [] : seen.policies.kubernetes))
     .filter((policy) => !isOfHidden(policy))
   const edges = new Map<string, Edge>()
-  const declared = listDeclaredEdges(policies, around)
+  const declared = listDeclaredEdges(policies, contents)
   for (const each of declared) add(edges, each, true)
-  for (const { isAllowed, ...each } of listReferenceEdges(around, declared)) add(edges, each, isAllowed)
-  for (const flow of told.flatMap(({ flows }) => flows)) count(edges, flow, around)
-  const nodes = nodesOf(around, [...edges.values()])
+  for (const { isAllowed, ...each } of listReferenceEdges(contents, declared)) add(edges, each, isAllowed)
+  for (const flow of flowsByCluster.flatMap(({ flows }) => flows)) count(edges, flow, contents)
+  const nodes = nodesOf(contents, [...edges.values()])
   const shown = nodes.slice(0, NODES_MAX)
   const ids = new Set(shown.map(({ id }) => id))
   const kept = [...edges.values()].filter(({ sourceId, targetId }) => ids.has(sourceId) && ids.has(targetId))
@@ -105,8 +105,8 @@ function add(edges: Map<string, Edge>, { sourceId, targetId, protocol, port }: E
   return edges.get(id) as Edge
 }
 
-function count(edges: Map<string, Edge>, flow: Flow, around: VisibleContents): void {
-  const [sourceId, targetId] = [flow.from, flow.to].map((end) => nodeOf(knownEnd(end, around, SYSTEM_NAMESPACE))) as [
+function count(edges: Map<string, Edge>, flow: Flow, contents: VisibleContents): void {
+  const [sourceId, targetId] = [flow.from, flow.to].map((end) => nodeOf(knownEnd(end, contents, SYSTEM_NAMESPACE))) as [
     string,
     string,
   ]

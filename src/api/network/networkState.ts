@@ -69,17 +69,17 @@ type Reader = Pick<KubeClient, 'get' | 'list'>
 export function createNetworkStateReader(client: Reader, clientOf: (clusterId: string) => Reader): NetworkStateReader {
   return {
     async at(namespaces, clusterId) {
-      const there = clusterId === undefined ? client : clientOf(clusterId)
+      const clusterClient = clusterId === undefined ? client : clientOf(clusterId)
       const inEach = async <T extends KubeObject>(resource: Resource) =>
-        (await Promise.all(namespaces.map((name) => there.list<T>(resource, { namespace: name })))).flatMap(
+        (await Promise.all(namespaces.map((name) => clusterClient.list<T>(resource, { namespace: name })))).flatMap(
           ({ items }) => items,
         )
       const [labels, pods, kubernetes, own, clusterwide] = await Promise.all([
-        Promise.all(namespaces.map(async (name) => [name, await labelsOf(there, name)] as const)),
+        Promise.all(namespaces.map(async (name) => [name, await labelsOf(clusterClient, name)] as const)),
         inEach<SeenPod>(pod),
         inEach<NetworkPolicy>(networkPolicy),
         unlessMissing(() => inEach<CiliumPolicy>(ciliumNetworkPolicy)),
-        unlessMissing(async () => (await there.list<CiliumPolicy>(ciliumClusterwideNetworkPolicy)).items),
+        unlessMissing(async () => (await clusterClient.list<CiliumPolicy>(ciliumClusterwideNetworkPolicy)).items),
       ])
       const byName = <T extends KubeObject>(objects: readonly T[]) =>
         objects.toSorted((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))

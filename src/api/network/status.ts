@@ -49,7 +49,7 @@ async function status(context: Context<'boundaryId'>) {
   const groups = await listVisibleGroups(context, undefined)
   const clusters = await listBoundaryClusters(context, groups)
   const window = windowOf('1h', now)
-  const { told, reason } = await flowsIn(context, clusters, groups, window)
+  const { flowsByCluster, reason } = await flowsIn(context, clusters, groups, window)
   const states = await Promise.all(clusters.map((cluster) => flowStateOf(context, cluster)))
   const policyCount = clusters.reduce((sum, cluster) => sum + policiesOf(cluster).length, 0)
   const collected = states.some((state) => state !== undefined)
@@ -62,7 +62,7 @@ async function status(context: Context<'boundaryId'>) {
       groups.map(({ namespace }) => namespace),
     ),
     policyCount,
-    deniedLastHour: told.flatMap(({ flows }) => flows.filter(({ denied }) => denied !== undefined)).length,
+    deniedLastHour: flowsByCluster.flatMap(({ flows }) => flows.filter(({ denied }) => denied !== undefined)).length,
     clusters: clusters.map(({ id, name, seen }, index) => ({
       clusterId: id,
       clusterName: name,
@@ -86,8 +86,8 @@ function isClosed(clusters: readonly SeenCluster[], namespaces: readonly string[
         .map(({ metadata }) => metadata.namespace),
     )
     // On another cluster, a group may have no namespace.
-    const there = other === undefined ? namespaces : namespaces.filter((name) => seen.namespaceLabels.has(name))
-    return there.every((name) => closed.has(name))
+    const existing = other === undefined ? namespaces : namespaces.filter((name) => seen.namespaceLabels.has(name))
+    return existing.every((name) => closed.has(name))
   })
 }
 
@@ -107,11 +107,11 @@ const NetworkSeriesDto = namedRecord('NetworkSeriesDto', {
 })
 
 async function series(context: Context<'boundaryId', z.output<typeof SeriesQuery>>) {
-  const { window, clusters, told, reason } = await listObservedFlows(context, context.query)
+  const { window, clusters, flowsByCluster, reason } = await listObservedFlows(context, context.query)
   const stepSeconds = windowStepSeconds(window)
   const states = await Promise.all(clusters.map((cluster) => flowStateOf(context, cluster)))
   const points = rates(
-    told.flatMap(({ flows }) => flows),
+    flowsByCluster.flatMap(({ flows }) => flows),
     window,
     stepSeconds,
   )

@@ -16,14 +16,14 @@ export type PendingSignIn = z.output<typeof PendingSignIn>
 export interface BrowserSignIn {
   begin(token: string): PendingSignIn
   /** Returns the address where the browser signs in. @throws Error if the identity provider does not answer */
-  addressOf(journey: PendingSignIn): Promise<string>
+  addressOf(signIn: PendingSignIn): Promise<string>
   /**
    * Returns the person who came back, as their access token says.
    *
    * @param search the query of the address that the browser came back to
-   * @throws SignInRefused if the response belongs to another journey; Error if the identity provider does not answer
+   * @throws SignInRefused if the response belongs to another sign-in; Error if the identity provider does not answer
    */
-  finish(journey: PendingSignIn, search: string): Promise<Caller>
+  finish(signIn: PendingSignIn, search: string): Promise<Caller>
 }
 
 /** The message is shown to the person. */
@@ -35,16 +35,16 @@ export const SIGNED_IN_PATH = '/invitations/accept/signed-in'
 const COOKIE_TTL_SECONDS = 900
 const COOKIE_NAME = 'freehold-joining'
 
-export function storePendingSignIn(browser: BrowserRequest, journey: PendingSignIn): void {
-  const text = Buffer.from(JSON.stringify(journey)).toString('base64url')
+export function storePendingSignIn(browser: BrowserRequest, signIn: PendingSignIn): void {
+  const text = Buffer.from(JSON.stringify(signIn)).toString('base64url')
   browser.setCookie(COOKIE_NAME, text, COOKIE_TTL_SECONDS)
 }
 
-/** Returns the browser's journey, if any, and ends it: a response counts only once. */
+/** Returns the browser's pending sign-in, if any, and ends it: a response counts only once. */
 export function takePendingSignIn(browser: BrowserRequest): PendingSignIn | undefined {
-  const journey = peekPendingSignIn(browser)
+  const signIn = peekPendingSignIn(browser)
   browser.setCookie(COOKIE_NAME, '', 0)
-  return journey
+  return signIn
 }
 
 export function peekPendingSignIn(browser: BrowserRequest): PendingSignIn | undefined {

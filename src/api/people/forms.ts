@@ -44,12 +44,12 @@ export function linkPages(
   all: readonly LinkPages[],
   routes: readonly Pick<Route, 'path'>[],
 ): RequestHandler {
-  const taken = new Set(routes.map(({ path }) => path))
+  const routePaths = new Set(routes.map(({ path }) => path))
   const router = express.Router()
   const limit = rateLimit({ windowMs: 60_000, limit: REQUESTS_PER_MINUTE, legacyHeaders: false, validate: false })
   const form = express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 })
   for (const pages of all) {
-    const isRoute = (request: Request) => taken.has(pages.path.replace(':token', () => tokenOf(request)))
+    const isRoute = (request: Request) => routePaths.has(pages.path.replace(':token', () => tokenOf(request)))
     router.get(pages.path, limit, (request, response, next) => {
       if (!isRoute(request) && prefersPage(request))
         void answer(services, response, 200, () =>
@@ -168,9 +168,9 @@ export function renderForm(inputs: readonly Input[], button: string, refused?: R
     const value = fixed ?? (isSecret ? '' : refused?.fields(name)) ?? ''
     const bounds = fixed === undefined ? `required maxlength="${longest}"` : 'readonly'
     const described = [refused && isSecret ? 'problem' : [], rules ?? []].flat().join(' ')
-    const says = `${refused && isSecret ? ' aria-invalid="true"' : ''}${described === '' ? '' : ` aria-describedby="${described}"`}`
+    const ariaAttributes = `${refused && isSecret ? ' aria-invalid="true"' : ''}${described === '' ? '' : ` aria-describedby="${described}"`}`
     return `<label for="${name}">${escapeHtml(label)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" ${bounds} value="${escapeHtml(value)}"${says}${refused && isSecret ? ' autofocus' : ''}>`
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" ${bounds} value="${escapeHtml(value)}"${ariaAttributes}${refused && isSecret ? ' autofocus' : ''}>`
   })
   return `<form method="post">
 ${fields.join('\n')}

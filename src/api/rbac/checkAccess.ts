@@ -79,13 +79,13 @@ export function readChecks(body: CheckAccessRequest, boundaryId: string): Check[
     const message = 'give either checks or a single action, with its scope'
     throw refusedFields([{ field: 'checks', message }])
   }
-  const asked = checks ?? [{ ...single, action: action ?? '' }]
-  const errors = asked.flatMap((check, index) => {
+  const requested = checks ?? [{ ...single, action: action ?? '' }]
+  const errors = requested.flatMap((check, index) => {
     const path = isSingle ? '' : `checks.${index}.`
     return [...actionErrors(check, path), ...scopeErrors(check.scope, boundaryId, path)]
   })
   if (errors.length > 0) throw refusedFields(errors)
-  return asked.map((check) => ({ action: check.action, scope: check.scope ?? boundaryScope(boundaryId) }))
+  return requested.map((check) => ({ action: check.action, scope: check.scope ?? boundaryScope(boundaryId) }))
 }
 
 function actionErrors({ action, isDataAction }: z.output<typeof AccessCheck>, path: string) {
@@ -119,8 +119,8 @@ async function principalRefusal(
   if (principalId === caller.principalId) return undefined
   // Does not reveal that a principal without access to the boundary exists.
   const { everywhere, boundaryIds } = services.access.boundariesOf(principalId)
-  const reaches = everywhere || boundaryIds.includes(boundaryId)
-  const known = reaches
+  const hasAccess = everywhere || boundaryIds.includes(boundaryId)
+  const known = hasAccess
     ? await services.principals.find([principalId], boundaryId)
     : await findVisiblePrincipals(services, caller, [principalId], boundaryId)
   const found = known.get(principalId)

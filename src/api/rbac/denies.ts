@@ -61,8 +61,8 @@ export const denies = collection(DenyAssignment, {
     query: z.object({ principalId: Uuid.optional().describe('Denies of this principal and of the groups it is in') }),
     where: ({ principalId }, { services, parameters }) => {
       if (principalId === undefined) return () => true
-      const around = groupsContaining(principalId, groupsIn(services, parameters.boundaryId)).add(principalId)
-      return ({ spec }) => around.has(spec.principalId ?? '')
+      const subjects = groupsContaining(principalId, groupsIn(services, parameters.boundaryId)).add(principalId)
+      return ({ spec }) => subjects.has(spec.principalId ?? '')
     },
   },
   get: { summary: 'Read a deny' },

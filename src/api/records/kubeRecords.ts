@@ -131,8 +131,8 @@ class KubeRecords implements Records {
     const ref = { namespace, name }
     const held = this.peek(kind, ref)
     if (held !== undefined) return { object: await requireSameRequest(kind, held, request), isNew: false }
-    const asked = typeof request.spec === 'function' ? await request.spec() : request.spec
-    const spec = checkSpec(kind, asked, undefined)
+    const requested = typeof request.spec === 'function' ? await request.spec() : request.spec
+    const spec = checkSpec(kind, requested, undefined)
     const incarnation = await request.reserve?.(spec)
     await this.#refuseInDeleted(kind, ref, spec)
     const { annotations, labels, finalizers } = request
@@ -181,7 +181,8 @@ class KubeRecords implements Records {
     before?: RecordOf<AnyKind>,
   ): object {
     const ids = principalsNamedBy(kind, spec)
-    const find: PrincipalLookup = (resource, home, name) => this.#caches.get<KubeObject>(resource).get(home, name)
+    const find: PrincipalLookup = (resource, inNamespace, name) =>
+      this.#caches.get<KubeObject>(resource).get(inNamespace, name)
     const known = before === undefined ? {} : incarnationsNamedBy(before)
     const wanted = principalIncarnations(find, ids, namespace, known)
     // Null removes the annotation from a group whose last member left.

@@ -19,9 +19,9 @@ type Getter = Pick<KubeClient, 'get'>
 export function kubeSecrets(client: Getter, clientOf: (clusterId: string) => Getter = () => client): SecretReader {
   return {
     async read(namespace, name, clusterId) {
-      const there = clusterId === undefined ? client : clientOf(clusterId)
+      const clusterClient = clusterId === undefined ? client : clientOf(clusterId)
       try {
-        const found = await there.get<SecretObject>(secret, { namespace, name })
+        const found = await clusterClient.get<SecretObject>(secret, { namespace, name })
         return found.data
       } catch (error) {
         if (isKubeError(error, 'NotFound', 'Forbidden')) return undefined
@@ -47,8 +47,8 @@ type Writer = Pick<KubeClient, 'create' | 'mergePatch'>
 export function kubeSecretWriter(client: Writer, clientOf: (clusterId: string) => Writer = () => client): SecretWriter {
   return {
     async put(ref, data, owner, clusterId) {
-      const there = clusterId === undefined ? client : clientOf(clusterId)
-      await putSecret(there, ref, data, { ...owner, isElsewhere: clusterId !== undefined })
+      const clusterClient = clusterId === undefined ? client : clientOf(clusterId)
+      await putSecret(clusterClient, ref, data, { ...owner, isElsewhere: clusterId !== undefined })
     },
   }
 }

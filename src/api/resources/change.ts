@@ -60,15 +60,15 @@ async function isRepeatedRequest<K extends AnyKind>(
   const view = createViewBuilder<K>(context.services, place.boundaryId)
   const shownOf = (spec: object) => {
     const record = declaration.toDto(view({ ...stored, spec } as RecordOf<K>, place.resourceGroup))
-    const told = datesInUtc(declaration.dto)(record) as object
-    return Object.fromEntries(Object.entries(told).filter(isWritable))
+    const inUtc = datesInUtc(declaration.dto)(record) as object
+    return Object.fromEntries(Object.entries(inUtc).filter(isWritable))
   }
   const shown = shownOf(stored.spec as object)
   if (isEqual(writablePart(context.body, place, declaration), shown)) return true
   const made = withoutAbsent(await specForCreate(kind, context, place, declaration, { stored })) as object
-  const asked = { ...made, ...withDefaults(kind, made, writablePart(context.body, place, declaration), stored) }
+  const requested = { ...made, ...withDefaults(kind, made, writablePart(context.body, place, declaration), stored) }
   const unseen = Object.entries(stored.spec as object).filter((field) => !isWritable(field))
-  const spec = readSpec(kind, { ...Object.fromEntries(unseen), ...asked }, stored.spec as object)
+  const spec = readSpec(kind, { ...Object.fromEntries(unseen), ...requested }, stored.spec as object)
   return isEqual(shownOf(spec), shown)
 }
 

@@ -207,16 +207,18 @@ function writingRoutes(files: string, auth: Authorization, asker: FileClientOf):
  */
 export function componentWithFiles<Component extends { name: string }>(
   components: readonly Component[],
-  asked: string | undefined,
+  wantedName: string | undefined,
 ): Component {
-  const chosen = components.find(({ name }) => name === asked)
+  const chosen = components.find(({ name }) => name === wantedName)
   if (chosen !== undefined) return chosen
   const [only] = components
-  if (asked === undefined && only !== undefined && components.length === 1) return only
+  if (wantedName === undefined && only !== undefined && components.length === 1) return only
   const names = components.map(({ name }) => name).join(', ')
   if (names === '') throw noSuchComponent('Nothing here has a persistent volume.', 'nothing has a persistent volume')
   const message =
-    asked === undefined ? `Several components have files: name one.` : `Component "${asked}" has no persistent volume.`
+    wantedName === undefined
+      ? `Several components have files: name one.`
+      : `Component "${wantedName}" has no persistent volume.`
   throw noSuchComponent(message, `must be one of ${names}`)
 }
 
@@ -293,8 +295,8 @@ async function fileClientOf(
         throw new PlatformError('PATH_NOT_ALLOWED', `The path ${quotedPath(targetOf(request))} ${why}.`)
       if (!hasVolumes) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" has no volume yet.`)
       const signal = context.whilePermitted
-      const asked = await context.services.volumeFiles.ask(place, request, { body, signal })
-      return { ...asked, path }
+      const answer = await context.services.volumeFiles.ask(place, request, { body, signal })
+      return { ...answer, path }
     },
   }
 }

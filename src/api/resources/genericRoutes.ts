@@ -42,14 +42,14 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
   const listGroup = async (context: Context): Promise<Answer> => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
     await findGroup(context, boundaryId, resourceGroup)
-    const homes = [{ name: resourceGroup, namespace: groupNamespace(boundaryId, resourceGroup) }]
-    return listResources(kind, declaration, texts, { context, boundaryId, homes, shape: inGroup })
+    const groups = [{ name: resourceGroup, namespace: groupNamespace(boundaryId, resourceGroup) }]
+    return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: inGroup })
   }
   const listBoundary = async (context: Context): Promise<Answer> => {
     const { boundaryId } = placeOf(context, parameter)
     await findBoundary(context, boundaryId)
-    const homes = groupsOfBoundary(context.services, boundaryId)
-    return listResources(kind, declaration, texts, { context, boundaryId, homes, shape: across })
+    const groups = groupsOfBoundary(context.services, boundaryId)
+    return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: across })
   }
   const config = (isAcross: boolean) => async (context: Context) => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
@@ -162,8 +162,10 @@ async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>
   }
   const { isGone } = await services.records.remove(kind, ref, { caller, ifMatch })
   if (isGone) return noContent()
-  const look = async () => services.records.peek(kind, ref)?.metadata.uid !== object.metadata.uid
-  return declaration.deletesAtOnce === true && (await pollUntilChanged(context, look)) ? noContent() : acceptedEmpty()
+  const isRemoved = async () => services.records.peek(kind, ref)?.metadata.uid !== object.metadata.uid
+  return declaration.deletesAtOnce === true && (await pollUntilChanged(context, isRemoved))
+    ? noContent()
+    : acceptedEmpty()
 }
 
 function isProtected({ spec }: RecordOf<AnyKind>): boolean {
@@ -182,8 +184,8 @@ const TEXT_CACHES = new WeakMap<object, unknown>()
 /** Returns the cache of texts that all routes of a kind share. */
 function textCacheOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordTexts<K> {
   const known = TEXT_CACHES.get(declaration) as RecordTexts<K> | undefined
-  const told = datesInUtc(declaration.dto)
-  const texts = known ?? new RecordTexts<K>((view) => told(declaration.toDto(view)) as object, declaration.dependsOn)
+  const toUtc = datesInUtc(declaration.dto)
+  const texts = known ?? new RecordTexts<K>((view) => toUtc(declaration.toDto(view)) as object, declaration.dependsOn)
   TEXT_CACHES.set(declaration, texts)
   return texts
 }

@@ -14,11 +14,11 @@ export const check = (
 export function healthReport(checkedAt: string, checks: readonly Check[]): z.output<typeof HealthReportDto> {
   const isAny = (state: Check['status']) => checks.some((one) => one.status === state)
   const status = (['Unhealthy', 'Degraded', 'Healthy'] as const).find(isAny) ?? ('Unknown' as const)
-  const speaker = checks.find((one) => one.status === status && one.message !== null)
+  const decisive = checks.find((one) => one.status === status && one.message !== null)
   return {
     status,
     checkedAt,
-    message: status === 'Healthy' ? null : (speaker?.message ?? null),
+    message: status === 'Healthy' ? null : (decisive?.message ?? null),
     checks: checks.map((one) => ({ ...one, observedAt: checkedAt })),
   }
 }

@@ -228,12 +228,12 @@ export function foldedWord(text: string): string {
 export function splitList(text: string): string[] {
   const items: string[] = ['']
   for (let index = 0; index < text.length; index += 1) {
-    const letter = text[index] ?? ''
-    if (letter === '\\' && text[index + 1] === ',') {
+    const character = text[index] ?? ''
+    if (character === '\\' && text[index + 1] === ',') {
       items[items.length - 1] += ','
       index += 1
-    } else if (letter === ',') items.push('')
-    else items[items.length - 1] += letter
+    } else if (character === ',') items.push('')
+    else items[items.length - 1] += character
   }
   return items
 }

@@ -166,16 +166,16 @@ export function createViewBuilder<K extends AnyKind>(
 ): (object: RecordOf<K>, resourceGroup: string) => ResourceView<K> {
   const found = services.records.peek(Boundary, { name: boundaryId })
   const boundary = found?.spec.displayName ?? ''
-  const around = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'contextVersion'>>()
+  const contextByCluster = new Map<string | undefined, Pick<ResourceView<K>, 'cluster' | 'contextVersion'>>()
   const contextOf = (clusterId: string | undefined) => {
     const cluster = clusterInfo(services, clusterId)
     const contextVersion = `${found?.metadata.resourceVersion} ${cluster.id} ${cluster.version}`
-    around.set(clusterId, { cluster, contextVersion })
+    contextByCluster.set(clusterId, { cluster, contextVersion })
     return { cluster, contextVersion }
   }
   return (object, resourceGroup) => {
     const { clusterId } = object.spec as { clusterId?: string | undefined }
-    const { cluster, contextVersion } = around.get(clusterId) ?? contextOf(clusterId)
+    const { cluster, contextVersion } = contextByCluster.get(clusterId) ?? contextOf(clusterId)
     return { object, boundaryId, boundary, resourceGroup, cluster, contextVersion, services }
   }
 }

@@ -75,12 +75,12 @@ export function hostTaken(host: string, by: string | undefined, field?: string):
 
 type Asking = Pick<Context, 'services' | 'caller'>
 
-/** Describes who has a name, if it is in the boundary of `home` and the caller may read it; otherwise undefined. */
-export function shownHolder(context: Asking, home: string, holder: Holder): string | undefined {
+/** Describes who has a name, if it is in the boundary of `ownNamespace` and the caller may read it; otherwise undefined. */
+export function shownHolder(context: Asking, ownNamespace: string, holder: Holder): string | undefined {
   const { services } = context
   const { namespace, name } = holder
   const kind = KINDS.find((each) => each.kind === holder.kind)
-  const [place, own] = [namespace, home].map((each) => ownerOfNamespace(services, each))
+  const [place, own] = [namespace, ownNamespace].map((each) => ownerOfNamespace(services, each))
   const object = kind && services.records.peek(kind, { namespace, name })
   if (kind === undefined || object === undefined) return undefined
   if (place === undefined || place.resourceGroup === null || place.boundaryId !== own?.boundaryId) return undefined

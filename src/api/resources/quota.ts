@@ -42,10 +42,10 @@ export async function withReservedQuota<Result>(
   context: Pick<Context, 'services' | 'caller'>,
   write: (reserve: Reserve) => Promise<Result>,
 ): Promise<Result> {
-  const taken: ReservedQuota[] = []
-  return releaseQuotaOnRefusal(context, place.boundaryId, taken, () =>
+  const reserved: ReservedQuota[] = []
+  return releaseQuotaOnRefusal(context, place.boundaryId, reserved, () =>
     write(async (spec) => {
-      taken.push(...(await reserve(kind, place, spec, context)))
+      reserved.push(...(await reserve(kind, place, spec, context)))
       return undefined
     }),
   )

@@ -18,33 +18,37 @@ function refOf(boundaryId: string) {
 export type ReservedQuota = { key: string; grant: QuotaGrant; before: QuotaGrant | undefined }
 
 /**
- * Writes grants into the ledger of a boundary, if `judge` allows it: all of them or none.
+ * Writes grants into the ledger of a boundary, if `decide` allows it: all of them or none.
  *
- * @param judge returns the grants to write, and undefined for those to remove; called again with each newer version of
+ * @param decide returns the grants to write, and undefined for those to remove; called again with each newer version of
  *   the ledger; throws to refuse
  */
-export function reserveQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly ReservedQuota[]> {
+export function reserveQuota(where: Where, boundaryId: string, decide: Decide): Promise<readonly ReservedQuota[]> {
   return ledgerMutex.take(boundaryId, async () => {
     try {
-      return await reserve(where, boundaryId, { judge, fresh: false })
+      return await reserve(where, boundaryId, { decide, fresh: false })
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'QUOTA_EXCEEDED') throw error
       // The cache may hold quota that was just released: never refuse because of it alone.
-      return reserve(where, boundaryId, { judge, fresh: true })
+      return reserve(where, boundaryId, { decide, fresh: true })
     }
   })
 }
 
-type Judge = (grants: QuotaGrants) => Readonly<Record<string, QuotaGrant | undefined>>
-type Asked = { judge: Judge; fresh: boolean }
+type Decide = (grants: QuotaGrants) => Readonly<Record<string, QuotaGrant | undefined>>
+type Attempt = { decide: Decide; fresh: boolean }
 
-async function reserve(where: Where, boundaryId: string, { judge, fresh }: Asked): Promise<readonly ReservedQuota[]> {
-  let taken: readonly ReservedQuota[] = []
+async function reserve(
+  where: Where,
+  boundaryId: string,
+  { decide, fresh }: Attempt,
+): Promise<readonly ReservedQuota[]> {
+  let reserved: readonly ReservedQuota[] = []
   const next = (grants: QuotaGrants): { grants: QuotaGrants } => {
-    const judged = judge(grants)
-    taken = Object.entries(judged).flatMap(([key, grant]) => (grant ? [{ key, grant, before: grants[key] }] : []))
-    if (taken.length === 0) return { grants }
-    const kept = Object.entries({ ...grants, ...judged }).filter(
+    const changes = decide(grants)
+    reserved = Object.entries(changes).flatMap(([key, grant]) => (grant ? [{ key, grant, before: grants[key] }] : []))
+    if (reserved.length === 0) return { grants }
+    const kept = Object.entries({ ...grants, ...changes }).filter(
       (one): one is [string, QuotaGrant] => one[1] !== undefined,
     )
     return { grants: Object.fromEntries(kept) }
@@ -57,31 +61,31 @@ async function reserve(where: Where, boundaryId: string, { judge, fresh }: Asked
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'NOT_FOUND') throw error
     const spec = next({})
-    if (taken.length === 0) return []
+    if (reserved.length === 0) return []
     const { isNew } = await records.create(QuotaLedger, { ...ref, spec, caller, isSame: () => true })
     // Another process created the ledger in between.
-    if (!isNew) return reserve(where, boundaryId, { judge, fresh: true })
+    if (!isNew) return reserve(where, boundaryId, { decide, fresh: true })
   }
-  return taken
+  return reserved
 }
 
 /**
  * Performs a write for which quota was reserved, and releases it if the write is refused. If the response is lost,
  * nobody knows whether the write happened: its grant stays, and expires by itself if it did not.
  *
- * @param taken may grow during the write
+ * @param reserved may grow during the write
  */
 export async function releaseQuotaOnRefusal<Result>(
   where: Where,
   boundaryId: string,
-  taken: readonly ReservedQuota[],
+  reserved: readonly ReservedQuota[],
   write: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await write()
   } catch (error) {
     const isRefused = error instanceof PlatformError && ERROR_STATUS[error.code] < 500
-    if (isRefused) for (const one of taken.toReversed()) await releaseGrant(where, boundaryId, one)
+    if (isRefused) for (const one of reserved.toReversed()) await releaseGrant(where, boundaryId, one)
     throw error
   }
 }

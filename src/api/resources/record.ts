@@ -251,10 +251,10 @@ function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>
   const hasReplicas = Object.hasOwn(kind.spec.shape, 'replicas')
   return (body, view) => {
     const previous: Record<string, unknown> = { ...(view.previous?.spec as object | undefined) }
-    const stays = kept.filter((name) => (body[name] ?? undefined) === undefined && !isReset(view, name))
+    const unchanged = kept.filter((name) => (body[name] ?? undefined) === undefined && !isReset(view, name))
     const { resourcePlanId: _, ...given } = body
     const draft: Record<string, unknown> = {
-      ...Object.fromEntries([...hidden, ...stays].map((name) => [name, previous[name]])),
+      ...Object.fromEntries([...hidden, ...unchanged].map((name) => [name, previous[name]])),
       ...stored(given, (name) => given[name] !== ''),
       ...givenItems(given, kind, items),
       clusterId: chooseCluster(kind, (body.clusterId as string | null) ?? undefined, view),

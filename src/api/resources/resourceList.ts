@@ -12,9 +12,9 @@ import type { KeptText, RecordTexts } from './recordTexts.ts'
 import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
 
 /** A resource group and the namespace of its resources. */
-type Home = { readonly name: string; readonly namespace: string }
-/** `kept` is the cached record, which is valid while `around` is the current version of the surroundings. */
-type Row = { readonly home: Home; readonly name: string; around?: string; kept?: KeptText | undefined }
+type ListedGroup = { readonly name: string; readonly namespace: string }
+/** `kept` is the cached record, which is valid while `surroundings` is the current version of the surroundings. */
+type Row = { readonly group: ListedGroup; readonly name: string; surroundings?: string; kept?: KeptText | undefined }
 type Order = { readonly revision: string; readonly rows: readonly Row[] }
 
 /** The most rows of all cached orders, about 10 MB; a longer order is computed again for each page. */
@@ -30,34 +30,34 @@ export async function listResources<K extends AnyKind>(
   kind: K,
   declaration: AnyDeclaration<K>,
   texts: RecordTexts<K>,
-  where: { context: Context; boundaryId: string; homes: readonly Home[]; shape: ListShape<ResourceView<K>> },
+  where: { context: Context; boundaryId: string; groups: readonly ListedGroup[]; shape: ListShape<ResourceView<K>> },
 ): Promise<Answer> {
-  const { context, boundaryId, homes, shape } = where
+  const { context, boundaryId, groups, shape } = where
   const { list: request, fresh } = context
   const { records } = context.services
   const view = createViewBuilder<K>(context.services, boundaryId)
   const mayRead = restriction(context, declaration, boundaryId)
   if (!fresh && mayRead === undefined && isOrderOfAll(request, shape)) {
     const peekRows = () =>
-      homes.flatMap(({ name, namespace }) => records.peekAll(kind, { namespace }).map((object) => view(object, name)))
-    const rows = keptOrder(kind, records, homes, request.sort, () => sortRows(peekRows(), request.sort, shape))
+      groups.flatMap(({ name, namespace }) => records.peekAll(kind, { namespace }).map((object) => view(object, name)))
+    const rows = keptOrder(kind, records, groups, request.sort, () => sortRows(peekRows(), request.sort, shape))
     const { start, end, pagination } = cutPage(rows.length, request)
-    const around = texts.surroundings(records)
+    const surroundings = texts.surroundings(records)
     const items = rows.slice(start, end).flatMap((row) => {
       // For thousands of rows, looking up the object and its text costs more than the text itself.
-      if (row.around === around && row.kept?.text !== undefined) return row.kept.text
-      const { home, name } = row
-      const object = records.peek(kind, { namespace: home.namespace, name })
+      if (row.surroundings === surroundings && row.kept?.text !== undefined) return row.kept.text
+      const { group, name } = row
+      const object = records.peek(kind, { namespace: group.namespace, name })
       if (object === undefined) return []
-      const { text, kept } = texts.find(view(object, home.name))
-      row.around = around
+      const { text, kept } = texts.find(view(object, group.name))
+      row.surroundings = surroundings
       row.kept = kept
       return text
     })
     return pageParts(items, pagination)
   }
   const rows: ResourceView<K>[] = []
-  for (const { name, namespace } of homes) {
+  for (const { name, namespace } of groups) {
     for (const object of await records.list(kind, { namespace }, { fresh })) {
       if (mayRead?.(name, object.metadata.name) !== false) rows.push(view(object, name))
     }
@@ -74,22 +74,22 @@ function isOrderOfAll<R>(request: ListRequest, shape: ListShape<R>): boolean {
 function keptOrder<K extends AnyKind>(
   kind: K,
   records: Records,
-  homes: readonly Home[],
+  groups: readonly ListedGroup[],
   sort: string,
   sorted: () => readonly ResourceView<K>[],
 ): readonly Row[] {
   const kept =
     orders.get(records) ?? new LRUCache({ maxSize: ROWS_MAX, sizeCalculation: ({ rows }) => rows.length + 1 })
   orders.set(records, kept)
-  const place = homes.map(({ namespace }) => namespace).join()
-  const revision = homes.map(({ namespace }) => records.revision(kind, { namespace })).join()
+  const place = groups.map(({ namespace }) => namespace).join()
+  const revision = groups.map(({ namespace }) => records.revision(kind, { namespace })).join()
   const key = `${kind.plural} ${sort} ${place}`
   const known = kept.get(key)
   if (known?.revision === revision) return known.rows
-  const homeOf = new Map(homes.map((home) => [home.name, home]))
+  const groupByName = new Map(groups.map((group) => [group.name, group]))
   const rows = sorted().flatMap(({ object, resourceGroup }) => {
-    const home = homeOf.get(resourceGroup)
-    return home === undefined ? [] : [{ home, name: object.metadata.name }]
+    const group = groupByName.get(resourceGroup)
+    return group === undefined ? [] : [{ group, name: object.metadata.name }]
   })
   kept.set(key, { revision, rows })
   return rows

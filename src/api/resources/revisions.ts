@@ -94,9 +94,12 @@ async function revisionsOf<K extends AnyKind, Content>(kind: K, context: Context
 }
 
 /** @throws PlatformError NOT_FOUND */
-function findRevision<Content>(known: readonly Revision<Content>[], asked: string | undefined): Revision<Content> {
-  const revision = known.find(({ number }) => String(number) === asked)
-  if (revision === undefined) throw notFound(`Revision ${asked ?? ''}`)
+function findRevision<Content>(
+  known: readonly Revision<Content>[],
+  wantedNumber: string | undefined,
+): Revision<Content> {
+  const revision = known.find(({ number }) => String(number) === wantedNumber)
+  if (revision === undefined) throw notFound(`Revision ${wantedNumber ?? ''}`)
   return revision
 }
 

@@ -89,12 +89,14 @@ function quotaUsersIn(
   const own = standing(users)
   if (own.every(({ isGranted }) => isGranted === true)) return own
   // Whether a waiting resource fits depends on all that share a limit with it.
-  const around = limitsAmounts(boundary) ? records.peekAll(ResourceGroup, { namespace }) : groups
+  const limitingGroups = limitsAmounts(boundary) ? records.peekAll(ResourceGroup, { namespace }) : groups
   const all =
-    around.length === groups.length ? own : standing(quotaUsersOf(services, countedInBoundary(services, boundaryId)))
+    limitingGroups.length === groups.length
+      ? own
+      : standing(quotaUsersOf(services, countedInBoundary(services, boundaryId)))
   const names = new Set(groups.map(({ metadata }) => metadata.name))
-  const limits = { boundary, groups: new Map(around.map(({ metadata, spec }) => [metadata.name, spec.quota])) }
-  return countedUsers(limits, [...all, ...around.flatMap(retainedIn)]).filter(
+  const limits = { boundary, groups: new Map(limitingGroups.map(({ metadata, spec }) => [metadata.name, spec.quota])) }
+  return countedUsers(limits, [...all, ...limitingGroups.flatMap(retainedIn)]).filter(
     ({ resourceGroup, isRetained }) => names.has(resourceGroup) && isRetained !== true,
   )
 }

@@ -30,12 +30,12 @@ function withBodyId(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodOb
 /** Returns a body whose fields take the descriptions of the kind's fields unless they have their own. */
 export function withKindDescriptions<Body extends z.ZodType>(body: Body, kind: Pick<AnyKind, 'spec'>): Body {
   if (!(body instanceof z.ZodObject)) return body
-  const meant = Object.entries(body.shape as Record<string, z.ZodType>).flatMap(([name, schema]) => {
+  const described = Object.entries(body.shape as Record<string, z.ZodType>).flatMap(([name, schema]) => {
     const description = kind.spec.shape[name]?.description?.replace(/; immutable$/, '')
     if (schema.description !== undefined || description === undefined) return []
     return [[name, schema.meta({ ...schema.meta(), description })] as const]
   })
-  return withBodyId(body, body.safeExtend(Object.fromEntries(meant)), WRITTEN_BODIES) as unknown as Body
+  return withBodyId(body, body.safeExtend(Object.fromEntries(described)), WRITTEN_BODIES) as unknown as Body
 }
 
 /**

@@ -68,8 +68,8 @@ const CATCH_UP_TIMEOUT_MS = 5_000
 async function waitUntilCaughtUp(records: Services['records'], sees: readonly Seen[]): Promise<void> {
   const giveUp = performance.now() + CATCH_UP_TIMEOUT_MS
   for (let behind = sees; ; await sleep(POLL_INTERVAL_MS)) {
-    const looks = await Promise.all(behind.map((each) => isBehind(records, each)))
-    behind = behind.filter((_, index) => looks[index])
+    const areBehind = await Promise.all(behind.map((each) => isBehind(records, each)))
+    behind = behind.filter((_, index) => areBehind[index])
     if (behind.length === 0) return
     if (performance.now() < giveUp) continue
     const message = `What is known of ${behind.map(({ kind }) => kind.plural).join(', ')} is not up to date.`

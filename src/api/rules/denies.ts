@@ -39,9 +39,9 @@ export function denyApplies(
   principalId: string,
   memberships?: Memberships,
 ): boolean {
-  const around = groupsContaining(principalId, memberships ?? groupsIn(services, boundaryId)).add(principalId)
-  if (deny.excludedPrincipalIds.some((id) => around.has(id))) return false
-  return deny.isEveryone === true || around.has(deny.principalId ?? '')
+  const subjects = groupsContaining(principalId, memberships ?? groupsIn(services, boundaryId)).add(principalId)
+  if (deny.excludedPrincipalIds.some((id) => subjects.has(id))) return false
+  return deny.isEveryone === true || subjects.has(deny.principalId ?? '')
 }
 
 /** @throws PlatformError BAD_REQUEST */
@@ -88,14 +88,14 @@ export function refuseEscapingDenies(
   after: Memberships,
 ): void {
   const userId = caller.principalId
-  const sheds = services.records
+  const escapes = services.records
     .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
     .filter(({ spec }) => !isPastExpiry(spec.expiresAt, services.clock))
     .some(
       ({ spec }) =>
         denyApplies(services, boundaryId, spec, userId) && !denyApplies(services, boundaryId, spec, userId, after),
     )
-  if (!sheds) return
+  if (!escapes) return
   const message = 'A deny applies to you through a group: somebody else must remove you from it.'
   throw new PlatformError('forbidden', message, { userId })
 }

@@ -42,9 +42,9 @@ export async function refuseUngoverned(
   extras: Record<string, unknown>,
 ): Promise<void> {
   const { going, governing, after } = await tenuresOf(services, scope, change)
-  const mayAllGo = going.every((role) => mayRemoveRole(governing, role))
-  if (mayAllGo && coversTenures(after, governing)) return
-  if (mayAllGo && change.removed === undefined && scope.level !== 'root')
+  const areRemovable = going.every((role) => mayRemoveRole(governing, role))
+  if (areRemovable && coversTenures(after, governing)) return
+  if (areRemovable && change.removed === undefined && scope.level !== 'root')
     throw lockout(scope.boundaryId, 'A deny that names groups', 'change the deny first')
   throw new PlatformError(code, withoutOwner(scope), extras)
 }
@@ -92,17 +92,17 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
     return before.get(principalId)?.some((id) => !present.has(id)) === true
   }
   const isGoing = ({ id, principalId }: (typeof owners)[number]) => removed.has(id) || isLeft(principalId)
-  const staying = owners
+  const remaining = owners
     .filter(({ id }) => !removed.has(id))
     .flatMap(({ principalId, until }) => (behind.get(principalId) ?? []).map((id) => ({ id, until })))
     // The identity of a resource is deleted with it, and the deletion of a resource is not checked for Owners.
     .filter(({ id }) => !identities(services.records).has(id))
-  const heldUntil = deniedUntilLookup(services, scope, now, {})
-  const heldAfter = deniedUntilLookup(services, scope, now, { groups, denies })
+  const deniedUntil = deniedUntilLookup(services, scope, now, {})
+  const deniedAfter = deniedUntilLookup(services, scope, now, { groups, denies })
   return {
     going: owners.filter(isGoing).map(({ until }): Tenure => ({ from: now, until })),
-    governing: staying.map(({ id, until }): Tenure => ({ from: heldUntil(id), until })),
-    after: staying.map(({ id, until }): Tenure => ({ from: heldAfter(id), until })),
+    governing: remaining.map(({ id, until }): Tenure => ({ from: deniedUntil(id), until })),
+    after: remaining.map(({ id, until }): Tenure => ({ from: deniedAfter(id), until })),
   }
 }
 
@@ -120,8 +120,8 @@ function deniedUntilLookup(services: Services, scope: Scope, now: number, { grou
   return (id: string): number => {
     if (isHeldAtRoot(id)) return Number.POSITIVE_INFINITY
     if (boundaryId === undefined) return now
-    const reaching = present.filter((deny) => denyApplies(services, boundaryId, deny, id, memberships))
-    return Math.max(now, ...reaching.map(({ expiresAt }) => expiryTimeOf(expiresAt)))
+    const applicable = present.filter((deny) => denyApplies(services, boundaryId, deny, id, memberships))
+    return Math.max(now, ...applicable.map(({ expiresAt }) => expiryTimeOf(expiresAt)))
   }
 }
 
@@ -133,12 +133,12 @@ function deniesOf(services: Services, boundaryId: string): DenyRecord[] {
 }
 
 async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
-  const reached = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
+  const affected = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
     denyApplies(services, boundaryId, body, id),
   )
-  if (reached.length === 0) return
+  if (affected.length === 0) return
   const message = 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
-  throw new PlatformError('lockout', message, { boundaryId, principalIds: reached })
+  throw new PlatformError('lockout', message, { boundaryId, principalIds: affected })
 }
 
 /**

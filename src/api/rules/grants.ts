@@ -45,8 +45,8 @@ export function groupsIn(services: Services, boundaryId: string | undefined): Me
   const { records } = services
   const find = principalLookup(services)
   const groups = new Map<string, readonly string[]>()
-  const homes = boundaryId === undefined ? [SYSTEM_NAMESPACE] : [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
-  for (const namespace of homes) {
+  const namespaces = boundaryId === undefined ? [SYSTEM_NAMESPACE] : [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
+  for (const namespace of namespaces) {
     for (const group of records.peekAll(PrincipalGroup, { namespace })) {
       const { metadata, spec } = group
       // A principal that was recreated under the id of a member is not a member.

@@ -58,9 +58,9 @@ export function refuseWidening(
  */
 export function refuseGivingGroup(services: Services, caller: Granter, { metadata }: RecordOf<typeof PrincipalGroup>) {
   const { name: id, namespace = '' } = metadata
-  const home = boundaryOfNamespace(namespace)
+  const ownBoundaryId = boundaryOfNamespace(namespace)
   const everywhere = () => services.records.peekAll(RoleAssignment).map((one) => one.metadata.namespace ?? '')
-  const boundaryIds = home === undefined ? everywhere().map(boundaryOfNamespace) : [home]
+  const boundaryIds = ownBoundaryId === undefined ? everywhere().map(boundaryOfNamespace) : [ownBoundaryId]
   for (const boundaryId of new Set(boundaryIds)) {
     const groups = groupsIn(services, boundaryId)
     refuseRolesOf(services, caller, boundaryId, { id, gainers: [], groups }, 'forbidden')

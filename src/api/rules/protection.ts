@@ -51,18 +51,18 @@ export async function listDeletionBlockers(
   const { name } = group.metadata
   const namespace = groupNamespace(boundaryId, name)
   const cached = contentsOf(services, namespace)
-  const told = [...listGroupHolders(cached, []), ...retainedVolumesOf(group.status?.heldBy ?? [])]
-  if (told.length === 0) return []
+  const blockers = [...listGroupHolders(cached, []), ...retainedVolumesOf(group.status?.heldBy ?? [])]
+  if (blockers.length === 0) return []
   const { records } = services
-  const named = (kind: AnyKind) => told.some((one) => one.startsWith(groupHolderName(kind, '')))
+  const named = (kind: AnyKind) => blockers.some((one) => one.startsWith(groupHolderName(kind, '')))
   const doubtful = KINDS.filter(
     (kind) => kind.placement === 'group' && (named(kind) || RETENTION_DEPENDENT_KINDS.has(kind)),
   )
-  const asked = new Map<AnyKind, readonly KubeObject[]>()
+  const listed = new Map<AnyKind, readonly KubeObject[]>()
   for (const kind of doubtful) {
-    asked.set(kind, (await records.list(kind, { namespace }, { fresh: true })) as unknown as readonly KubeObject[])
+    listed.set(kind, (await records.list(kind, { namespace }, { fresh: true })) as unknown as readonly KubeObject[])
   }
   const newest = await records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh: true })
-  const held = listGroupHolders((kind) => asked.get(kind) ?? cached(kind), [])
+  const held = listGroupHolders((kind) => listed.get(kind) ?? cached(kind), [])
   return [...held, ...retainedVolumesOf(newest?.status?.heldBy ?? [])].sort()
 }

@@ -46,7 +46,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     const isGone = object === undefined || object.metadata.deletionTimestamp !== undefined
     try {
       if (isGone) await sso.federation.remove(tenantId)
-      else await tell(object)
+      else await applyTenant(object)
       rest(tenantId, !isGone && object.spec.identityProviders.some(hasLivingMetadata))
     } catch (error) {
       const isKnown = error instanceof IdentityProviderError || error instanceof OutgoingError
@@ -56,10 +56,10 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     }
   }
   /** Applies a tenant even if one of its providers does not answer: for the others, and for what was removed. */
-  async function tell(object: SsoConnection & KubeObject): Promise<void> {
-    const { tenant, trouble } = await federatedTenant(options, object)
+  async function applyTenant(object: SsoConnection & KubeObject): Promise<void> {
+    const { tenant, providerError } = await federatedTenant(options, object)
     await sso.federation.apply(tenant)
-    if (trouble !== undefined) throw trouble
+    if (providerError !== undefined) throw providerError
   }
   function later(tenantId: string): void {
     const wait = Math.min((waits.get(tenantId)?.wait ?? FIRST_RETRY_DELAY_MS / 2) * 2, RETRY_DELAY_MAX_MS)
@@ -79,10 +79,10 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
   function begin(tenantId: string): void {
     if (isStopped) return
     const before = running.get(tenantId) ?? Promise.resolve()
-    const mine = before.then(() => settle(tenantId))
-    running.set(tenantId, mine)
-    void mine.then(() => {
-      if (running.get(tenantId) === mine) running.delete(tenantId)
+    const run = before.then(() => settle(tenantId))
+    running.set(tenantId, run)
+    void run.then(() => {
+      if (running.get(tenantId) === run) running.delete(tenantId)
     })
   }
   function atOnce(tenantId: string): void {
@@ -140,7 +140,7 @@ function isAlike(one: SsoConnection & KubeObject, other: SsoConnection & KubeObj
 type ResolvedTenant = {
   tenant: FederatedTenant
   /** Why an enabled provider could not be included. */
-  trouble: OutgoingError | undefined
+  providerError: OutgoingError | undefined
 }
 
 /** Returns the state of a tenant, with secrets and metadata. @throws IdentityProviderError */
@@ -164,7 +164,7 @@ async function federatedTenant(
   const domains = verifiedDomains(object as ConnectionRecord)
   return {
     tenant: { tenantId, displayName, domains, providers, unread },
-    trouble: failed.find((one) => one.unread.enabled)?.error,
+    providerError: failed.find((one) => one.unread.enabled)?.error,
   }
 }
 

@@ -40,9 +40,11 @@ async function setDomains(context: Context<'tenantId', unknown, z.output<typeof 
     const isThere = all.some(({ metadata }) => metadata.name === tenantId)
     if (!isThere && context.header('if-match') !== undefined) throw nothingToMatch()
     const others = all.filter(({ metadata }) => metadata.name !== tenantId).flatMap(({ spec }) => spec.domains)
-    const taken = body.domains.filter((domain) => others.includes(domain))
-    if (taken.length > 0) {
-      throw new PlatformError('domain_taken', `The domain "${taken[0]}" belongs to another tenant.`, { domains: taken })
+    const takenDomains = body.domains.filter((domain) => others.includes(domain))
+    if (takenDomains.length > 0) {
+      throw new PlatformError('domain_taken', `The domain "${takenDomains[0]}" belongs to another tenant.`, {
+        domains: takenDomains,
+      })
     }
     await openConnection(services, caller, tenantId)
     const change = { caller, ifMatch, change: ({ spec }: { spec: object }) => ({ ...spec, domains: body.domains }) }

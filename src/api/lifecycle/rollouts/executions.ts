@@ -49,9 +49,9 @@ async function requireValidated(context: Context, plan: PlanRecord) {
   if (plan.status?.state === 'Executed' || executions.some((one) => isOf(one) && one.status?.startedAt !== undefined)) {
     throw new PlatformError('PlanExecuted', 'The plan was already carried out: make a new one.')
   }
-  const stock = await readInventory(context)
-  const seen = validatedPlanOf(plan, stock)
-  const planned = plan.spec.kind === 'Rollback' ? seen : planFromRecords(plan.spec, stock)
+  const inventory = await readInventory(context)
+  const seen = validatedPlanOf(plan, inventory)
+  const planned = plan.spec.kind === 'Rollback' ? seen : planFromRecords(plan.spec, inventory)
   if (seen.state === 'Validated' && planned.problems.length === 0) return { ...planned, items: [...planned.items] }
   const problems = planned.problems.length > 0 ? planned.problems : seen.problems
   const message =
@@ -88,7 +88,7 @@ export const executions = collection(RolloutExecution, {
   around: async (_, context) => ({
     executions: await listPlatformObjects(context, RolloutExecution),
     plans: new Map((await listPlatformObjects(context, RolloutPlan)).map((plan) => [plan.metadata.name, plan])),
-    stock: await readInventory(context),
+    inventory: await readInventory(context),
   }),
   toDto: (execution, { around }) => executionFields(execution, around),
   columns: {
@@ -112,10 +112,10 @@ export const executions = collection(RolloutExecution, {
 type RolloutContext = {
   executions: readonly ExecutionRecord[]
   plans: ReadonlyMap<string, PlanRecord>
-  stock: ComponentInventory
+  inventory: ComponentInventory
 }
 
-function executionFields(execution: ExecutionRecord, { executions: others, plans, stock }: RolloutContext) {
+function executionFields(execution: ExecutionRecord, { executions: others, plans, inventory }: RolloutContext) {
   const { metadata, spec, status = {} } = execution
   const { state = 'Executing', step = 'Preflight', batches = [], snapshot, failure, overrides = [] } = status
   const idOfExecution = (name: string) => platformObjectId(RolloutExecution, { name })
@@ -124,7 +124,7 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
   const current = batches.find((batch) => ['Applying', 'WaitingForHealth', 'Paused'].includes(batch.state))
   return {
     planId: platformObjectId(RolloutPlan, { name: spec.plan }),
-    kind: status.kind ?? plannedKind(spec, plans.get(spec.plan), stock),
+    kind: status.kind ?? plannedKind(spec, plans.get(spec.plan), inventory),
     ...{ state, phase: step, overrides: [...overrides] },
     pauseReason: pauseOf(status.pause),
     batches: batches.map((batch) =>
@@ -156,9 +156,13 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
 }
 
 /** Returns the kind of a rollout that has not started. */
-function plannedKind({ rollbackOf }: ExecutionRecord['spec'], plan: PlanRecord | undefined, stock: ComponentInventory) {
+function plannedKind(
+  { rollbackOf }: ExecutionRecord['spec'],
+  plan: PlanRecord | undefined,
+  inventory: ComponentInventory,
+) {
   if (plan === undefined) return rollbackOf === undefined ? ('Components' as const) : ('Rollback' as const)
-  return kindOfPlan(plan.spec.kind, validatedPlanOf(plan, stock).items)
+  return kindOfPlan(plan.spec.kind, validatedPlanOf(plan, inventory).items)
 }
 
 function pauseOf(pause: NonNullable<ExecutionRecord['status']>['pause']) {

@@ -21,14 +21,14 @@ import { RolloutPlanDto } from './records.ts'
 import { findPlan, type PlanRecord } from './service.ts'
 
 /** Returns a plan as last validated, or as computed now if its controller has not validated it yet. */
-export function validatedPlanOf(plan: PlanRecord, stock: ComponentInventory) {
+export function validatedPlanOf(plan: PlanRecord, inventory: ComponentInventory) {
   const { spec, status } = plan
   const isLooked = status?.validatedAt !== undefined && status.validateRequestedAt === spec.validateRequestedAt
   if (isLooked || spec.kind === 'Rollback') {
     const { state = 'Unvalidated', items = [], batches = [], problems = [], validatedAt = null } = status ?? {}
     return { state, items, batches, problems, validatedAt }
   }
-  const planned = planFromRecords(spec, stock)
+  const planned = planFromRecords(spec, inventory)
   const state = planned.problems.length === 0 ? ('Validated' as const) : ('Unvalidated' as const)
   return { ...planned, state, validatedAt: spec.validateRequestedAt ?? plan.metadata.creationTimestamp ?? null }
 }
@@ -47,8 +47,8 @@ async function toSpec(context: Context<string, unknown, z.output<typeof CreatePl
   if (chosen.length === 0) {
     throw refusedFields([{ field: 'targetVersions', message: 'must name at least one component with a version' }])
   }
-  const stock = await readInventory(context)
-  for (const [name] of wanted) componentOf(stock, name)
+  const inventory = await readInventory(context)
+  for (const [name] of wanted) componentOf(inventory, name)
   const unselected = wanted.filter(([, version]) => version === null).map(([name]) => name)
   return { targetVersions: Object.fromEntries(chosen), unselected }
 }
@@ -65,10 +65,10 @@ const plans = collection(RolloutPlan, {
   toDto(plan, { around }) {
     const { state, items, batches, problems, validatedAt } = validatedPlanOf(plan, around)
     const { targetVersions, unselected, kind } = plan.spec
-    const stays = Object.fromEntries(unselected.map((name) => [name, null]))
+    const kept = Object.fromEntries(unselected.map((name) => [name, null]))
     const execution = plan.status?.execution
     return {
-      ...{ status: state, kind: kindOfPlan(kind, items), validatedAt, targetVersions: { ...targetVersions, ...stays } },
+      ...{ status: state, kind: kindOfPlan(kind, items), validatedAt, targetVersions: { ...targetVersions, ...kept } },
       items: items.map(({ fromVersion = null, note = null, ...item }) => ({ ...item, fromVersion, note })),
       batches: [...batches],
       problems: [...problems],

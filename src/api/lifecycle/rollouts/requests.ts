@@ -104,11 +104,11 @@ async function refuseWhileFailing(context: Context, { metadata, status }: Execut
   }
   if (pause?.code !== 'BatchCheckWorsened' && pause?.code !== 'SnapshotFailed') return
   const checks = await runPreflightChecks(context, undefined, metadata.name)
-  const worse =
+  const failing =
     pause.code === 'SnapshotFailed'
       ? checks.filter(({ id, result }) => id === 'snapshot-possible' && result === 'Failed').map(({ id }) => id)
       : worsenedChecks((preflight?.checks ?? []) as CompletedCheck[], checks)
-  if (worse.length > 0) refuse('StillFailing', `These checks still fail: ${worse.join(', ')}.`, { checks: worse })
+  if (failing.length > 0) refuse('StillFailing', `These checks still fail: ${failing.join(', ')}.`, { checks: failing })
 }
 
 const RevertPlatformDriftRequest = strictRecord('RevertPlatformDriftRequest', {
@@ -150,7 +150,7 @@ async function rollback(context: Context<'executionId'>) {
     await refuseWhileBusy(context)
     const isTaken =
       findRollback(found.metadata.name, await listPlatformObjects(context, RolloutExecution, true)) !== undefined
-    const asked = await requestChange(
+    const requested = await requestChange(
       context,
       found,
       (rollbackAt) => ({ rollbackAt }),
@@ -158,8 +158,8 @@ async function rollback(context: Context<'executionId'>) {
         if (canRollback !== true || isTaken) refuse('NothingToRollBack', 'This rollout cannot be rolled back.')
       },
     )
-    const names = rollbackNames(asked.metadata.name, asked.spec.requests.rollbackAt ?? '')
-    const [{ namespace }, rollbackOf] = [atPlatform(), asked.metadata.name]
+    const names = rollbackNames(requested.metadata.name, requested.spec.requests.rollbackAt ?? '')
+    const [{ namespace }, rollbackOf] = [atPlatform(), requested.metadata.name]
     const plan = { kind: 'Rollback', rollbackOf }
     // If this process ends between the two writes, the controllers create the same objects.
     await services.records.create(RolloutPlan, { namespace, name: names.plan, spec: plan, caller, isSame: () => true })

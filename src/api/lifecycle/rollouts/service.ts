@@ -49,7 +49,7 @@ export async function runPreflightChecks(
 ): Promise<CompletedCheck[]> {
   const { services } = context
   const { look, version } = services.rollouts
-  const stock = await readInventory(context)
+  const inventory = await readInventory(context)
   const now = services.clock.now()
   const [rollouts, installs, scans, clusters, configured, cluster] = await Promise.all([
     listPlatformObjects(context, RolloutExecution),
@@ -58,12 +58,12 @@ export async function runPreflightChecks(
     services.records.list(PlatformCluster, {}),
     services.lifecycle.configuration.read(),
     look.facts(
-      stock.components.map((component) => toInspectedComponent(component)),
+      inventory.components.map((component) => toInspectedComponent(component)),
       now,
     ),
   ])
   const facts = factsOf({
-    ...{ ...stock, now, plan, installs, scans, clusters, cluster, operatorVersion: version },
+    ...{ ...inventory, now, plan, installs, scans, clusters, cluster, operatorVersion: version },
     rollouts: rollouts.filter(({ metadata }) => metadata.name !== but),
     configured: { value: new Set(Object.keys(configured.entries)) },
   })

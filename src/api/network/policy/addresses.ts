@@ -38,9 +38,9 @@ export function uniteRanges(ranges: readonly Range[]): Addresses {
   return whole
 }
 
-/** Returns the part of `set` that is not in `taken`. */
-export function subtractRanges(set: Addresses, taken: Addresses): Addresses {
-  return taken.reduce<Addresses>(
+/** Returns the part of `set` that is not in `removed`. */
+export function subtractRanges(set: Addresses, removed: Addresses): Addresses {
+  return removed.reduce<Addresses>(
     (left, [first, last]) =>
       left.flatMap(([from, to]): Range[] => {
         if (last < from || first > to) return [[from, to]]

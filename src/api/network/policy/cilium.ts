@@ -67,7 +67,7 @@ export function readCiliumPolicy(
     denies += deny.length
     // A spec without an endpoint selector applies to nodes.
     if (spec.endpointSelector === undefined || !selectsPod(spec.endpointSelector, pod, undefined)) return []
-    const judged = (rule: CiliumRule, ruleIndex: number, effect: 'Allow' | 'Deny'): RuleMatch => ({
+    const matchOf = (rule: CiliumRule, ruleIndex: number, effect: 'Allow' | 'Deny'): RuleMatch => ({
       rule: { ...ref, ruleIndex, effect, text: textOf(rule) },
       ...evaluateRule(rule, direction, namespace, question),
     })
@@ -77,19 +77,24 @@ export function readCiliumPolicy(
         // An empty rule allows nothing but still isolates.
         isolates: spec.enableDefaultDeny?.[direction] ?? allow.length + deny.length > 0,
         rules: [
-          ...deny.map((rule, index) => judged(rule, firstDeny + index, 'Deny')),
-          ...allow.map((rule, index) => judged(rule, firstAllow + index, 'Allow')),
+          ...deny.map((rule, index) => matchOf(rule, firstDeny + index, 'Deny')),
+          ...allow.map((rule, index) => matchOf(rule, firstAllow + index, 'Allow')),
         ],
       },
     ]
   })
 }
 
-function evaluateRule(rule: CiliumRule, direction: Direction, home: string | undefined, question: ConnectionQuestion) {
+function evaluateRule(
+  rule: CiliumRule,
+  direction: Direction,
+  policyNamespace: string | undefined,
+  question: ConnectionQuestion,
+) {
   const other = direction === 'ingress' ? question.from : question.to
   const ports = portsFit(rule, question)
   if (ports === false) return { covers: [] }
-  const { covers, doubt } = peersCover(rule, direction === 'ingress' ? 'from' : 'to', home, other)
+  const { covers, doubt } = peersCover(rule, direction === 'ingress' ? 'from' : 'to', policyNamespace, other)
   if (ports !== true) return { covers: [], doubt: covers.length > 0 ? ports.doubt : doubt }
   const note = rule.toPorts?.some(({ rules }) => rules !== undefined)
     ? 'A rule also inspects requests; which of them pass is not evaluated.'
@@ -125,18 +130,18 @@ const UNSUPPORTED_PEERS = ['Requires', 'Groups', 'Nodes', 'Services'] as const
 
 function peersCover(
   rule: CiliumRule,
-  way: 'from' | 'to',
-  home: string | undefined,
+  side: 'from' | 'to',
+  policyNamespace: string | undefined,
   other: End,
 ): { covers: Addresses; doubt?: string | undefined } {
-  const list = <T>(field: string) => rule[`${way}${field}`] as readonly T[] | undefined
-  const named = Object.keys(rule).filter((field) => field.startsWith(way) && field !== 'toPorts')
+  const list = <T>(field: string) => rule[`${side}${field}`] as readonly T[] | undefined
+  const named = Object.keys(rule).filter((field) => field.startsWith(side) && field !== 'toPorts')
   // A rule with ports but no peers matches everybody; an empty rule nobody.
   if (named.length === 0) return { covers: rule.toPorts === undefined ? [] : other.addresses }
   const covers: Addresses[] = []
   const doubts: string[] = []
   if (other.kind === 'pod') {
-    const isOne = list<Selector>('Endpoints')?.some((selector) => selectsPod(selector, other, home))
+    const isOne = list<Selector>('Endpoints')?.some((selector) => selectsPod(selector, other, policyNamespace))
     if (isOne === true) covers.push(other.addresses)
   } else covers.push(intersectRanges(other.addresses, cidrAddresses(list<string>('CIDR'), list<CidrSet>('CIDRSet'))))
   for (const entity of list<string>('Entities') ?? []) {
@@ -147,7 +152,7 @@ function peersCover(
   const name = fqdnCovers(rule.toFQDNs ?? [], other)
   if (typeof name === 'string') doubts.push(name)
   else covers.push(name)
-  const unknown = UNSUPPORTED_PEERS.map((field) => `${way}${field}`).find((field) => rule[field] !== undefined)
+  const unknown = UNSUPPORTED_PEERS.map((field) => `${side}${field}`).find((field) => rule[field] !== undefined)
   if (unknown !== undefined) doubts.push(`It selects others by ${unknown}, which is not resolved.`)
   const grouped = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
   if (grouped === true && other.kind !== 'pod') doubts.push('It names a group of addresses, which is not resolved.')
@@ -156,11 +161,11 @@ function peersCover(
 
 function cidrAddresses(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): Addresses {
   const whole = parseNetworks(...cidrs)
-  const cut = sets.flatMap(({ cidr, except = [] }) => {
+  const blocks = sets.flatMap(({ cidr, except = [] }) => {
     const block = cidr === undefined ? undefined : parseNetwork(cidr)
     return block === undefined ? [] : subtractRanges([block], parseNetworks(...except))
   })
-  return uniteRanges([...whole, ...cut])
+  return uniteRanges([...whole, ...blocks])
 }
 
 /** Returns the part of the other end that belongs to an entity, or why this is unknown. */
@@ -224,10 +229,10 @@ export function clustersNamed(part: unknown): string[] {
   )
 }
 
-/** @param home the namespace that applies if the selector names none; undefined for any */
-function selectsPod(selector: Selector, pod: Pod, home: string | undefined): boolean {
+/** @param policyNamespace the namespace that applies if the selector names none; undefined for any */
+function selectsPod(selector: Selector, pod: Pod, policyNamespace: string | undefined): boolean {
   const namesOne = usesLabel(selector, (key) => bareKey(key) === NAMESPACE || bareKey(key).startsWith(NAMESPACE_LABELS))
-  if (home !== undefined && !namesOne && pod.namespace !== home) return false
+  if (policyNamespace !== undefined && !namesOne && pod.namespace !== policyNamespace) return false
   return selects(selector, (key) => {
     const label = bareKey(key)
     if (label === NAMESPACE) return pod.namespace

@@ -49,11 +49,11 @@ export function readNetworkPolicy(
     const peers = direction === 'ingress' ? rule.from : rule.to
     const ports = portsFit(rule.ports, question)
     const covers = peersCover(peers, other, pod.namespace, question)
-    const judged = { rule: { ...ref, ruleIndex, effect: 'Allow', text: textOf(rule) }, covers: [] } as const
-    if (ports === false || covers.length === 0) return judged
-    if (ports !== true) return { ...judged, doubt: ports.doubt }
+    const noMatch = { rule: { ...ref, ruleIndex, effect: 'Allow', text: textOf(rule) }, covers: [] } as const
+    if (ports === false || covers.length === 0) return noMatch
+    if (ports !== true) return { ...noMatch, doubt: ports.doubt }
     const isByAddress = other.kind === 'pod' && peersCover(peers, other, pod.namespace, POD_LABELS_ONLY).length === 0
-    return { ...judged, covers, ...(isByAddress && { note: IP_BLOCK_NOTE }) }
+    return { ...noMatch, covers, ...(isByAddress && { note: IP_BLOCK_NOTE }) }
   })
   return { policy: ref, isolates: true, rules }
 }
@@ -84,7 +84,7 @@ function portsFit(ports: readonly Port[] = [], question: ConnectionQuestion): Ma
 function peersCover(
   peers: readonly Peer[] | undefined,
   other: End,
-  home: string,
+  policyNamespace: string,
   { blocksTakePods }: Pick<ConnectionQuestion, 'blocksTakePods'>,
 ): Addresses {
   if (peers === undefined || peers.length === 0) return other.addresses
@@ -99,7 +99,7 @@ function peersCover(
     if (other.kind !== 'pod' || (podSelector === undefined && namespaceSelector === undefined)) return []
     const isThere =
       namespaceSelector === undefined
-        ? other.namespace === home
+        ? other.namespace === policyNamespace
         : selectorMatchesLabels(namespaceSelector, other.namespaceLabels)
     return isThere && selectorMatchesLabels(podSelector ?? {}, other.labels) ? other.addresses : []
   })

@@ -36,9 +36,9 @@ export function judgeSide(direction: Direction, question: ConnectionQuestion, po
   // Tries every cluster name that policies mention, and one that none does, which represents all others.
   const [side, ...others] = ['', ...new Set(clustersNamed(policies.cilium))].map((name) => {
     const at = <E extends End>(end: E) => (end.kind === 'pod' ? inCluster(end, name) : end)
-    const asked = { ...question, from: at(question.from), to: at(question.to) }
+    const clusterQuestion = { ...question, from: at(question.from), to: at(question.to) }
     const cilium = policies.cilium.flatMap((policy) =>
-      readCiliumPolicy(policy, inCluster(subject, name), direction, asked),
+      readCiliumPolicy(policy, inCluster(subject, name), direction, clusterQuestion),
     )
     return combinePolicies(direction, other, [...kubernetes, ...cilium])
   }) as [SideVerdict, ...SideVerdict[]]
@@ -58,9 +58,9 @@ const notIsolated = (message: string): SideVerdict => ({
 
 function combinePolicies(direction: Direction, other: End, readings: readonly PolicyMatch[]): SideVerdict {
   const rules = readings.flatMap((reading) => reading.rules)
-  const closing = readings.find(({ isolates }) => isolates)
+  const isolating = readings.find(({ isolates }) => isolates)
   const side = (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string): SideVerdict => ({
-    ...{ verdict, isolated: closing !== undefined, rule, message },
+    ...{ verdict, isolated: isolating !== undefined, rule, message },
     warnings: note === undefined ? [] : [note],
   })
   const denies = rules.filter(({ rule }) => rule.effect === 'Deny')
@@ -72,14 +72,14 @@ function combinePolicies(direction: Direction, other: End, readings: readonly Po
   const doubtful = denies.find(({ doubt }) => doubt !== undefined)
   if (doubtful !== undefined)
     return side('Unknown', doubtful.rule, `A rule of ${nameOf(doubtful.rule)} may deny it: ${doubtful.doubt}`)
-  if (closing === undefined) return side('Allowed', null, `No policy restricts what ${DIRECTION_PHRASES[direction]}.`)
-  return allowedVerdict(rules, other, closing, side)
+  if (isolating === undefined) return side('Allowed', null, `No policy restricts what ${DIRECTION_PHRASES[direction]}.`)
+  return allowedVerdict(rules, other, isolating, side)
 }
 
 function allowedVerdict(
   rules: readonly RuleMatch[],
   other: End,
-  closing: PolicyMatch,
+  isolating: PolicyMatch,
   side: (verdict: Verdict, rule: DecidingRule | null, message: string, note?: string) => SideVerdict,
 ): SideVerdict {
   const allows = rules.filter(({ rule }) => rule.effect === 'Allow')
@@ -102,9 +102,9 @@ function allowedVerdict(
     const message = `No rule mentions the name "${other.host}", and no rule for addresses allows this port.`
     return side('Unknown', null, message)
   }
-  const { namespace, name } = closing.policy
+  const { namespace, name } = isolating.policy
   const nothing = { kind: 'PlatformDefault', ruleIndex: null, effect: 'Deny', text: NO_RULE, namespace, name } as const
-  return side('Denied', nothing, `No rule allows it, and ${nameOf(closing.policy)} denies what no rule allows.`)
+  return side('Denied', nothing, `No rule allows it, and ${nameOf(isolating.policy)} denies what no rule allows.`)
 }
 
 const NO_RULE = 'no rule allows it'
@@ -137,8 +137,8 @@ export function combineSides(
   const another = sides.find(({ side }) => side.verdict !== first.side.verdict)
   const warnings = [...new Set(sides.flatMap(({ side }) => side.warnings))]
   if (another === undefined) return { ...first.side, warnings }
-  const tell = ({ pods, side }: (typeof sides)[number]) => `${side.verdict} for ${pods}`
-  const message = `It differs between pods: ${tell(first)}, ${tell(another)}.`
+  const summarize = ({ pods, side }: (typeof sides)[number]) => `${side.verdict} for ${pods}`
+  const message = `It differs between pods: ${summarize(first)}, ${summarize(another)}.`
   const isolated = sides.some(({ side }) => side.isolated)
   return { verdict: 'Unknown', isolated, rule: another.side.rule ?? first.side.rule, message, warnings }
 }

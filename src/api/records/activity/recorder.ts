@@ -35,17 +35,17 @@ export class ActivityRecorder {
   }
 
   /** Does not wait. Entries lost in a crash are restored from the audit log of the API server, except refusals. */
-  note(told: ActivityReport): void {
-    if (this.#isOverLimit(told)) return
+  note(report: ActivityReport): void {
+    if (this.#isOverLimit(report)) return
     if (this.#waiting.length >= WAITING_MAX) {
       this.#options.log.error(
-        { resource: told.resource },
+        { resource: report.resource },
         'Too many entries of activity wait to be written: one is lost.',
       )
       return
     }
-    this.#ownIds.set(told.sighting.id, false)
-    this.#waiting.push(told)
+    this.#ownIds.set(report.sighting.id, false)
+    this.#waiting.push(report)
     this.#timer ??= this.#options.clock.setTimeout(() => void this.#flush(), FLUSH_DELAY_MS)
   }
 
@@ -54,8 +54,8 @@ export class ActivityRecorder {
     const isUnwritten = ({ sighting }: ActivityReport) => this.#ownIds.get(sighting.id) === false
     if (all.some(isUnwritten)) await this.#flush()
     // An entry that can never be written must not block the others.
-    const news = all.filter((told) => !this.#ownIds.has(told.sighting.id) && !this.#isOverLimit(told))
-    const [failed] = await this.#append(news)
+    const unrecorded = all.filter((report) => !this.#ownIds.has(report.sighting.id) && !this.#isOverLimit(report))
+    const [failed] = await this.#append(unrecorded)
     if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
     if (failed !== undefined) throw failed.error
   }
@@ -68,8 +68,8 @@ export class ActivityRecorder {
       // The workers share one iterator, which gives each group to one of them.
       for (const group of groups) {
         const [{ resource }] = group as [ActivityReport]
-        const sightings = group.map(({ sighting }) => sighting)
-        await this.#options.store.append(resource, sightings).catch((error) => failed.push({ group, error }))
+        const actions = group.map(({ sighting }) => sighting)
+        await this.#options.store.append(resource, actions).catch((error) => failed.push({ group, error }))
       }
     }
     await Promise.all(Array.from({ length: CONCURRENCY_MAX }, work))
@@ -91,16 +91,16 @@ export class ActivityRecorder {
 
   async #writeWaiting(isRepeated: boolean): Promise<void> {
     const { clock, log } = this.#options
-    const noted = this.#waiting.splice(0)
-    const failed = await this.#append(noted)
+    const batch = this.#waiting.splice(0)
+    const failed = await this.#append(batch)
     const left = new Set(failed.flatMap(({ group }) => group))
     for (const { group, error } of failed)
       log.warn(
         { resource: group[0]?.resource, error: messageOf(error) },
         'Activity could not be written; it is tried again.',
       )
-    for (const { sighting } of noted.filter((told) => !left.has(told))) this.#ownIds.set(sighting.id, true)
-    this.#waiting.push(...noted.filter((told) => left.has(told)))
+    for (const { sighting } of batch.filter((report) => !left.has(report))) this.#ownIds.set(sighting.id, true)
+    this.#waiting.push(...batch.filter((report) => left.has(report)))
     const isAgain = isRepeated && this.#waiting.length > 0
     this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), RETRY_DELAY_MS) : undefined
   }

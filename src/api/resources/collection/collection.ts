@@ -304,8 +304,8 @@ function deleteRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
         const ifMatch = isCompared ? undefined : context.ifMatch
         const { isGone } = await records.remove(parts.kind, ref, { caller: context.caller, ifMatch })
         if (isGone || !waits) return noContent()
-        const look = async () => records.peek(parts.kind, ref)?.metadata.uid !== uid
-        return (await pollUntilChanged(context, look)) ? noContent() : acceptedEmpty()
+        const isRemoved = async () => records.peek(parts.kind, ref)?.metadata.uid !== uid
+        return (await pollUntilChanged(context, isRemoved)) ? noContent() : acceptedEmpty()
       })
     },
   })

@@ -76,7 +76,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
 ): RouteDraft {
   const { auth, summary, further, query, dto, answers = [], errors = 'platform', unfollowed, rows } = declaration
   const list = shapeOf(declaration)
-  const told = datesInUtc(dto)
+  const toUtc = datesInUtc(dto)
   return route('GET', path, {
     auth,
     summary,
@@ -90,7 +90,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
     handler: async (context) => {
       const found = await rows(context as never)
       const { rows: all, etag } = 'rows' in found ? found : { rows: found, etag: undefined }
-      const answer = pagedParts(all, context.list, list, (row) => told(row) as object)
+      const answer = pagedParts(all, context.list, list, (row) => toUtc(row) as object)
       return etag === undefined ? answer : { ...answer, headers: { ...answer.headers, etag } }
     },
   })

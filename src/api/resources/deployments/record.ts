@@ -106,15 +106,15 @@ export function entryOf(record: StoredDeployment, owner: DeployedObject, place: 
   const phase = deploymentPhaseOf(record)
   // The status does not yet know what was just reported.
   const isTold = spec.strategy === 'Reported' && phase === spec.phase && phase !== 'Deploying'
-  const told: Partial<typeof spec> = isTold ? spec : {}
+  const reported: Partial<typeof spec> = isTold ? spec : {}
   return wholeRecord(DeploymentLogEntryDto, {
     ...spec,
     ...{ id: metadata.name, deploymentId: metadata.name },
     ...{ boundaryId: place.boundaryId, resourceGroupName: place.resourceGroup, siteName: place.name },
-    commitSha: told.commitSha ?? status?.commitSha ?? spec.commitSha,
+    commitSha: reported.commitSha ?? status?.commitSha ?? spec.commitSha,
     containerImage: status?.image ?? spec.image,
     phase,
-    lastMessage: told.message ?? (phase === status?.stage ? status.lastMessage : undefined) ?? spec.message ?? '',
+    lastMessage: reported.message ?? (phase === status?.stage ? status.lastMessage : undefined) ?? spec.message ?? '',
     timestamp: createdAtOf(metadata),
     canServe: status?.image !== undefined,
     isServing:

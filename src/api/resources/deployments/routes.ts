@@ -120,12 +120,12 @@ function throwWithBodyNames(error: unknown): never {
  * progress; null removes a value, except the image and the phase.
  */
 function reportedFields(body: DeploymentBody, context: Context) {
-  const told = REPORTED.flatMap((name) => {
+  const reported = REPORTED.flatMap((name) => {
     const value = body[bodyName(name) as keyof DeploymentBody]
     if (value === undefined || (value === null && (name === 'image' || name === 'phase'))) return []
     return [[name, value ?? undefined] as const]
   })
-  return { ...Object.fromEntries(told), timestamp: nowOf(context) }
+  return { ...Object.fromEntries(reported), timestamp: nowOf(context) }
 }
 
 async function createDeployment<K extends AnyKind>(

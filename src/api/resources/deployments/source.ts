@@ -40,17 +40,17 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
     answers: [200, 202],
     handler: async (context) => {
       const { object: found, place, ref } = await findResource(kind, context as Context, parameter)
-      const judge = (each: typeof found) => {
+      const check = (each: typeof found) => {
         refuseWhileDeleting(each)
         refuse(each as DeployedObject, context as Context, place)
       }
-      judge(found)
+      check(found)
       const { reference } = await store(context as Context, { ...place, collection })
       // The upload took a while: the resource may now refer to what the caller may not read, or be another one.
       const object = await context.services.records.get(kind, ref, { fresh: true })
       if (object === undefined || object.metadata.uid !== found.metadata.uid)
         throw notFound(`"${place.name}" of ${collection} in group "${place.resourceGroup}"`)
-      judge(object)
+      check(object)
       const history = deploymentsOf(context as Context, { ...ref, collection })
       const deployed = { object: object as DeployedObject, place, ref, collection, history }
       const newest = newestDeployment(history)

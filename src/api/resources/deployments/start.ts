@@ -19,9 +19,9 @@ export type DeployedResource = {
 export function answerWith(
   { object, place }: Pick<DeployedResource, 'object' | 'place'>,
   record: StoredDeployment,
-  say = ok,
+  respond = ok,
 ) {
-  return say(entryOf(record, object, place), { etag: etagOf(record) })
+  return respond(entryOf(record, object, place), { etag: etagOf(record) })
 }
 
 /** How many times an id that belongs to a deployment of another resource is skipped. */
