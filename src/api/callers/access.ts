@@ -218,8 +218,8 @@ class CachedAccess implements Access {
     const scope = type === 'removed' ? undefined : ownScope(object)
     const incarnation = scopeIncarnationOf(object)
     // Made by kubectl or Git without a scope incarnation: ignored until the controller fills it in.
-    const isOfNone = scope !== undefined && scope.level !== 'root' && incarnation === undefined
-    const named = scope === undefined || isOfNone ? [] : [{ scope, incarnation }]
+    const lacksIncarnation = scope !== undefined && scope.level !== 'root' && incarnation === undefined
+    const named = scope === undefined || lacksIncarnation ? [] : [{ scope, incarnation }]
     this.#watchRecord(object, `assignment ${id}`, named, (counts) => {
       this.#dropAssignment(id)
       if (!counts || !namesCurrentPrincipal(this.#find, object, object.spec.principalId)) return
@@ -361,9 +361,9 @@ class CachedAccess implements Access {
     const { name, annotations } = object.metadata
     const id = `initial-owner/${name}`
     const { initialOwner } = object.spec
-    const isOver = annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
+    const isAssigned = annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
     const { policy } = this.#evaluator
-    const counts = type !== 'removed' && initialOwner !== undefined && !isOver
+    const counts = type !== 'removed' && initialOwner !== undefined && !isAssigned
     this.#recheckOnChange(id, counts ? this.#principalKeys(object) : [], () => {
       if (counts && namesCurrentPrincipal(this.#find, object, initialOwner.principalId))
         policy.upsertAssignment({ id, ...initialOwner, roleName: OWNER, scope: `/boundaries/${name}` })

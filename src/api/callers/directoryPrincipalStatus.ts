@@ -58,9 +58,9 @@ export function directoryPrincipalStatus({
       if (before !== undefined && before.until > clock.monotonic()) return before.ended
       const pending = asking.get(principalId) ?? ask(principalId, type === 'User')
       asking.set(principalId, pending)
-      const isOver = new AbortController()
-      await Promise.race([pending, pauseFor(clock, ANSWER_TIMEOUT_MS, isOver.signal)])
-      isOver.abort()
+      const settled = new AbortController()
+      await Promise.race([pending, pauseFor(clock, ANSWER_TIMEOUT_MS, settled.signal)])
+      settled.abort()
       return known.get(principalId)?.ended
     },
   }

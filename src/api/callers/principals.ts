@@ -42,8 +42,8 @@ export function principalNotFound(principalId: string): PlatformError {
 /** Returns the principal with the type that a request names; undefined if it has another one. */
 export function ofType(principal: Principal | undefined, wanted: PrincipalType | null | undefined) {
   if (principal === undefined || wanted == null || wanted === principal.principalType) return principal
-  const mayBe = principal.isAssumed === true && wanted === 'ServicePrincipal'
-  return mayBe ? { ...principal, principalType: wanted } : undefined
+  const mayBeServiceAccount = principal.isAssumed === true && wanted === 'ServicePrincipal'
+  return mayBeServiceAccount ? { ...principal, principalType: wanted } : undefined
 }
 
 /** Returns the tenants of a person; none for other principals. */

@@ -74,9 +74,9 @@ export function staleVersion(current: NamedObject): PlatformError {
 }
 
 /** For a record of several objects: If-Match must name a version of one of them. @throws PlatformError CONFLICT */
-export function refuseStale(behind: readonly NamedObject[], ifMatch: readonly SeenVersion[] | undefined): void {
-  const [first] = behind
-  if (first !== undefined && ifMatch !== undefined && !behind.some((one) => matchesAnyVersion(ifMatch, one)))
+export function refuseStale(objects: readonly NamedObject[], ifMatch: readonly SeenVersion[] | undefined): void {
+  const [first] = objects
+  if (first !== undefined && ifMatch !== undefined && !objects.some((one) => matchesAnyVersion(ifMatch, one)))
     throw staleVersion(first)
 }
 

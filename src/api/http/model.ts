@@ -72,14 +72,14 @@ export function safeParseModel<Schema extends z.ZodType>(schema: Schema, value: 
   if (first.success) return first
   const { issues } = first.error
   const nulls = issues.filter((issue) => isNullField(schema, issue)).map(({ path }) => path)
-  const folded = withCaseOfChoices(value, issues)
-  if (nulls.length === 0) return folded === undefined ? first : read(folded)
-  const result = read(withoutFields(folded ?? value, nulls))
+  const normalized = withCaseOfChoices(value, issues)
+  if (nulls.length === 0) return normalized === undefined ? first : read(normalized)
+  const result = read(withoutFields(normalized ?? value, nulls))
   if (result.success) return result
   // A required field stays null, so that the refusal describes what was sent.
   const missing = new Set(result.error.issues.map(({ path }) => path.join('.')))
   const absent = nulls.filter((path) => !missing.has(path.join('.')))
-  return read(withoutFields(folded ?? value, absent))
+  return read(withoutFields(normalized ?? value, absent))
 }
 
 /** Whether an issue is about a null field. Entries of a map are not fields: there, null is a value. */

@@ -20,11 +20,11 @@ export function negotiate(route: Route, accept: string | undefined): boolean {
   // Media type parameters select nothing here: JSON is UTF-8 whatever a client says of it.
   const ranges = accept.replace(/;\s*(?!q=)[^;,]*/gi, '')
   // A client that accepts any text has not asked for a response without an end.
-  const isNamed = ranges.toLowerCase().includes(EVENT_STREAM)
-  const chosen = new Negotiator({ headers: { accept: ranges } }).mediaType(isNamed ? supported : plainTypes)
+  const acceptsEvents = ranges.toLowerCase().includes(EVENT_STREAM)
+  const chosen = new Negotiator({ headers: { accept: ranges } }).mediaType(acceptsEvents ? supported : plainTypes)
   if (chosen !== undefined) return chosen === EVENT_STREAM
-  const isAsked = route.unfollowed !== undefined && isNamed
-  const message = isAsked
+  const isUnfollowed = route.unfollowed !== undefined && acceptsEvents
+  const message = isUnfollowed
     ? `This list cannot be followed: ${notFollowed(route)}.`
     : 'None of the accepted media types is available.'
   throw new PlatformError('NOT_ACCEPTABLE', message, { supported })

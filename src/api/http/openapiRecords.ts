@@ -13,7 +13,7 @@ const isObject = (value: unknown): value is Schema =>
 
 const isRecord = (schema: unknown): schema is Schema => isObject(schema) && isObject(schema.properties)
 
-const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
+const capitalize = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
 /** Returns the same document with a component for each record in its components and bodies. */
 export function withNamedRecords<Of extends object>(document: Of): Of {
@@ -24,7 +24,7 @@ export function withNamedRecords<Of extends object>(document: Of): Of {
   for (const [name, schema] of Object.entries(schemas)) schemas[name] = records.within(schema, name)
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const { operationId, tags, requestBody, responses } = operation as Operation
-    const [name, area] = [capital(operationId), capital(tags[0] ?? '')]
+    const [name, area] = [capitalize(operationId), capitalize(tags[0] ?? '')]
     records.nameBody(requestBody, [`${name}Request`, `${area}${name}Request`])
     for (const response of Object.values(responses)) records.nameBody(response, [`${name}Result`])
   }
@@ -56,7 +56,7 @@ class Records {
       ...schema,
       ...(isObject(properties) && {
         properties: Object.fromEntries(
-          Object.entries(properties).map(([field, value]) => [field, this.named(value, name + capital(field))]),
+          Object.entries(properties).map(([field, value]) => [field, this.named(value, name + capitalize(field))]),
         ),
       }),
       ...(items !== undefined && { items: this.named(items, `${name}Item`) }),

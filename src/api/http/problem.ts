@@ -165,8 +165,8 @@ export function fromKubeError(error: KubeError): PlatformError {
   }
 }
 
-const upstreamFailed = (error: KubeError, how: string) =>
-  new PlatformError('UPSTREAM_FAILED', `${refusalSubjectOf(error)} ${how}.`, {}, { cause: error })
+const upstreamFailed = (error: KubeError, predicate: string) =>
+  new PlatformError('UPSTREAM_FAILED', `${refusalSubjectOf(error)} ${predicate}.`, {}, { cause: error })
 
 /** Retry-After in seconds if the API server names none. */
 const RETRY_AFTER_SECONDS = 2

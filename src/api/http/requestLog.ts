@@ -36,7 +36,7 @@ export function logRequest(log: Log, logged: Logged, milliseconds: number, failu
   }
   const { error, thrown } = failure ?? {}
   // A feature that another system lacks is no incident, so it is logged as info.
-  const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
-  if (isOurs) log.error({ ...fields, reason: describeWithCauses(thrown) }, 'A request failed.')
+  const isServerError = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
+  if (isServerError) log.error({ ...fields, reason: describeWithCauses(thrown) }, 'A request failed.')
   else log.info(fields, 'request')
 }

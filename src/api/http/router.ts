@@ -107,8 +107,8 @@ function isIdName(name: string | undefined): boolean {
 
 /** A uuid in upper case is the same uuid (RFC 9562 section 4). */
 function idOf(text: string): string {
-  const folded = text.toLowerCase()
-  return isUuid(folded) ? folded : text
+  const lowerCase = text.toLowerCase()
+  return isUuid(lowerCase) ? lowerCase : text
 }
 
 /** Of two routes in one place, the one whose parameter is an id gets the uuids. */

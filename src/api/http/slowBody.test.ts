@@ -74,7 +74,7 @@ describe('a body that takes 10 s to arrive', () => {
     expect(await sendAround(() => (passed = 10_000))).to.deep.include({ status: 201 })
   })
 
-  it('returns 403, not the error of the consumer, when a streamed body loses permission', async () => {
+  it('is refused with 403, not the error of its consumer, if it is streamed and the permission ended', async () => {
     const path = `${GROUP}/apps/site/source`
     server.put(PlatformApp, 'site', { sourceKind: 'Upload' }, groupNamespace(B, 'shop'))
     const answer = await sendAround(
@@ -87,7 +87,7 @@ describe('a body that takes 10 s to arrive', () => {
     expect(answer).to.deep.equal({ status: 403, code: 'FORBIDDEN' })
   })
 
-  it('returns 403 when the permission was denied meanwhile', async () => {
+  it('is refused with 403 if the permission was denied meanwhile', async () => {
     const answer = await sendAround(() => {
       deny('vectorcluster/*')
       passed = 10_000

@@ -114,14 +114,14 @@ async function endedInvitations(
 ): Promise<readonly InvitationRecord[]> {
   const { records, clock } = services
   // Without an incarnation, an invitation may still be for the present scope.
-  const isForWhatIsGone = (one: InvitationRecord) =>
+  const isForFormerScope = (one: InvitationRecord) =>
     one.spec.scopeIncarnation !== undefined && !scopeStillExists(services, one)
-  const isInTheWay = (one: InvitationRecord) =>
-    isInvitationOpen(invitationStateAt(one.spec, clock.now())) && !isForWhatIsGone(one)
+  const isDuplicate = (one: InvitationRecord) =>
+    isInvitationOpen(invitationStateAt(one.spec, clock.now())) && !isForFormerScope(one)
   const namespace = boundaryNamespace(parameters.boundaryId)
   const all = await records.list(MemberInvitation, { namespace }, { fresh: true })
   const earlier = all.filter(({ spec }) => isSameAddress(spec.email, email))
-  if (earlier.some(isInTheWay)) throw duplicatePending()
+  if (earlier.some(isDuplicate)) throw duplicatePending()
   return earlier
 }
 

@@ -106,8 +106,8 @@ export function invitationOutdated(why: string): PlatformError {
 
 type OfferedRole = { inviteeId: string; role: Role; boundaryId: string; scope: string }
 
-async function mayStillInvite(services: Services, inviterId: string, promised: OfferedRole): Promise<boolean> {
-  const { inviteeId, role, boundaryId, scope } = promised
+async function mayStillInvite(services: Services, inviterId: string, offered: OfferedRole): Promise<boolean> {
+  const { inviteeId, role, boundaryId, scope } = offered
   const inviter = (await services.principals.find([inviterId])).get(inviterId)
   const mayInvite = () => services.access.isAllowed(inviterId, INVITE, boundaryScope(boundaryId))
   if (inviter?.isEnabled !== true || !mayInvite()) return false

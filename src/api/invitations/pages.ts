@@ -92,12 +92,12 @@ export const signedInPages: LinkPages = {
 }
 
 function acceptFailedPage({ log, accounts }: Services, error: unknown, signIn: PendingSignIn | undefined): ShownPage {
-  const isSaid = error instanceof SignInRefused || (error instanceof PlatformError && error.status < 500)
-  if (!isSaid) log.error({ error: messageOf(error) }, 'A sign-in to accept an invitation could not be finished.')
-  const text = isSaid ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
+  const isShown = error instanceof SignInRefused || (error instanceof PlatformError && error.status < 500)
+  if (!isShown) log.error({ error: messageOf(error) }, 'A sign-in to accept an invitation could not be finished.')
+  const text = isShown ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
   const link = `${accounts.linkBase}/invitations/${signIn?.token}`
   const again = signIn === undefined ? '' : `<p><a href="${escapeHtml(link)}">Back to the invitation</a></p>`
-  const status = error instanceof PlatformError ? error.status : isSaid ? 403 : 502
+  const status = error instanceof PlatformError ? error.status : isShown ? 403 : 502
   return { ...page('You have not joined', again, { error: text }), status }
 }
 
@@ -165,7 +165,7 @@ async function verifyPassword(
   address: string,
 ): Promise<void> {
   const user = await accounts.users.findByEmail(email)
-  const isTheirs = user?.isEnabled === true && !user.isExternal && accounts.isPassword !== undefined
-  if (isTheirs && (await accounts.isPassword(user, password, address))) return
+  const hasLocalPassword = user?.isEnabled === true && !user.isExternal && accounts.isPassword !== undefined
+  if (hasLocalPassword && (await accounts.isPassword(user, password, address))) return
   throw new PlatformError('FORBIDDEN', 'Incorrect password.')
 }

@@ -22,15 +22,15 @@ export async function refuseInRollout(context: Context): Promise<void> {
 
 /**
  * Refuses a change while another one is in progress or queued. Must be called within LIFECYCLE_TURN.
- * @param but the install to ignore
+ * @param ignored the install to ignore
  * @throws PlatformError RolloutBusy with `installId` or `executionId`
  */
-export async function refuseWhileBusy(context: Context, but?: string): Promise<void> {
+export async function refuseWhileBusy(context: Context, ignored?: string): Promise<void> {
   await refuseInRollout(context)
   const isWaiting = (state: string | undefined) => !isInstallOver(state) && state !== 'Paused'
   const installs = await listPlatformObjects(context, ComponentInstall, true)
   const install = installs.find(
-    ({ metadata, status }) => metadata.name !== but && (holdsLifecycleLock(status) || isWaiting(status?.state)),
+    ({ metadata, status }) => metadata.name !== ignored && (holdsLifecycleLock(status) || isWaiting(status?.state)),
   )
   if (install === undefined) return
   const message = `Component "${install.spec.component}" is being installed: wait until that has ended, or resume it if it is paused.`

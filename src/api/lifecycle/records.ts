@@ -183,12 +183,12 @@ export function releaseDto(
 /** @param version shown until the install has chosen one */
 export function installFields({ metadata, spec, status = {} }: InstallRecord, version: string) {
   const state = status.state ?? 'Queued'
-  const isAsked = spec.requests.resumeAt !== undefined && spec.requests.resumeAt !== status.resumedAt
+  const isResumeRequested = spec.requests.resumeAt !== undefined && spec.requests.resumeAt !== status.resumedAt
   return {
     component: spec.component,
     kind: spec.kind,
     version: status.version ?? spec.version ?? version,
-    status: isAsked && canResume(state) ? ('Queued' as const) : state,
+    status: isResumeRequested && canResume(state) ? ('Queued' as const) : state,
     phase: status.step ?? ('Checking' as const),
     message: status.message ?? null,
     startedBy: spec.startedBy ?? '',
@@ -197,7 +197,7 @@ export function installFields({ metadata, spec, status = {} }: InstallRecord, ve
     steps: (status.steps ?? INSTALL_PHASES.map((name) => ({ name, state: 'Pending' as const }))).map((step) =>
       wholeRecord(InstallStep, { ...step, status: step.state }),
     ),
-    canResume: canResume(state) && !isAsked,
+    canResume: canResume(state) && !isResumeRequested,
   }
 }
 

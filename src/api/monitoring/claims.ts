@@ -87,15 +87,15 @@ async function measuresOf({ services, query }: Asked, wanted: readonly WantedCla
   const now = Math.floor(services.clock.now() / 1000)
   const ask = (metric: string, aggregation: MetricSeriesQuery['aggregation'], span: MonitoringTimeRange) =>
     metrics.of({ collection: 'platform', metric, aggregation, target }, span)
-  const atOnce = { from: now - 60, to: now, stepSeconds: 60 }
+  const current = { from: now - 60, to: now, stepSeconds: 60 }
   const { lookbackMinutes: back } = query
   const since =
     back === undefined ? undefined : { from: now - back * 60, to: now, stepSeconds: defaultStepSeconds(back * 60) }
   try {
     const [used, inodes, growth, history] = await Promise.all([
-      ask('ClaimUsed', 'Last', atOnce),
-      ask('ClaimInodesUsed', 'Last', atOnce),
-      ask('ClaimGrowth', 'Last', atOnce),
+      ask('ClaimUsed', 'Last', current),
+      ask('ClaimInodesUsed', 'Last', current),
+      ask('ClaimGrowth', 'Last', current),
       since && ask('ClaimUsed', 'Average', since),
     ])
     return { used: lastOf(used), inodes: lastOf(inodes), growth: lastOf(growth), history: history && byClaim(history) }

@@ -65,13 +65,13 @@ export function clusterListRoute<Dto extends z.ZodObject, Query extends z.ZodObj
   path: string,
   { rowsOf, ...declaration }: Declaration<Dto, Query>,
 ): RouteDraft {
-  const missed = new WeakMap<object, string[]>()
+  const missingByContext = new WeakMap<object, string[]>()
   const draft = listRoute<Dto, Query>(path, {
     ...declaration,
     unfollowed: 'the API servers of all clusters',
     rows: async (context) => {
       const { rows, missing } = await rowsOfClusters(context.services, await rowsOf(context))
-      missed.set(context, missing)
+      missingByContext.set(context, missing)
       return rows
     },
   })
@@ -79,7 +79,7 @@ export function clusterListRoute<Dto extends z.ZodObject, Query extends z.ZodObj
     ...draft,
     handler: async (context) => {
       const answer = await draft.handler(context)
-      const missing = missed.get(context) ?? []
+      const missing = missingByContext.get(context) ?? []
       if (missing.length === 0) return answer
       return { ...answer, headers: { ...answer.headers, [MISSING_CLUSTERS_HEADER]: missing.join(', ') } }
     },

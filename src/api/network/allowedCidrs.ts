@@ -13,12 +13,12 @@ export function byAllowedCidrs(ingress: SideVerdict, from: ConnectionEnd, to: Co
   const spec = resource?.object.spec as { enableLoadBalancer?: boolean; allowedCidrs?: string } | undefined
   const ranges = sourceRanges(spec?.allowedCidrs)
   if (resource === undefined || spec?.enableLoadBalancer !== true || ranges === undefined) return ingress
-  const isOfNobody = rule.kind === 'PlatformDefault'
-  const isOfRanges = rule.kind === 'NetworkPolicy' && ranges.some((range) => rule.text.includes(`"${range}"`))
-  if (!isOfNobody && !isOfRanges) return ingress
+  const isDefault = rule.kind === 'PlatformDefault'
+  const isFromRanges = rule.kind === 'NetworkPolicy' && ranges.some((range) => rule.text.includes(`"${range}"`))
+  if (!isDefault && !isFromRanges) return ingress
   const { name, namespace = null } = resource.object.metadata
   const text = `allowedCidrs of "${name}" of ${resource.kind.segment}: ${ranges.join(', ')}`
   const deciding = { kind: 'AllowedCidrs', namespace, name, ruleIndex: null, effect: rule.effect, text } as const
-  const message = isOfNobody ? `allowedCidrs of "${name}" does not hold it.` : ingress.message
+  const message = isDefault ? `allowedCidrs of "${name}" does not hold it.` : ingress.message
   return { ...ingress, rule: deciding, message }
 }

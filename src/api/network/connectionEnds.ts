@@ -31,8 +31,8 @@ export type ConnectionEnd =
 export function checkEnds(ends: { from: EndRequest; to: EndRequest }): void {
   const faults = [...faultsOf(ends.from, 'from'), ...faultsOf(ends.to, 'to')]
   if (faults.length > 0) throw refusedFields(faults)
-  const isOurs = ({ kind }: EndRequest) => kind === 'Resource' || kind === 'Pods'
-  if (isOurs(ends.from) || isOurs(ends.to)) return
+  const isInBoundary = ({ kind }: EndRequest) => kind === 'Resource' || kind === 'Pods'
+  if (isInBoundary(ends.from) || isInBoundary(ends.to)) return
   const message = 'at least one end must be a Resource or Pods of the boundary'
   throw refusedFields([{ field: 'to.kind', message }])
 }

@@ -108,8 +108,8 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   const { userId, email } = found.spec
   const user = await users.find(userId)
   // The address may belong to somebody else by now, and the id to a recreated account.
-  const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isCreatedAfter(user, found)
-  if (user === undefined || !user.isEnabled || user.isExternal || !isTheirs) throw unknown()
+  const isSameAccount = user?.email?.toLowerCase() === email.toLowerCase() && !isCreatedAfter(user, found)
+  if (user === undefined || !user.isEnabled || user.isExternal || !isSameAccount) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)
   const ref = { namespace, name: found.metadata.name }
   const use = services.records.update(PasswordReset, ref, {

@@ -74,8 +74,9 @@ export function readChecks(body: CheckAccessRequest, boundaryId: string): Check[
   const { checks, action, isDataAction, scope } = body
   const isSingle = action !== undefined
   const single = { action, isDataAction, scope }
-  const mixed = checks !== undefined && Object.values(single).some((value) => value !== undefined && value !== null)
-  if (mixed || (checks === undefined && !isSingle)) {
+  const hasBothForms =
+    checks !== undefined && Object.values(single).some((value) => value !== undefined && value !== null)
+  if (hasBothForms || (checks === undefined && !isSingle)) {
     const message = 'give either checks or a single action, with its scope'
     throw refusedFields([{ field: 'checks', message }])
   }

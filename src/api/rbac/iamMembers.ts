@@ -138,8 +138,8 @@ async function withdrawRequests(
   }
   const email = (await principals.find([userId])).get(userId)?.email
   for (const { metadata, spec } of records.peekAll(MemberInvitation, { namespace })) {
-    const isTheirs = spec.accountId === userId || (email != null && isSameAddress(spec.email, email))
-    if (!isTheirs || !isInvitationOpen(invitationStateAt(spec, clock.now()))) continue
+    const isOfUser = spec.accountId === userId || (email != null && isSameAddress(spec.email, email))
+    if (!isOfUser || !isInvitationOpen(invitationStateAt(spec, clock.now()))) continue
     const change = (stored: { spec: object }) => ({ ...stored.spec, state: 'Revoked' })
     await records.update(MemberInvitation, { namespace, name: metadata.name }, { caller, change })
   }

@@ -382,6 +382,6 @@ async function requireSameRequest<K extends AnyKind>(
     currentOrigin()?.unchanged?.()
     return stored
   }
-  const how = isEqualSpec ? '' : ' with different content'
-  throw new PlatformError('ALREADY_EXISTS', `${sentenceSubjectOf(kind.kind, stored)} already exists${how}.`)
+  const difference = isEqualSpec ? '' : ' with different content'
+  throw new PlatformError('ALREADY_EXISTS', `${sentenceSubjectOf(kind.kind, stored)} already exists${difference}.`)
 }

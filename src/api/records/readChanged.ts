@@ -64,6 +64,6 @@ function itemOf(schema: z.ZodType, at: number, next: readonly unknown[], previou
 
 /** A missing field, or an invalid key of an entry, is compared together with the object that it belongs to. */
 function comparedPath({ code, input, path }: Issue): Path {
-  const isOfWhole = code === 'invalid_key' || (code === 'invalid_type' && input === undefined)
-  return isOfWhole ? path.slice(0, -1) : path
+  const isOfParent = code === 'invalid_key' || (code === 'invalid_type' && input === undefined)
+  return isOfParent ? path.slice(0, -1) : path
 }

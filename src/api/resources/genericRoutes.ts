@@ -34,7 +34,7 @@ import { bodyOverStored, checkingBodyOn404, mergePatchBody, withIgnoredReadField
 
 export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name' } = declaration
-  const [inGroup, across] = [resourceShape(declaration, false), resourceShape(declaration, true)]
+  const [inGroup, inBoundary] = [resourceShape(declaration, false), resourceShape(declaration, true)]
   const texts = textCacheOf(declaration)
   const page: z.ZodType = pagedListOf(declaration.dto)
   const reply: z.ZodType = declaration.dto
@@ -49,12 +49,12 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
     const { boundaryId } = placeOf(context, parameter)
     await findBoundary(context, boundaryId)
     const groups = groupsOfBoundary(context.services, boundaryId)
-    return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: across })
+    return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: inBoundary })
   }
   const config = (isAcross: boolean) => async (context: Context) => {
     const { boundaryId, resourceGroup } = placeOf(context, parameter)
     await (isAcross ? findBoundary(context, boundaryId) : findGroup(context, boundaryId, resourceGroup))
-    return ok(configOf(kind, declaration, isAcross ? across : inGroup, context))
+    return ok(configOf(kind, declaration, isAcross ? inBoundary : inGroup, context))
   }
   return [
     genericRoute('list', declaration, { list: inGroup, reply: page }, listGroup),
@@ -63,7 +63,7 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
       const { object, place } = await findResource(kind, context, parameter, declaration)
       return shown(object, place, context, declaration, ok)
     }),
-    genericRoute('listAll', declaration, { list: across, reply: page }, listBoundary),
+    genericRoute('listAll', declaration, { list: inBoundary, reply: page }, listBoundary),
     genericRoute('configAll', declaration, { reply: ListConfigDto }, config(true)),
   ]
 }

@@ -92,8 +92,10 @@ function refuseHeldHost(
   field: string,
 ): void {
   const holder = holderOf(context.services, 'Host', host)
-  const isOurs = holder?.kind === asking.kind && holder.namespace === asking.namespace && holder.name === asking.name
-  if (holder !== undefined && !isOurs) throw hostTaken(host, shownHolder(context, asking.namespace, holder), field)
+  const isSameResource =
+    holder?.kind === asking.kind && holder.namespace === asking.namespace && holder.name === asking.name
+  if (holder !== undefined && !isSameResource)
+    throw hostTaken(host, shownHolder(context, asking.namespace, holder), field)
 }
 
 type HostOwner = {

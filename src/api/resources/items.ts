@@ -32,14 +32,14 @@ type Unwrapped = ReturnType<typeof withoutWrappers>
 function mapFields(
   schema: z.ZodType,
   recordOf: (shape: Record<string, z.ZodType>) => z.ZodObject,
-  fieldOf: (value: z.ZodType, was: Unwrapped) => z.ZodType,
+  fieldOf: (value: z.ZodType, unwrapped: Unwrapped) => z.ZodType,
 ): z.ZodType {
   if (schema instanceof z.ZodArray)
     return schema.clone({ ...schema.def, element: mapFields(schema.element as z.ZodType, recordOf, fieldOf) as never })
   if (!(schema instanceof z.ZodObject)) return schema
   const fields = fieldsOf(schema).map(([name, field]) => {
-    const was = withoutWrappers(field)
-    return [name, described(fieldOf(mapFields(was.value, recordOf, fieldOf), was), field)]
+    const unwrapped = withoutWrappers(field)
+    return [name, described(fieldOf(mapFields(unwrapped.value, recordOf, fieldOf), unwrapped), field)]
   })
   return recordOf(Object.fromEntries(fields))
 }

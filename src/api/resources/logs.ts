@@ -80,8 +80,8 @@ export function logRoute(
       const isJson = context.header('accept')?.includes('application/json') === true
       if (isJson && request.follow) throw badParameter('follow', 'A log can only be followed as text/plain.')
       const found = await find(context, request)
-      const goesOn = found.sources.length > 0 && found.hasEnded !== true && !request.previous
-      if (request.follow && goesOn) return followLog(context, found, request)
+      const isFollowable = found.sources.length > 0 && found.hasEnded !== true && !request.previous
+      if (request.follow && isFollowable) return followLog(context, found, request)
       const { kept, truncated } = await readWritten(context, found, request)
       if (isJson) return ok({ lines: kept, truncated })
       return textOf(Readable.from([shown(kept, request.timestamps)]))

@@ -84,11 +84,11 @@ export function verdictOf(
 
 /** Returns how many fit if each takes the node with the most memory left. */
 function countPlacements(each: FreeNodeCapacity, count: number, rooms: readonly FreeNodeCapacity[]): number {
-  const left = rooms.map((room) => ({ ...room }))
+  const left = rooms.map((node) => ({ ...node }))
   for (let placed = 0; placed < count; placed += 1) {
-    const fitting = left.filter((room) => room.cpu >= each.cpu && room.memory >= each.memory)
+    const fitting = left.filter((node) => node.cpu >= each.cpu && node.memory >= each.memory)
     const best = fitting.reduce<{ cpu: bigint; memory: bigint } | undefined>(
-      (most, room) => (most === undefined || room.memory > most.memory ? room : most),
+      (most, node) => (most === undefined || node.memory > most.memory ? node : most),
       undefined,
     )
     if (best === undefined) return placed

@@ -137,8 +137,8 @@ export async function withClaimedAddresses<K extends AnyKind, Result>(
       const incarnation = annotations?.[INCARNATION_ANNOTATION]
       // The object was created by kubectl: the controller will give it an incarnation, and claim its names.
       if (incarnation === undefined) return
-      const had = new Set(addressesWanted(kind, namespace, before).map(({ value }) => value))
-      const added = addressesWanted(kind, namespace, spec).filter(({ value }) => !had.has(value))
+      const previousAddresses = new Set(addressesWanted(kind, namespace, before).map(({ value }) => value))
+      const added = addressesWanted(kind, namespace, spec).filter(({ value }) => !previousAddresses.has(value))
       for (const one of added) await take(kind, { namespace, name }, one, incarnation)
     }),
   )
@@ -190,9 +190,9 @@ async function claim(
     const held = await services.records.get(NameClaim, { name }, { fresh: true })
     if (held === undefined) continue
     const { holder } = held.spec
-    const isOurs = holder.kind === kind.kind && holder.namespace === ref.namespace && holder.name === ref.name
+    const isSameResource = holder.kind === kind.kind && holder.namespace === ref.namespace && holder.name === ref.name
     const isLeftOver = await isAbandoned(held, context)
-    if (isOurs && !isLeftOver) return { incarnation: holder.incarnation, isNew: false }
+    if (isSameResource && !isLeftOver) return { incarnation: holder.incarnation, isNew: false }
     if (!isLeftOver) throw taken(shownHolder(context, ref.namespace, holder))
     await services.records.remove(NameClaim, { name }, { caller }).catch(() => {})
   }

@@ -111,9 +111,10 @@ function growingUsers(
   services: Context['services'],
 ): PendingUser[] {
   const counted = limited.counted()
-  const isBeside = ({ resourceGroup }: Pick<GroupResource, 'resourceGroup'>) => resourceGroup === written.resourceGroup
+  const isInSameGroup = ({ resourceGroup }: Pick<GroupResource, 'resourceGroup'>) =>
+    resourceGroup === written.resourceGroup
   const isWritten = ({ kind, resourceGroup, object }: GroupResource) =>
-    kind === written.kind && object.metadata.name === written.object.metadata.name && isBeside({ resourceGroup })
+    kind === written.kind && object.metadata.name === written.object.metadata.name && isInSameGroup({ resourceGroup })
   const stored = counted.find(isWritten)
   const current = stored && quotaUserIn(services, stored)
   const itself = {
@@ -124,7 +125,7 @@ function growingUsers(
   const parts = counted.flatMap((one): PendingUser[] => {
     const holder = holderOfCounted(one.kind, one.object.metadata, one.object.spec)
     const isOf = holder?.kind === written.kind && holder.name === written.object.metadata.name
-    if (!isOf || !isBeside(one)) return []
+    if (!isOf || !isInSameGroup(one)) return []
     const user = quotaUserIn(services, one, written.object as PartOwner)
     return [{ user, own: quotaUserIn(services, one).demand, mayWait: !user.wasReady }]
   })
@@ -141,8 +142,8 @@ function standingOf({ user, own, mayWait }: PendingUser, grant: QuotaGrant | und
   const fresh = grant !== undefined && isInFlight(grant, now) ? demandOfGrant(grant) : undefined
   // Without a grant, a resource that ran before there was a limit holds what it requests, and any other nothing.
   const held = own === undefined ? fresh : (heldDemandOf(grant) ?? (user.wasReady ? own : undefined))
-  const hasNoNeed = grant === undefined ? mayWait : fresh !== undefined && isSame(fresh, user.demand)
-  if (hasNoNeed) return { held, granted: undefined }
+  const needsNothing = grant === undefined ? mayWait : fresh !== undefined && isSame(fresh, user.demand)
+  if (needsNothing) return { held, granted: undefined }
   return { held, granted: own && held ? maxDemand(held, user.demand) : user.demand }
 }
 
@@ -189,8 +190,8 @@ function refuseBeyond(
 ): void {
   const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
-  const beside = users.filter(({ key }) => !keys.has(key))
-  const others = [...usersAgainst(beside, subject, grants), ...unseen, ...groups.flatMap(retainedIn)]
+  const otherUsers = users.filter(({ key }) => !keys.has(key))
+  const others = [...usersAgainst(otherUsers, subject, grants), ...unseen, ...groups.flatMap(retainedIn)]
   const verdict = quotaVerdict({ boundary, groups: ofGroups, subject, others })
   if (verdict.kind === 'fits') return
   const { at, quota } = verdict

@@ -18,9 +18,9 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
 ): RouteDraft[] {
   const declaration = given as unknown as AnyDeclaration<K>
   registerDeclaration(kind, declaration)
-  const across = expandPath(`{B}/resources/${declaration.segment}`)
+  const boundaryPath = expandPath(`{B}/resources/${declaration.segment}`)
   const isAddition = ({ path }: RouteDraft) =>
-    path.startsWith(across) || (path.endsWith('/actions/{action}') && 'running' in kind.spec.shape)
+    path.startsWith(boundaryPath) || (path.endsWith('/actions/{action}') && 'running' in kind.spec.shape)
   const drafts = [
     ...readRoutes(kind, declaration),
     ...writeRoutes(kind, declaration),

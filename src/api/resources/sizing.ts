@@ -113,8 +113,11 @@ export type ChosenPlan = { named: string | undefined; effective: Plan | undefine
 function planIdOf(body: SizedBody, { form, context }: SizedView): string | undefined {
   const named = form === 'patch' ? (context.body as Record<string, unknown>) : body
   const [one, other] = [body.computePlan ?? undefined, body.resourcePlanId ?? undefined]
-  const [namesOne, namesOther] = [Object.hasOwn(named, 'computePlan'), Object.hasOwn(named, 'resourcePlanId')]
-  if (form === 'patch' && namesOne !== namesOther) return namesOne ? one : other
+  const [hasComputePlan, hasResourcePlanId] = [
+    Object.hasOwn(named, 'computePlan'),
+    Object.hasOwn(named, 'resourcePlanId'),
+  ]
+  if (form === 'patch' && hasComputePlan !== hasResourcePlanId) return hasComputePlan ? one : other
   if (one !== undefined && other !== undefined && one !== other) {
     throw refusedFields([{ field: 'resourcePlanId', message: 'differs from computePlan, although both mean the same' }])
   }

@@ -47,13 +47,15 @@ export function withChangeLock<Result>(
   { key, sees }: ChangeLock,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  const giveUp = performance.now() + TURN_TIMINGS.patience
-  const inTurn = async () => {
+  const deadline = performance.now() + TURN_TIMINGS.patience
+  const changeWhenCaughtUp = async () => {
     await waitUntilCaughtUp(records, sees)
     return change()
   }
   // The wait in this process counts too: the review of a removal by kubectl may hold the turn for all of the patience.
-  return withLocalChangeLock(key, () => records.exclusively(key, inTurn, { patience: giveUp - performance.now() }))
+  return withLocalChangeLock(key, () =>
+    records.exclusively(key, changeWhenCaughtUp, { patience: deadline - performance.now() }),
+  )
 }
 
 /** Within this process only. */
@@ -66,13 +68,13 @@ const POLL_INTERVAL_MS = 10
 const CATCH_UP_TIMEOUT_MS = 5_000
 
 async function waitUntilCaughtUp(records: Services['records'], sees: readonly Seen[]): Promise<void> {
-  const giveUp = performance.now() + CATCH_UP_TIMEOUT_MS
-  for (let behind = sees; ; await sleep(POLL_INTERVAL_MS)) {
-    const areBehind = await Promise.all(behind.map((each) => isBehind(records, each)))
-    behind = behind.filter((_, index) => areBehind[index])
-    if (behind.length === 0) return
-    if (performance.now() < giveUp) continue
-    const message = `What is known of ${behind.map(({ kind }) => kind.plural).join(', ')} is not up to date.`
+  const deadline = performance.now() + CATCH_UP_TIMEOUT_MS
+  for (let pending = sees; ; await sleep(POLL_INTERVAL_MS)) {
+    const areBehind = await Promise.all(pending.map((each) => isBehind(records, each)))
+    pending = pending.filter((_, index) => areBehind[index])
+    if (pending.length === 0) return
+    if (performance.now() < deadline) continue
+    const message = `What is known of ${pending.map(({ kind }) => kind.plural).join(', ')} is not up to date.`
     throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
   }
 }

@@ -83,24 +83,24 @@ function lockout(boundaryId: string, deny: string, remedy: string): PlatformErro
 async function tenuresOf(services: Services, scope: Scope, { removed = new Set(), groups, denies }: Change) {
   const now = services.clock.now()
   const owners = await ownersAt(services, scope)
-  const [before, behind] = await Promise.all([
+  const [actorsBefore, actorsAfter] = await Promise.all([
     actorsBehind(services, scope, owners),
     actorsBehind(services, scope, owners, groups),
   ])
-  const isLeft = (principalId: string) => {
-    const present = new Set(behind.get(principalId))
-    return before.get(principalId)?.some((id) => !present.has(id)) === true
+  const losesActors = (principalId: string) => {
+    const present = new Set(actorsAfter.get(principalId))
+    return actorsBefore.get(principalId)?.some((id) => !present.has(id)) === true
   }
-  const isGoing = ({ id, principalId }: (typeof owners)[number]) => removed.has(id) || isLeft(principalId)
+  const isLeaving = ({ id, principalId }: (typeof owners)[number]) => removed.has(id) || losesActors(principalId)
   const remaining = owners
     .filter(({ id }) => !removed.has(id))
-    .flatMap(({ principalId, until }) => (behind.get(principalId) ?? []).map((id) => ({ id, until })))
+    .flatMap(({ principalId, until }) => (actorsAfter.get(principalId) ?? []).map((id) => ({ id, until })))
     // The identity of a resource is deleted with it, and the deletion of a resource is not checked for Owners.
     .filter(({ id }) => !identities(services.records).has(id))
   const deniedUntil = deniedUntilLookup(services, scope, now, {})
   const deniedAfter = deniedUntilLookup(services, scope, now, { groups, denies })
   return {
-    going: owners.filter(isGoing).map(({ until }): Tenure => ({ from: now, until })),
+    going: owners.filter(isLeaving).map(({ until }): Tenure => ({ from: now, until })),
     governing: remaining.map(({ id, until }): Tenure => ({ from: deniedUntil(id), until })),
     after: remaining.map(({ id, until }): Tenure => ({ from: deniedAfter(id), until })),
   }
@@ -154,10 +154,10 @@ export async function refuseDenyingRootOwners(
 ): Promise<void> {
   const rootOwners = await actingOwners(services, ROOT_SCOPE)
   const naming = deniesOf(services, boundaryId).filter(({ spec }) => !spec.isEveryone)
-  const comesUnder = ({ spec }: DenyRecord, id: string) =>
+  const becomesDenied = ({ spec }: DenyRecord, id: string) =>
     !denyApplies(services, boundaryId, spec, id) && denyApplies(services, boundaryId, spec, id, after)
   for (const id of rootOwners) {
-    if (!naming.some((deny) => comesUnder(deny, id))) continue
+    if (!naming.some((deny) => becomesDenied(deny, id))) continue
     const message =
       'A deny on the group would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
     throw new PlatformError('lockout', message, { boundaryId, principalIds: [id] })

@@ -195,12 +195,12 @@ export async function writeAssignment(
   const isOfAnotherRole = known !== undefined && !namesCurrentRole(roles, known)
   // An expired assignment exists until the controllers have removed it.
   const isPast = known !== undefined && isPastExpiry(known.spec.expiresAt, services.clock)
-  const life = [
+  const lifeParts = [
     ...(isPast ? [known.metadata.uid ?? ''] : []),
     ...(isOfAnother ? [incarnationOf(find, principalId, namespace) ?? ''] : []),
     ...(isOfAnotherRole ? [incarnationOfRole(roles, role.displayName) ?? ''] : []),
   ]
-  const name = uuidV5([...parts, ...life].join('/'))
+  const name = uuidV5([...parts, ...lifeParts].join('/'))
   const spec = {
     principalId,
     principalType,

@@ -41,8 +41,8 @@ export function expiryTimeOf(expiresAt: string | null | undefined): number {
 
 /** Everybody who acts as Owner of the scope: people and service accounts that exist and are enabled. */
 export async function actingOwners(services: Services, scope: Scope): Promise<Set<string>> {
-  const behind = await actorsBehind(services, scope, await ownersAt(services, scope))
-  return new Set([...behind.values()].flat())
+  const actors = await actorsBehind(services, scope, await ownersAt(services, scope))
+  return new Set([...actors.values()].flat())
 }
 
 /** By the principal of each owner: the people and service accounts behind it that can sign in. */
@@ -54,11 +54,11 @@ export async function actorsBehind(
 ): Promise<Map<string, string[]>> {
   const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
   const groups = memberships ?? groupsIn(services, boundaryId)
-  const behind = new Map(owners.map(({ principalId }) => [principalId, expandMembers(principalId, groups)]))
+  const members = new Map(owners.map(({ principalId }) => [principalId, expandMembers(principalId, groups)]))
   const known = await services.principals.find(
-    [...behind.values()].flatMap((ids) => [...ids]),
+    [...members.values()].flatMap((ids) => [...ids]),
     boundaryId,
   )
   const isActor = (id: string) => known.get(id)?.isEnabled === true && known.get(id)?.principalType !== 'Group'
-  return new Map([...behind].map(([id, everyone]) => [id, [...everyone].filter(isActor)]))
+  return new Map([...members].map(([id, everyone]) => [id, [...everyone].filter(isActor)]))
 }

@@ -55,11 +55,11 @@ export async function listDeletionBlockers(
   if (blockers.length === 0) return []
   const { records } = services
   const named = (kind: AnyKind) => blockers.some((one) => one.startsWith(groupHolderName(kind, '')))
-  const doubtful = KINDS.filter(
+  const uncertainKinds = KINDS.filter(
     (kind) => kind.placement === 'group' && (named(kind) || RETENTION_DEPENDENT_KINDS.has(kind)),
   )
   const listed = new Map<AnyKind, readonly KubeObject[]>()
-  for (const kind of doubtful) {
+  for (const kind of uncertainKinds) {
     listed.set(kind, (await records.list(kind, { namespace }, { fresh: true })) as unknown as readonly KubeObject[])
   }
   const newest = await records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh: true })

@@ -42,13 +42,13 @@ export function refuseRequest(services: Services, requests: readonly RequestReco
  */
 function refuseSecond(services: Services, own: readonly RequestRecord[], wanted: Wanted): void {
   const scope = parseScope(wanted.scope)
-  const life = scope && incarnationAt(services, scope)
+  const incarnation = scope && incarnationAt(services, scope)
   const open = own.find(
     (request) =>
       request.spec.roleDefinitionName === wanted.roleDefinitionName &&
       request.spec.scope === wanted.scope &&
       // A request that kubectl has just created names no incarnation yet.
-      (scopeIncarnationOf(request) ?? life) === life &&
+      (scopeIncarnationOf(request) ?? incarnation) === incarnation &&
       ['Pending', 'Active'].includes(jitState(request, services.clock.now())),
   )
   if (open === undefined) return

@@ -53,11 +53,12 @@ export function trustedAlready({ boundaryId, trustedBoundaryId }: WantedTrust): 
 }
 
 function isCurrent(services: Services, spec: TrustRecord['spec']): boolean {
-  const lives: [string, string | undefined][] = [
+  const incarnations: [string, string | undefined][] = [
     [spec.boundaryId, spec.boundaryIncarnation],
     [spec.trustedBoundaryId, spec.trustedBoundaryIncarnation],
   ]
-  return lives.every(
-    ([boundaryId, life]) => life === undefined || life === incarnationAt(services, { level: 'boundary', boundaryId }),
+  return incarnations.every(
+    ([boundaryId, incarnation]) =>
+      incarnation === undefined || incarnation === incarnationAt(services, { level: 'boundary', boundaryId }),
   )
 }

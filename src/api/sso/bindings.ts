@@ -55,8 +55,8 @@ type Target = { groupId: string } | { roleDefinitionName: string; scope: string;
 function targetOf({ services, caller, body }: Create): Target {
   const { groupId, roleDefinitionName, scope } = body
   const isRole = typeof roleDefinitionName === 'string' && typeof scope === 'string'
-  const isHalf = (typeof roleDefinitionName === 'string') !== (typeof scope === 'string')
-  if (isHalf || isRole === (typeof groupId === 'string')) {
+  const isIncomplete = (typeof roleDefinitionName === 'string') !== (typeof scope === 'string')
+  if (isIncomplete || isRole === (typeof groupId === 'string')) {
     const message = 'a binding must name either groupId, or roleDefinitionName and scope'
     throw refusedFields([{ field: 'groupId', message }])
   }

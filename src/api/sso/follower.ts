@@ -85,11 +85,11 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
       if (running.get(tenantId) === run) running.delete(tenantId)
     })
   }
-  function atOnce(tenantId: string): void {
+  function applyNow(tenantId: string): void {
     waits.get(tenantId)?.timer.cancel()
     begin(tenantId)
   }
-  const unfollow = follow(options, atOnce)
+  const unfollow = follow(options, applyNow)
   return {
     stop() {
       isStopped = true
@@ -101,10 +101,10 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
 }
 
 /** Reports each tenant whose state must be applied again. @returns a function that unsubscribes */
-function follow({ connections, secrets, tenants }: FollowerOptions, atOnce: (tenantId: string) => void): () => void {
+function follow({ connections, secrets, tenants }: FollowerOptions, applyNow: (tenantId: string) => void): () => void {
   const ofConnections = connections.subscribe(
     ({ type, object, previous }) => {
-      if (type !== 'modified' || !isAlike(object, previous)) atOnce(object.metadata.name)
+      if (type !== 'modified' || !isUnchanged(object, previous)) applyNow(object.metadata.name)
     },
     { replay: true },
   )
@@ -112,13 +112,13 @@ function follow({ connections, secrets, tenants }: FollowerOptions, atOnce: (ten
   const ofSecrets = secrets.subscribe(({ type, object: { metadata } }) => {
     const isNamed = ({ clientSecretName }: SsoIdentityProvider) => clientSecretName === metadata.name
     const naming = connections.list().filter(({ spec }) => spec.identityProviders.some(isNamed))
-    if (type !== 'removed') for (const connection of naming) atOnce(connection.metadata.name)
+    if (type !== 'removed') for (const connection of naming) applyNow(connection.metadata.name)
   })
   // The tenant's name is part of the applied state.
   const ofTenants = tenants.subscribe(({ object, previous }) => {
     const tenantId = object.metadata.name
     const isNamedAlike = previous?.spec.displayName === object.spec.displayName
-    if (!isNamedAlike && connections.get(SYSTEM_NAMESPACE, tenantId) !== undefined) atOnce(tenantId)
+    if (!isNamedAlike && connections.get(SYSTEM_NAMESPACE, tenantId) !== undefined) applyNow(tenantId)
   })
   return () => {
     for (const end of [ofConnections, ofSecrets, ofTenants]) end()
@@ -131,10 +131,10 @@ const hasLivingMetadata = (provider: SsoIdentityProvider) => {
 }
 
 /** Compares the spec and the verified domains only, because conditions change often. */
-function isAlike(one: SsoConnection & KubeObject, other: SsoConnection & KubeObject): boolean {
+function isUnchanged(one: SsoConnection & KubeObject, other: SsoConnection & KubeObject): boolean {
   const shape = (object: SsoConnection & KubeObject) => [object.spec, verifiedDomains(object as ConnectionRecord)]
-  const isGoing = one.metadata.deletionTimestamp !== other.metadata.deletionTimestamp
-  return !isGoing && JSON.stringify(shape(one)) === JSON.stringify(shape(other))
+  const isDeletionDifferent = one.metadata.deletionTimestamp !== other.metadata.deletionTimestamp
+  return !isDeletionDifferent && JSON.stringify(shape(one)) === JSON.stringify(shape(other))
 }
 
 type ResolvedTenant = {

@@ -15,7 +15,7 @@ import type { ListEntry } from './listState.ts'
 
 const BOOKMARK = /^retry: 2000\nid:\n\n/
 
-/** The list reads one object tracker entry. */
+/** The number of reads that the list tracks. */
 const READ = 1
 
 /** A list of names in memory, followed by one reader. */

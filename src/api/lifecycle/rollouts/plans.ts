@@ -23,8 +23,8 @@ import { findPlan, type PlanRecord } from './service.ts'
 /** Returns a plan as last validated, or as computed now if its controller has not validated it yet. */
 export function validatedPlanOf(plan: PlanRecord, inventory: ComponentInventory) {
   const { spec, status } = plan
-  const isLooked = status?.validatedAt !== undefined && status.validateRequestedAt === spec.validateRequestedAt
-  if (isLooked || spec.kind === 'Rollback') {
+  const isValidated = status?.validatedAt !== undefined && status.validateRequestedAt === spec.validateRequestedAt
+  if (isValidated || spec.kind === 'Rollback') {
     const { state = 'Unvalidated', items = [], batches = [], problems = [], validatedAt = null } = status ?? {}
     return { state, items, batches, problems, validatedAt }
   }

@@ -27,8 +27,8 @@ export type ScanRecord = RecordOf<typeof PlatformDriftScan>
 
 /** Returns the rollback of an execution. A failed or cancelled one does not count: another may follow. */
 export function findRollback(name: string, executions: readonly ExecutionRecord[]): ExecutionRecord | undefined {
-  const isLeft = (state: string | undefined) => state === 'Failed' || state === 'Cancelled'
-  return executions.find(({ spec, status }) => spec.rollbackOf === name && !isLeft(status?.state))
+  const hasEndedEarly = (state: string | undefined) => state === 'Failed' || state === 'Cancelled'
+  return executions.find(({ spec, status }) => spec.rollbackOf === name && !hasEndedEarly(status?.state))
 }
 
 /** @throws PlatformError PlanNotFound */
@@ -45,7 +45,7 @@ export async function findPlan(context: Context, id: string): Promise<PlanRecord
 export async function runPreflightChecks(
   context: Context,
   plan: CheckInput['plan'],
-  but?: string,
+  ignored?: string,
 ): Promise<CompletedCheck[]> {
   const { services } = context
   const { look, version } = services.rollouts
@@ -64,7 +64,7 @@ export async function runPreflightChecks(
   ])
   const facts = factsOf({
     ...{ ...inventory, now, plan, installs, scans, clusters, cluster, operatorVersion: version },
-    rollouts: rollouts.filter(({ metadata }) => metadata.name !== but),
+    rollouts: rollouts.filter(({ metadata }) => metadata.name !== ignored),
     configured: { value: new Set(Object.keys(configured.entries)) },
   })
   return runChecks(facts)

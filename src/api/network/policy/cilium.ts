@@ -139,24 +139,25 @@ function peersCover(
   // A rule with ports but no peers matches everybody; an empty rule nobody.
   if (named.length === 0) return { covers: rule.toPorts === undefined ? [] : other.addresses }
   const covers: Addresses[] = []
-  const doubts: string[] = []
+  const reasons: string[] = []
   if (other.kind === 'pod') {
     const isOne = list<Selector>('Endpoints')?.some((selector) => selectsPod(selector, other, policyNamespace))
     if (isOne === true) covers.push(other.addresses)
   } else covers.push(intersectRanges(other.addresses, cidrAddresses(list<string>('CIDR'), list<CidrSet>('CIDRSet'))))
   for (const entity of list<string>('Entities') ?? []) {
     const found = entityCovers(entity, other)
-    if (typeof found === 'string') doubts.push(found)
+    if (typeof found === 'string') reasons.push(found)
     else covers.push(found)
   }
   const name = fqdnCovers(rule.toFQDNs ?? [], other)
-  if (typeof name === 'string') doubts.push(name)
+  if (typeof name === 'string') reasons.push(name)
   else covers.push(name)
   const unknown = UNSUPPORTED_PEERS.map((field) => `${side}${field}`).find((field) => rule[field] !== undefined)
-  if (unknown !== undefined) doubts.push(`It selects others by ${unknown}, which is not resolved.`)
-  const grouped = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
-  if (grouped === true && other.kind !== 'pod') doubts.push('It names a group of addresses, which is not resolved.')
-  return { covers: uniteRanges(covers.flat()), doubt: doubts[0] }
+  if (unknown !== undefined) reasons.push(`It selects others by ${unknown}, which is not resolved.`)
+  const hasUnresolvedGroup = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
+  if (hasUnresolvedGroup === true && other.kind !== 'pod')
+    reasons.push('It names a group of addresses, which is not resolved.')
+  return { covers: uniteRanges(covers.flat()), doubt: reasons[0] }
 }
 
 function cidrAddresses(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): Addresses {
@@ -185,8 +186,8 @@ function entityCovers(entity: string, other: End): Addresses | string {
     default: {
       if (isPod) return entity === 'cluster' ? other.addresses : []
       // These entities are nodes of the cluster and what runs on them.
-      const mayBe = other.kind === 'host' || (other.kind === 'outside' && !other.isInternet)
-      return mayBe ? `It names the entity "${entity}", whose addresses are not known here.` : []
+      const mayBeNode = other.kind === 'host' || (other.kind === 'outside' && !other.isInternet)
+      return mayBeNode ? `It names the entity "${entity}", whose addresses are not known here.` : []
     }
   }
 }
@@ -231,8 +232,11 @@ export function clustersNamed(part: unknown): string[] {
 
 /** @param policyNamespace the namespace that applies if the selector names none; undefined for any */
 function selectsPod(selector: Selector, pod: Pod, policyNamespace: string | undefined): boolean {
-  const namesOne = usesLabel(selector, (key) => bareKey(key) === NAMESPACE || bareKey(key).startsWith(NAMESPACE_LABELS))
-  if (policyNamespace !== undefined && !namesOne && pod.namespace !== policyNamespace) return false
+  const namesNamespace = usesLabel(
+    selector,
+    (key) => bareKey(key) === NAMESPACE || bareKey(key).startsWith(NAMESPACE_LABELS),
+  )
+  if (policyNamespace !== undefined && !namesNamespace && pod.namespace !== policyNamespace) return false
   return selects(selector, (key) => {
     const label = bareKey(key)
     if (label === NAMESPACE) return pod.namespace

@@ -41,14 +41,14 @@ export function cancelRoute<K extends AnyKind>(
 
 /** @throws PlatformError INVALID_STATE */
 function refuseBuilt(stored: StoredDeployment): void {
-  const stage = deploymentPhaseOf(stored)
+  const phase = deploymentPhaseOf(stored)
   const refuse = (why: string) => {
     throw new PlatformError('INVALID_STATE', `The deployment ${why}: there is nothing to cancel.`, {
-      status: stage,
-      phase: stage,
+      status: phase,
+      phase: phase,
     })
   }
-  if (isFinalPhase(stage)) refuse(`has ended (${stage})`)
-  if (stage === 'Deploying') refuse('is built already')
+  if (isFinalPhase(phase)) refuse(`has ended (${phase})`)
+  if (phase === 'Deploying') refuse('is built already')
   if (stored.spec.strategy === 'Image') refuse('has no build')
 }

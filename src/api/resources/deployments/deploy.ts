@@ -82,12 +82,12 @@ function sourceOf({ services }: Context, { boundaryId }: Place, id: string | und
 /** A queued deployment fetches the newest commit when its turn comes; a running one builds the commit that it has. */
 function isSameCommit(
   record: StoredDeployment,
-  { branch: of, commit }: { branch: string; commit: string | undefined },
+  { branch: wantedBranch, commit }: { branch: string; commit: string | undefined },
 ) {
-  const { strategy, branch: its, commitSha } = record.spec
-  const stage = deploymentPhaseOf(record)
-  if (strategy !== 'Build' || its !== of) return false
-  if (commit === undefined) return stage === 'Queued' && commitSha === undefined
+  const { strategy, branch, commitSha } = record.spec
+  const phase = deploymentPhaseOf(record)
+  if (strategy !== 'Build' || branch !== wantedBranch) return false
+  if (commit === undefined) return phase === 'Queued' && commitSha === undefined
   const known = record.status?.commitSha ?? commitSha
-  return (stage === 'Queued' || isBuildingPhase(stage)) && known?.startsWith(commit) === true
+  return (phase === 'Queued' || isBuildingPhase(phase)) && known?.startsWith(commit) === true
 }

@@ -105,8 +105,8 @@ export function entryOf(record: StoredDeployment, owner: DeployedObject, place: 
   const { spec, status, metadata } = record
   const phase = deploymentPhaseOf(record)
   // The status does not yet know what was just reported.
-  const isTold = spec.strategy === 'Reported' && phase === spec.phase && phase !== 'Deploying'
-  const reported: Partial<typeof spec> = isTold ? spec : {}
+  const isReportedNow = spec.strategy === 'Reported' && phase === spec.phase && phase !== 'Deploying'
+  const reported: Partial<typeof spec> = isReportedNow ? spec : {}
   return wholeRecord(DeploymentLogEntryDto, {
     ...spec,
     ...{ id: metadata.name, deploymentId: metadata.name },

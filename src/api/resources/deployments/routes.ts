@@ -150,7 +150,7 @@ async function createDeployment<K extends AnyKind>(
     ...reportedFields(body, context),
     ...(body.containerImage && given.stampOf?.(context, place)),
   }
-  const isOurs = (stored: StoredDeployment) =>
+  const isOwnReport = (stored: StoredDeployment) =>
     stored.spec.ownerCollection === given.collection &&
     stored.spec.ownerName === ownerName &&
     mayReport(stored, reporter, context)
@@ -158,7 +158,7 @@ async function createDeployment<K extends AnyKind>(
   const made = await services.records.exclusively(`deployments of ${ref.namespace}/${ref.name}`, async () => {
     const all = await services.records.list(DeploymentRecord, { namespace: ref.namespace }, { fresh: true })
     refuseTooMany(all.filter((one) => isOfSite(one.spec, given.collection, ref.name)))
-    const request = { namespace: ref.namespace, name: id, spec, caller, isSame: isOurs }
+    const request = { namespace: ref.namespace, name: id, spec, caller, isSame: isOwnReport }
     return services.records.create(DeploymentRecord, request)
   })
   return (made.isNew ? created : ok)(entryOf(made.object, object as DeployedObject, place), {
@@ -203,9 +203,11 @@ async function updateDeployment<K extends AnyKind>(
 
 /** @throws PlatformError INVALID_STATE */
 function refuseChange(stored: StoredDeployment, { phase }: DeploymentBody): void {
-  const stage = deploymentPhaseOf(stored)
-  const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: stage, phase: stage })
+  const currentPhase = deploymentPhaseOf(stored)
+  const refuse = (message: string) =>
+    new PlatformError('INVALID_STATE', message, { status: currentPhase, phase: currentPhase })
   if (stored.spec.strategy !== 'Reported')
     throw refuse('Only the platform itself reports the progress of this deployment.')
-  if (isFinalPhase(stage) && phase !== stage) throw refuse(`The deployment has ended (${stage}) and cannot be changed.`)
+  if (isFinalPhase(currentPhase) && phase !== currentPhase)
+    throw refuse(`The deployment has ended (${currentPhase}) and cannot be changed.`)
 }

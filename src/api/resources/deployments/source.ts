@@ -62,8 +62,8 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
 }
 
 function hasFailed(record: StoredDeployment): boolean {
-  const stage = deploymentPhaseOf(record)
-  return isFinalPhase(stage) && stage !== 'Succeeded'
+  const phase = deploymentPhaseOf(record)
+  return isFinalPhase(phase) && phase !== 'Succeeded'
 }
 
 /** @throws PlatformError BAD_REQUEST, BODY_TOO_LARGE, UPSTREAM_FAILED, ENGINE_MISSING, SERVICE_UNAVAILABLE */
