@@ -49,8 +49,8 @@ describe('a URL that the platform would call', () => {
       const before = server.client.calls.length
       for (const address of addresses) {
         const { status, body } = await server.ask('post', path).send({ ...more, [field]: address })
-        const said = [status, String(body.code).toUpperCase().replaceAll('-', '_'), body.field]
-        expect(said, `${address}: ${body.error ?? body.detail}`).to.deep.equal([400, 'URL_NOT_ALLOWED', field])
+        const answer = [status, String(body.code).toUpperCase().replaceAll('-', '_'), body.field]
+        expect(answer, `${address}: ${body.error ?? body.detail}`).to.deep.equal([400, 'URL_NOT_ALLOWED', field])
       }
       const made = server.client.calls.slice(before).filter(({ verb }) => verb === 'create')
       expect(made.filter(({ resource }) => !resource.startsWith('leases.'))).to.deep.equal([])

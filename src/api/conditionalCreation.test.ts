@@ -33,12 +33,12 @@ describe('a conditional creation', () => {
   for (const { path } of UNNAMED) {
     it(`returns 409 with If-Match at POST ${path}`, async () => {
       const [boundary, group] = [/\{boundaryId\}/g, /\{resourceGroup(Name)?\}/g]
-      const there = path
+      const fullPath = path
         .replace(boundary, BOUNDARY)
         .replace(group, 'shop')
         .replace(/\{\w+\}/g, randomUUID())
       for (const version of [VERSION, '*']) {
-        const { status, body } = await server.ask('post', there).set('if-match', version).send({})
+        const { status, body } = await server.ask('post', fullPath).set('if-match', version).send({})
         expect([status, (body.code as string).toUpperCase()], version).to.deep.equal([409, 'CONFLICT'])
       }
     })

@@ -98,10 +98,10 @@ describe('linkPages', () => {
   for (const path of ['/invitations/%ff', '/identity/password-reset/%E0%A4'])
     it(`passes paths with invalid encoding to the routes: ${path}`, async () => {
       const { app } = await open()
-      const asked = await request(app).get(path).set('accept', BROWSER)
-      expect(asked.body).to.deep.equal({ is: 'the JSON route' })
-      const sent = await request(app).post(path).type('form').send({ password: PASSWORD })
-      expect(sent.body).to.deep.equal({ is: 'the JSON route' })
+      const page = await request(app).get(path).set('accept', BROWSER)
+      expect(page.body).to.deep.equal({ is: 'the JSON route' })
+      const submitted = await request(app).post(path).type('form').send({ password: PASSWORD })
+      expect(submitted.body).to.deep.equal({ is: 'the JSON route' })
     })
 
   const literals = SERVED_ROUTES.map(({ path }) => path).filter((path) => !path.includes('{'))
@@ -112,8 +112,8 @@ describe('linkPages', () => {
   for (const path of [...new Set(beside)])
     it(`passes the path of a literal route to it, for browsers too: ${path}`, async () => {
       const { app } = await open()
-      for (const asked of [path, path.replace('-', '%2D')])
-        expect((await request(app).get(asked).set('accept', BROWSER)).body).to.deep.equal({ is: 'the JSON route' })
+      for (const spelling of [path, path.replace('-', '%2D')])
+        expect((await request(app).get(spelling).set('accept', BROWSER)).body).to.deep.equal({ is: 'the JSON route' })
       expect((await request(app).post(path).type('form').send({ a: 'b' })).body).to.have.property('is')
     })
 

@@ -26,8 +26,8 @@ describe('every list', () => {
   it('filters jobs by 6 fields and sorts them by 4', () => {
     const list = lists.find(({ path }) => path === expandPath('{RG}/jobs'))?.list
     if (list === undefined) throw new Error('Jobs are not listed.')
-    const asked = ['name', 'status', 'computePlan', 'createdAt', 'image', 'completedAt']
-    expect(filtersOf(list)).to.deep.equal(asked)
+    const filters = ['name', 'status', 'computePlan', 'createdAt', 'image', 'completedAt']
+    expect(filtersOf(list)).to.deep.equal(filters)
     expect(sortsOf(list)).to.deep.equal(['name', 'status', 'createdAt', 'completedAt'])
   })
 
@@ -49,8 +49,8 @@ describe('every list', () => {
   for (const { path, list, reply } of lists) {
     it(`filters and sorts by fields of its record only: ${path}`, () => {
       const names = recordOf(reply) ?? []
-      const asked = Object.keys(list.fields).filter((name) => !HIDDEN.includes(`${path} ${name}`))
-      expect(asked.filter((name) => !names.includes(name))).to.deep.equal([])
+      const fields = Object.keys(list.fields).filter((name) => !HIDDEN.includes(`${path} ${name}`))
+      expect(fields.filter((name) => !names.includes(name))).to.deep.equal([])
       expect(list.tagsOf === undefined || names.includes('tags'), 'tags').to.equal(true)
     })
   }

@@ -77,8 +77,8 @@ describe('issuing credentials during a deletion', () => {
       const server = await open()
       const ask = async () => {
         const basic = `Basic ${Buffer.from(`token:${OWNER}`).toString('base64')}`
-        const asked = server.ask('get', `/registry/auth/token?scope=${REPOSITORY}:pull,push`)
-        return (await asked.set('authorization', basic)).body.scope
+        const call = server.ask('get', `/registry/auth/token?scope=${REPOSITORY}:pull,push`)
+        return (await call.set('authorization', basic)).body.scope
       }
       try {
         expect(await ask()).to.equal(`${REPOSITORY}:pull,push`)

@@ -68,16 +68,16 @@ describe('createAccess', () => {
     caches.get(kind.resource).observeRemoval({ namespace, name }, undefined)
   function assign(spec: object, namespace = boundaryNamespace(B1)): string {
     const name = randomUUID()
-    const life = 'scope' in spec && spec.scope === '/' ? {} : { scopeIncarnation: 'life' }
-    const whole = {
+    const incarnation = 'scope' in spec && spec.scope === '/' ? {} : { scopeIncarnation: 'life' }
+    const fullSpec = {
       principalId: ANNA,
       principalType: 'User',
       roleDefinitionName: 'Reader',
       scope: SCOPE,
-      ...life,
+      ...incarnation,
       ...spec,
     }
-    put(RoleAssignment, name, whole, { namespace })
+    put(RoleAssignment, name, fullSpec, { namespace })
     return name
   }
   const reads = (scope = SCOPE, principal = ANNA) => access.isAllowed(principal, 'vectorcluster/read', scope)
@@ -124,16 +124,16 @@ describe('createAccess', () => {
 
   it('ignores an assignment for a former incarnation of a resource', () => {
     const namespace = groupNamespace(B1, 'shop')
-    const live = (incarnation: string) => ({ namespace, annotations: { [INCARNATION_ANNOTATION]: incarnation } })
+    const annotated = (incarnation: string) => ({ namespace, annotations: { [INCARNATION_ANNOTATION]: incarnation } })
     assign({ scope: ITEM, scopeIncarnation: 'first' })
     expect(reads(ITEM)).to.equal(false)
-    put(VectorCluster, 'orders', {}, live('first'))
+    put(VectorCluster, 'orders', {}, annotated('first'))
     expect(reads(ITEM)).to.equal(true)
     remove(VectorCluster, 'orders', namespace)
     expect(reads(ITEM)).to.equal(false)
-    put(VectorCluster, 'orders', {}, live('second'))
+    put(VectorCluster, 'orders', {}, annotated('second'))
     expect(reads(ITEM)).to.equal(false)
-    put(VectorCluster, 'orders', { replicas: 2 }, live('first'))
+    put(VectorCluster, 'orders', { replicas: 2 }, annotated('first'))
     expect(reads(ITEM)).to.equal(true)
   })
 
@@ -333,16 +333,16 @@ describe('createAccess', () => {
 
   it('applies a trust between the incarnations of both boundaries that it names only', () => {
     assign({ scope: `/boundaries/${B2}`, scopeIncarnation: 'b2' }, boundaryNamespace(B2))
-    const live = (id: string, incarnation: string) =>
+    const putBoundary = (id: string, incarnation: string) =>
       put(Boundary, id, { displayName: 'One' }, { annotations: { [INCARNATION_ANNOTATION]: incarnation } })
-    live(B1, 'b1')
-    live(B2, 'b2')
+    putBoundary(B1, 'b1')
+    putBoundary(B2, 'b2')
     const spec = { boundaryId: B1, boundaryIncarnation: 'b1', trustedBoundaryId: B2, trustedBoundaryIncarnation: 'b2' }
     put(BoundaryTrust, 'trust', { ...spec, actions: ['vectorcluster/read'] }, { namespace: SYSTEM_NAMESPACE })
     expect(reads()).to.equal(true)
-    live(B2, 'other')
+    putBoundary(B2, 'other')
     expect(reads()).to.equal(false)
-    live(B2, 'b2')
+    putBoundary(B2, 'b2')
     expect(reads()).to.equal(true)
     remove(BoundaryTrust, 'trust', SYSTEM_NAMESPACE)
     expect(reads()).to.equal(false)

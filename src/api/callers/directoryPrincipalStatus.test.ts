@@ -10,9 +10,9 @@ describe('directoryPrincipalStatus', () => {
   function open() {
     const users = new FakeUserDirectory()
     const clock = new ManualClock()
-    const state = { asked: 0, find: (id: string): Promise<UserRecord | undefined> => users.find(id) }
+    const state = { queries: 0, find: (id: string): Promise<UserRecord | undefined> => users.find(id) }
     const find = (id: string) => {
-      state.asked += 1
+      state.queries += 1
       return state.find(id)
     }
     return { users, clock, state, standing: directoryPrincipalStatus({ users: { find }, clock }) }
@@ -25,7 +25,7 @@ describe('directoryPrincipalStatus', () => {
       expect(await standing.endOf(ada.id, 'User')).to.equal(undefined)
       expect(await standing.endOf(bob.id, 'User')).to.equal(undefined)
     }
-    expect(state.asked).to.equal(2)
+    expect(state.queries).to.equal(2)
     users.put({ ...ada, isEnabled: false })
     state.find = async (id) => (id === bob.id ? undefined : users.find(id))
     await clock.advance(60_001)
@@ -51,9 +51,9 @@ describe('directoryPrincipalStatus', () => {
     expect(await standing.endOf(NOBODY, 'User')).to.equal(undefined)
     state.find = () => new Promise(() => {})
     await clock.advance(10_001)
-    const asked = Promise.all([standing.endOf(ada.id, 'User'), standing.endOf(ada.id, 'User')])
+    const statuses = Promise.all([standing.endOf(ada.id, 'User'), standing.endOf(ada.id, 'User')])
     await clock.advance(301)
-    expect(await asked).to.deep.equal(['disabled', 'disabled'])
-    expect(state.asked).to.equal(4)
+    expect(await statuses).to.deep.equal(['disabled', 'disabled'])
+    expect(state.queries).to.equal(4)
   })
 })

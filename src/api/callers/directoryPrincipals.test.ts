@@ -10,16 +10,16 @@ describe('directoryPrincipals', () => {
   function open() {
     const users = new FakeUserDirectory()
     const clock = new ManualClock()
-    let asked = 0
+    let queries = 0
     const find = (id: string) => {
-      asked += 1
+      queries += 1
       return users.find(id)
     }
     const group = { id: GROUP, principalType: 'Group', displayName: 'Staff', isEnabled: true } as Principal
     const recorded: Principals = {
       find: async (ids) => new Map([...ids].includes(GROUP) ? [[GROUP, group]] : []),
     }
-    return { users, clock, principals: directoryPrincipals(recorded, { find }, clock), asked: () => asked }
+    return { users, clock, principals: directoryPrincipals(recorded, { find }, clock), asked: () => queries }
   }
 
   it('finds users and service accounts of the provider and groups of the records', async () => {
@@ -46,9 +46,9 @@ describe('directoryPrincipals', () => {
 
   it('queries at most 10 ids at a time, each once, over all callers', async () => {
     const clock = new ManualClock()
-    let [asked, now, most] = [0, 0, 0]
+    let [queries, now, most] = [0, 0, 0]
     const find = async () => {
-      asked += 1
+      queries += 1
       now += 1
       most = Math.max(most, now)
       await new Promise(setImmediate)
@@ -58,7 +58,7 @@ describe('directoryPrincipals', () => {
     const principals = directoryPrincipals({ find: async () => new Map() }, { find }, clock)
     const ids = Array.from({ length: 100 }, (_, at) => `22222222-2222-4222-8222-${String(at).padStart(12, '0')}`)
     await Promise.all([principals.find(ids), principals.find(ids), principals.find(ids.slice(50))])
-    expect(asked).to.equal(100)
+    expect(queries).to.equal(100)
     expect(most).to.be.at.most(10)
   })
 

@@ -30,9 +30,16 @@ function store({ client }: Pick<Server, 'client'>, kind: AnyKind, name: string, 
 }
 
 function assign(server: Pick<Server, 'client'>, scope: string, spec: object = {}, namespace = HOME) {
-  const life = scope === '/' ? {} : { scopeIncarnation: 'life' }
-  const whole = { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Owner', scope, ...life, ...spec }
-  store(server, RoleAssignment, crypto.randomUUID(), whole, namespace)
+  const incarnation = scope === '/' ? {} : { scopeIncarnation: 'life' }
+  const fullSpec = {
+    principalId: ANNA,
+    principalType: 'User',
+    roleDefinitionName: 'Owner',
+    scope,
+    ...incarnation,
+    ...spec,
+  }
+  store(server, RoleAssignment, crypto.randomUUID(), fullSpec, namespace)
 }
 
 describe('a request that only the writes of another replica permit', () => {
@@ -138,8 +145,8 @@ describe('a request that only the writes of another replica permit', () => {
   ]
   for (const [sentence, scope, namespace] of denies) {
     it(`is denied by a new deny ${sentence}, which is read before the assignment`, async () => {
-      const life = scope === '/' ? {} : { scopeIncarnation: 'life' }
-      const spec = { isEveryone: true, actions: ['boundaries/read'], scope, ...life }
+      const incarnation = scope === '/' ? {} : { scopeIncarnation: 'life' }
+      const spec = { isEveryone: true, actions: ['boundaries/read'], scope, ...incarnation }
       store(server, DenyAssignment, crypto.randomUUID(), spec, namespace)
       assign(server, `/boundaries/${OLD}`)
       expect(await statusOf(`/boundaries/${OLD}`)).to.equal(403)
@@ -173,36 +180,36 @@ describe('a request that only the writes of another replica permit', () => {
 describe('createGrantRefresher', () => {
   const clock = new ManualClock()
   let client: FakeKubeClient
-  let look: ReturnType<typeof createGrantRefresher>
+  let refresh: ReturnType<typeof createGrantRefresher>
   beforeEach(() => {
     client = new FakeKubeClient()
     const caches = new CacheSet({ client })
     for (const kind of KINDS) caches.add(kind.resource)
-    look = createGrantRefresher({ client, caches, clock })
+    refresh = createGrantRefresher({ client, caches, clock })
     store({ client }, Boundary, OLD, { displayName: 'Old' })
   })
   const inventedScope = (index: number) => `/boundaries/${crypto.randomUUID()}/resourcegroups/g${index}`
 
   it('reads a scope once in 2 s', async () => {
-    await look(ANNA, `/boundaries/${OLD}`)
+    await refresh(ANNA, `/boundaries/${OLD}`)
     const once = client.calls.length
     expect(once).to.be.within(1, 6)
-    for (let again = 0; again < 50; again += 1) await look(ANNA, `/boundaries/${OLD}`)
+    for (let again = 0; again < 50; again += 1) await refresh(ANNA, `/boundaries/${OLD}`)
     expect(client.calls.length).to.equal(once)
     await clock.advance(2_001)
-    await look(ANNA, `/boundaries/${OLD}`)
+    await refresh(ANNA, `/boundaries/${OLD}`)
     expect(client.calls.length).to.be.greaterThan(once)
   })
 
   it('reads at most 10 missing boundaries, with one call each', async () => {
-    for (let index = 0; index < 200; index += 1) await look(ANNA, inventedScope(index))
+    for (let index = 0; index < 200; index += 1) await refresh(ANNA, inventedScope(index))
     expect(client.calls.map(({ verb }) => verb)).to.deep.equal(Array(10).fill('get'))
   })
 
   it('limits each caller separately', async () => {
-    for (let index = 0; index < 200; index += 1) await look(ANNA, inventedScope(index))
+    for (let index = 0; index < 200; index += 1) await refresh(ANNA, inventedScope(index))
     const before = client.calls.length
-    await look(TEAM, `/boundaries/${OLD}`)
+    await refresh(TEAM, `/boundaries/${OLD}`)
     expect(client.calls.length).to.be.greaterThan(before)
   })
 })

@@ -115,14 +115,14 @@ const SAID =
 /** @returns the fields of a spec that refer to principals, by name or description */
 function principalFields({ kind, spec }: AnyKind): string[] {
   const found: string[] = []
-  const look = (node: StructuralSchema, path: string) => {
+  const collect = (node: StructuralSchema, path: string) => {
     const { type, description = '', properties = {}, items } = node as Described
     const isText = type === 'string' || (type === 'array' && items?.type === 'string')
     if (isText && (NAMED.test(path) || SAID.test(description))) found.push(`${kind}.${path}`)
-    for (const [name, part] of Object.entries(properties)) look(part, path === '' ? name : `${path}.${name}`)
-    if (items !== undefined) look(items, path)
+    for (const [name, part] of Object.entries(properties)) collect(part, path === '' ? name : `${path}.${name}`)
+    if (items !== undefined) collect(items, path)
   }
-  look(structuralSchema(spec, kind), '')
+  collect(structuralSchema(spec, kind), '')
   return [...new Set(found)]
 }
 type Described = {
@@ -145,10 +145,10 @@ describe('a principal created again with the same id', () => {
   })
   afterEach(() => access.stop())
 
-  function put(kind: AnyKind, name: string, spec: object, namespace?: string, life = 'first', named?: object) {
+  function put(kind: AnyKind, name: string, spec: object, namespace?: string, incarnation = 'first', named?: object) {
     version += 1
     const annotations = {
-      [INCARNATION_ANNOTATION]: life,
+      [INCARNATION_ANNOTATION]: incarnation,
       [SCOPE_INCARNATION_ANNOTATION]: 'first',
       ...(named === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify(named) }),
     }
@@ -165,8 +165,8 @@ describe('a principal created again with the same id', () => {
   }
 
   it('is tested for each field that refers to principals', () => {
-    const told = [...PLACES.map(([, field]) => field), ...Object.keys(EXCEPTIONS)]
-    expect(KINDS.flatMap(principalFields).sort()).to.deep.equal(told.sort())
+    const covered = [...PLACES.map(([, field]) => field), ...Object.keys(EXCEPTIONS)]
+    expect(KINDS.flatMap(principalFields).sort()).to.deep.equal(covered.sort())
   })
 
   for (const [principal, kind, type, namespace, spec] of PRINCIPALS) {

@@ -13,7 +13,7 @@ describe('createPrincipalStatus', () => {
   let cached: Map<string, KubeObject>
   let client: FakeKubeClient
   let clock: ManualClock
-  let asked: number
+  let reads: number
 
   const object = (kind: { apiVersion: string; kind: string }, name: string, spec: object, more: object = {}) =>
     ({ apiVersion: kind.apiVersion, kind: kind.kind, metadata: { namespace, name, ...more }, spec }) as KubeObject
@@ -24,7 +24,7 @@ describe('createPrincipalStatus', () => {
     return createPrincipalStatus({
       client: {
         get: (resource, ref) => {
-          asked += 1
+          reads += 1
           return client.get(resource, ref)
         },
       },
@@ -39,7 +39,7 @@ describe('createPrincipalStatus', () => {
     cached = new Map()
     client = new FakeKubeClient()
     clock = new ManualClock()
-    asked = 0
+    reads = 0
   })
 
   it('accepts cached users and service accounts without a call', async () => {
@@ -48,7 +48,7 @@ describe('createPrincipalStatus', () => {
     expect(await standing().endOf(ANNA, 'User')).to.equal(undefined)
     expect(await standing().endOf(ROBOT, 'ServicePrincipal')).to.equal(undefined)
     expect(await standing().endOf(ANNA), 'whose type is not said').to.equal(undefined)
-    expect(asked).to.equal(0)
+    expect(reads).to.equal(0)
   })
 
   it('reports disabled users and service accounts with a deletionTimestamp', async () => {
@@ -63,7 +63,7 @@ describe('createPrincipalStatus', () => {
   it('reads a principal that is not cached from the API server', async () => {
     client.seed(PlatformClient.resource, object(PlatformClient, ROBOT, { isEnabled: true }))
     expect(await standing().endOf(ROBOT, 'ServicePrincipal')).to.equal(undefined)
-    expect(asked).to.equal(1)
+    expect(reads).to.equal(1)
   })
 
   for (const where of ['cached', 'on the API server only'] as const) {
@@ -85,7 +85,7 @@ describe('createPrincipalStatus', () => {
   it('reads a missing principal once in 2 s', async () => {
     const one = standing()
     for (let call = 0; call < 5; call += 1) expect(await one.endOf(ANNA, 'User')).to.equal('deleted')
-    expect(asked).to.equal(1)
+    expect(reads).to.equal(1)
     await clock.advance(2_001)
     client.seed(PlatformUser.resource, object(PlatformUser, ANNA, { isEnabled: true }))
     expect(await one.endOf(ANNA, 'User')).to.equal(undefined)
@@ -93,14 +93,14 @@ describe('createPrincipalStatus', () => {
 
   it('reports an id that is not a UUID as deleted without a call', async () => {
     expect(await standing().endOf('../secrets/x', 'User')).to.equal('deleted')
-    expect(asked).to.equal(0)
+    expect(reads).to.equal(0)
   })
 
   it('throws while the API server is unavailable, and reads again on the next call', async () => {
     const failing = createPrincipalStatus({
       client: {
         get: () => {
-          asked += 1
+          reads += 1
           return Promise.reject(new Error('away'))
         },
       },
@@ -111,6 +111,6 @@ describe('createPrincipalStatus', () => {
       const failure = await failing.endOf(ANNA, 'User').catch((error: Error) => error.message)
       expect(failure).to.equal('away')
     }
-    expect(asked).to.equal(2)
+    expect(reads).to.equal(2)
   })
 })

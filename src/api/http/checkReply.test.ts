@@ -23,7 +23,7 @@ function declared({ handler = () => ({ status: 200 }), ...given }: Declared = {}
 }
 
 describe('checkReply', () => {
-  const cases: [sentence: string, answer: { status: number; body?: object; parts?: string[] }, said: RegExp][] = [
+  const cases: [sentence: string, answer: { status: number; body?: object; parts?: string[] }, error: RegExp][] = [
     ['a status that the route does not declare', { status: 201, body: WHOLE }, /answered 201, which it does not/],
     ['a field that the record does not declare', { status: 200, body: { ...WHOLE, size: 1 } }, /answers size, which/],
     [
@@ -35,8 +35,8 @@ describe('checkReply', () => {
     ['a missing field', { status: 200, body: {} }, /name/],
     ['a value of another type in parts', { status: 200, parts: ['{"name":', '1}'] }, /name/],
   ]
-  for (const [sentence, answer, said] of cases) {
-    it(`rejects ${sentence}`, () => expect(() => checkReply(declared(), answer)).to.throw(TypeError, said))
+  for (const [sentence, answer, error] of cases) {
+    it(`rejects ${sentence}`, () => expect(() => checkReply(declared(), answer)).to.throw(TypeError, error))
   }
 
   it('accepts an answer that the route declares', () => {

@@ -47,11 +47,11 @@ describe('connections to the facade', () => {
     try {
       const { port } = await server.facade.listen(0, '127.0.0.1')
       const socket = dial(port, '127.0.0.1').pause()
-      const [there] = (await Promise.all([
+      const [connection] = (await Promise.all([
         once(server.facade.server, 'connection'),
         socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
       ])) as [[Socket], boolean]
-      await once(there[0], 'close')
+      await once(connection[0], 'close')
     } finally {
       await server.stop()
     }

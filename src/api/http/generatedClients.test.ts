@@ -135,8 +135,8 @@ describe('the OpenAPI document for client generators', () => {
     expect(nameless.map((at) => at.where)).to.deep.equal([])
     // Generators name answers OperationIdResponse.
     const ids = new Set(all.flatMap(({ schema }) => (schema as { operationId?: string }).operationId ?? []))
-    const taken = records.filter(({ where }) => ids.has(/(\w+)Response$/.exec(where)?.[1] ?? ''))
-    expect(taken.map((at) => at.where)).to.deep.equal([])
+    const clashing = records.filter(({ where }) => ids.has(/(\w+)Response$/.exec(where)?.[1] ?? ''))
+    expect(clashing.map((at) => at.where)).to.deep.equal([])
     const counted = records.filter(({ where }) => /[a-z][2-9]$/.test(where))
     expect(
       counted.map((at) => at.where),

@@ -36,20 +36,20 @@ describe('TokenBucket with BODY_RATE', () => {
 })
 
 describe('TokenBucket with requestRate', () => {
-  const passed = (budget: TokenBucket, count: number, now: number) =>
+  const admitted = (budget: TokenBucket, count: number, now: number) =>
     Array.from({ length: count }, () => budget.take('a', 1, now)).filter((seconds) => seconds === undefined).length
 
   it('allows a sixth of 6000 a minute at once and 100 a second after that', () => {
     const budget = new TokenBucket(requestRate(6_000))
-    expect(passed(budget, 3_000, 0)).to.equal(1_000)
-    expect(passed(budget, 3_000, 1_000)).to.equal(100)
+    expect(admitted(budget, 3_000, 0)).to.equal(1_000)
+    expect(admitted(budget, 3_000, 1_000)).to.equal(100)
   })
 
   it('allows all of 20 a minute at once, and returns the wait for the next one', () => {
     const budget = new TokenBucket(requestRate(20))
-    expect(passed(budget, 30, 0)).to.equal(20)
+    expect(admitted(budget, 30, 0)).to.equal(20)
     expect(budget.take('a', 1, 0)).to.equal(3_000)
-    expect(passed(budget, 30, 3_000)).to.equal(1)
+    expect(admitted(budget, 30, 3_000)).to.equal(1)
   })
 })
 

@@ -26,8 +26,8 @@ describe('a route with a body', () => {
 
   for (const { method, path, mediaTypes } of EMBODIED) {
     it(`rejects text/plain and names the documented media types: ${method} ${path}`, async () => {
-      const asked = server.ask({ method, path }).set('content-type', WRONG)
-      const answer = await asked.send('{}')
+      const call = server.ask({ method, path }).set('content-type', WRONG)
+      const answer = await call.send('{}')
       expect(answer.status, JSON.stringify(answer.body)).to.equal(400)
       expect(JSON.stringify(answer.body)).to.include(`must be sent as ${mediaTypes.join(' or ')}`)
     })

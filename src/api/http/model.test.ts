@@ -89,26 +89,26 @@ describe('the reasons of validation errors', () => {
 
   it('are sentences that name the field, for any field of a body, query or kind', () => {
     const malformed = new Set<string>()
-    let told = 0
+    let refusals = 0
     for (const { path, schema } of [...bodies, ...specs]) {
       for (const value of WRONG) {
         const refusal = refusalOf(schema, value)
         if (refusal === undefined) continue
-        told += 1
+        refusals += 1
         if (!isSentence(refusal) || /\[object|undefined|NaN/.test(refusal.message))
           malformed.add(`${path}: ${refusal.message}`)
       }
     }
-    expect(told).to.be.above(5_000)
+    expect(refusals).to.be.above(5_000)
     expect([...malformed]).to.deep.equal([])
   })
 
   it('are sentences that name the field, for every rule of every kind', () => {
-    const told = KINDS.flatMap(({ kind, rules }) =>
+    const reasons = KINDS.flatMap(({ kind, rules }) =>
       rules.map(({ field, message }) => ({ kind, field, message: refusalSentence({ field, message }) })),
     )
-    const malformed = told.filter(({ field, message }) => !isSentence({ message, extras: { errors: [{ field }] } }))
-    expect(told).to.have.length.above(100)
+    const malformed = reasons.filter(({ field, message }) => !isSentence({ message, extras: { errors: [{ field }] } }))
+    expect(reasons).to.have.length.above(100)
     expect(malformed).to.deep.equal([])
   })
 })
@@ -160,7 +160,9 @@ describe('ids and timestamps in requests', () => {
   )
   // Read-only fields may be sent back in a body, and are ignored.
   const isRead = ({ schema }: Part) => !(schema instanceof z.ZodUnknown)
-  const asked = bodies.filter((part) => READ_AS_MODEL.test(part.path) && !FREE_TEXT.test(part.path) && isRead(part))
+  const timestampsAndIds = bodies.filter(
+    (part) => READ_AS_MODEL.test(part.path) && !FREE_TEXT.test(part.path) && isRead(part),
+  )
 
   it('are refused with MODEL_BINDING_FAILED when malformed, on every route', () => {
     const codeOf = (schema: z.ZodType) => {
@@ -170,12 +172,12 @@ describe('ids and timestamps in requests', () => {
         return (error as PlatformError).code
       }
     }
-    const read = asked.flatMap(({ path, schema }) => {
+    const read = timestampsAndIds.flatMap(({ path, schema }) => {
       const code = codeOf(schema)
       return code === 'MODEL_BINDING_FAILED' ? [] : [`${path}: ${code}`]
     })
-    expect(asked).to.have.length.above(50)
-    expect(asked.map(({ path }) => path)).to.include('POST /resourcegroups/orphaned-grants/purge .ids[]')
+    expect(timestampsAndIds).to.have.length.above(50)
+    expect(timestampsAndIds.map(({ path }) => path)).to.include('POST /resourcegroups/orphaned-grants/purge .ids[]')
     expect(read).to.deep.equal([])
   })
 
@@ -207,14 +209,14 @@ describe('missing fields and wrong types in bodies', () => {
     }
   }
 
-  for (const [sentence, body, said] of [
+  for (const [sentence, body, message] of [
     ['a string for a number', { replicas: 'three' }, /replicas.*must be .*number/],
     ['a number for a string', { storageSize: 5 }, /storageSize.*must be/],
     ['an array for an object', [], /body.*must be .*(object|record)/],
   ] as const) {
     it(`are reported as a wrong type, not as missing: ${sentence}`, () => {
       expect(refusal(bodyOf('POST', '/vectorclusters/{name}'), body))
-        .to.match(said)
+        .to.match(message)
         .and.not.include('required')
     })
   }
@@ -242,16 +244,16 @@ describe('null in bodies', () => {
   }
 
   it('equals absence for every optional field of every route', () => {
-    let asked = 0
+    let optional = 0
     const refused = records.flatMap(({ path, schema }) =>
       Object.entries((schema as z.ZodObject).shape).flatMap(([name, field]) => {
         if (!(field as z.ZodType).safeParse(undefined).success) return []
-        asked += 1
+        optional += 1
         const faults = withNull(schema, name).filter((fault) => fault.field === name)
         return faults.map(({ message }) => `${path}.${name}: ${message}`)
       }),
     )
-    expect(asked).to.be.above(500)
+    expect(optional).to.be.above(500)
     expect(refused).to.deep.equal([])
   })
 
@@ -262,15 +264,15 @@ describe('null in bodies', () => {
     map: z.record(z.string(), z.string()).default({}),
     list: z.array(z.string()).default([]),
   })
-  const refused: [sentence: string, body: object, said: RegExp][] = [
+  const refused: [sentence: string, body: object, message: RegExp][] = [
     ['for a required field, not reported as missing', { must: null, may: null }, /"must" (?!.*required)/],
     ['in a map', { must: '', map: { a: null } }, /"map.a"/],
     ['in an array', { must: '', list: [null] }, /"list.0"/],
     ['in a nested object', { must: '', inner: { must: null } }, /"inner.must"/],
   ]
-  for (const [sentence, body, said] of refused) {
+  for (const [sentence, body, message] of refused) {
     it(`is rejected ${sentence}`, () => {
-      expect(() => readModel(model, body)).to.throw(said)
+      expect(() => readModel(model, body)).to.throw(message)
     })
   }
 
@@ -291,8 +293,8 @@ describe('enumerations in bodies', () => {
     const other = enumerations.flatMap(({ path, schema }) =>
       (schema as z.ZodEnum).options.flatMap((value) =>
         [String(value).toLowerCase(), String(value).toUpperCase()].flatMap((text) => {
-          const taken = readModel(z.object({ field: schema }), { field: text }) as { field: unknown }
-          return taken.field === value ? [] : [`${path}: ${text}`]
+          const read = readModel(z.object({ field: schema }), { field: text }) as { field: unknown }
+          return read.field === value ? [] : [`${path}: ${text}`]
         }),
       ),
     )

@@ -65,30 +65,30 @@ describe('the OpenAPI document', () => {
   })
 
   it('names the required action of routes that check it at a scope outside of their path', () => {
-    const told = (method: string, path: string) => {
+    const descriptionOf = (method: string, path: string) => {
       const route = SERVED_ROUTES.find((each) => each.method === method && each.path === path)
       return route && operationOf(route)?.description
     }
     const internal = '/v1/internal/registries'
     const builders = [
-      ...['GET', 'PUT', 'DELETE'].map((method) => told(method, `${internal}/pins`)),
-      told('POST', `${internal}/mint-boundary-credential`),
+      ...['GET', 'PUT', 'DELETE'].map((method) => descriptionOf(method, `${internal}/pins`)),
+      descriptionOf('POST', `${internal}/mint-boundary-credential`),
     ]
     for (const text of builders) {
       expect(text).to.match(/^Needs the action `kernel\/deployments\/token` at the boundary that the request names\./)
     }
-    expect(told('POST', `${internal}/mint-build-token`)).to.match(/^Needs the action that writes the resource/)
+    expect(descriptionOf('POST', `${internal}/mint-build-token`)).to.match(/^Needs the action that writes the resource/)
   })
 
   it('says "Needs a sign-in." only of the 5 routes that need no action', () => {
     const isEnough = (path: string) => /^\/(docs|bug-reports|identity\/change-password|invitations\/accept)/.test(path)
     const routes = SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'authenticated')
-    const told = routes.map((route) => [route, operationOf(route)?.description ?? ''] as const)
-    const enough = told.filter(([, text]) => text.startsWith('Needs a sign-in.')).map(([{ path }]) => path)
+    const described = routes.map((route) => [route, operationOf(route)?.description ?? ''] as const)
+    const enough = described.filter(([, text]) => text.startsWith('Needs a sign-in.')).map(([{ path }]) => path)
     expect(enough).to.have.length(5)
     expect(enough.filter((path) => !isEnough(path))).to.deep.equal([])
-    for (const [{ method, path }, text] of told) expect(text, `${method} ${path}`).to.match(/^Needs .+\./)
-    const of = (path: string) => told.find(([route]) => route.path.endsWith(path))?.[1]
+    for (const [{ method, path }, text] of described) expect(text, `${method} ${path}`).to.match(/^Needs .+\./)
+    const of = (path: string) => described.find(([route]) => route.path.endsWith(path))?.[1]
     expect(of('/vaults/{vaultName}/secrets/{name}')).to.include('`secretvault/readSecrets` at the vault')
     expect(of('/materialize')).to.include('`resourcegroups/write`')
     expect(of('/jitRequests')).to.include('`rbac/members/read`')
@@ -157,8 +157,9 @@ describe('the OpenAPI document', () => {
   ]
   for (const [sentence, method, path, status, forms] of formsOf)
     it(`declares the media types of a refusal ${sentence}`, () => {
-      const told = whole.paths[path]?.[method.toLowerCase()]?.responses[status]
-      const response = told?.$ref === undefined ? told : whole.components.responses[told.$ref.split('/').at(-1) ?? '']
+      const declared = whole.paths[path]?.[method.toLowerCase()]?.responses[status]
+      const response =
+        declared?.$ref === undefined ? declared : whole.components.responses[declared.$ref.split('/').at(-1) ?? '']
       expect(Object.keys(response?.content ?? {})).to.deep.equal(forms.map((form) => `application/${form}`))
     })
 
@@ -168,8 +169,8 @@ describe('the OpenAPI document', () => {
       'schema.$ref',
       '#/components/schemas/ReadinessDtoOrRefusal',
     )
-    const told = whole.components.schemas.ReadinessDtoOrRefusal as { anyOf?: { $ref: string }[] }
-    expect(told.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal(['ReadinessDto', 'PlatformError'])
+    const union = whole.components.schemas.ReadinessDtoOrRefusal as { anyOf?: { $ref: string }[] }
+    expect(union.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal(['ReadinessDto', 'PlatformError'])
   })
 
   it('has no dangling $ref', () => {

@@ -11,8 +11,8 @@ describe('integer query parameters', () => {
   const pathOf = documentedPaths(SERVED_ROUTES)
   const documented = SERVED_ROUTES.flatMap((route) => {
     const { parameters = [] } = paths[pathOf(route)]?.[route.method.toLowerCase()] ?? {}
-    const whole = parameters.filter((one) => one.in === 'query' && one.schema?.type === 'integer')
-    return whole.map(({ name, schema = {} }) => ({ route, name, least: schema.minimum ?? 0 }))
+    const integers = parameters.filter((one) => one.in === 'query' && one.schema?.type === 'integer')
+    return integers.map(({ name, schema = {} }) => ({ route, name, least: schema.minimum ?? 0 }))
   })
 
   it('include those of lists, logs and metrics', () => {

@@ -34,8 +34,8 @@ describe('beginRawBody', () => {
       pay: (bytes: number) => limits.payUpload(taker, bytes),
       ended,
     }
-    const asked = [request as unknown as IncomingMessage, response as unknown as ServerResponse] as const
-    return { body: beginRawBody(...asked, rules, clock), response }
+    const exchange = [request as unknown as IncomingMessage, response as unknown as ServerResponse] as const
+    return { body: beginRawBody(...exchange, rules, clock), response }
   }
 
   /** Counts what is read, in MiB. */

@@ -221,8 +221,8 @@ describe('the facade', () => {
     const path = `/boundaries/${B}`
     const { status, body } = await as(request(server.app).patch(path)).send({ quota: { cpu: '4' }, quote: 1 })
     expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
-    const said = body.errors.map(({ field, message }: Record<string, string>) => `${field} ${message}`)
-    expect(said).to.include.members([`quota is changed by PUT ${path}/quota`, 'quote is not a field of this record'])
+    const reasons = body.errors.map(({ field, message }: Record<string, string>) => `${field} ${message}`)
+    expect(reasons).to.include.members([`quota is changed by PUT ${path}/quota`, 'quote is not a field of this record'])
   })
 
   it('reports every invalid query parameter at once, the first one as the error', async () => {

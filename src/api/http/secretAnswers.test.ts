@@ -47,7 +47,7 @@ describe('answers that may contain a secret', () => {
 
   it('are recognised by the field name of a string at any depth', () => {
     const routeWith = (reply: z.ZodType) => ({ reply, list: undefined }) as unknown as Route
-    const held = [
+    const secrets = [
       z.object({ items: z.array(z.object({ clientSecret: z.string().nullable().optional() })) }),
       z.union([z.object({}), z.record(z.string(), z.object({ pendingApiKey: z.string() }))]),
       z.object({
@@ -56,7 +56,7 @@ describe('answers that may contain a secret', () => {
         },
       }),
     ]
-    for (const schema of held) expect(mayHoldSecret(routeWith(schema))).to.equal(true)
+    for (const schema of secrets) expect(mayHoldSecret(routeWith(schema))).to.equal(true)
     const bare = z.object({ secretName: z.string(), tokenUrl: z.string(), hasSecret: z.boolean(), secret: z.boolean() })
     expect(mayHoldSecret(routeWith(bare))).to.equal(false)
   })

@@ -27,22 +27,22 @@ describe('send with a long text', () => {
         rounds += 1
         if (!isOver) setImmediate(count)
       }
-      const server = createServer((asked, response) => {
+      const server = createServer((request, response) => {
         const write = response.write.bind(response) as (chunk: string) => boolean
         response.write = ((chunk: string) => {
           slices.push(chunk.length)
           return write(chunk)
         }) as typeof response.write
         count()
-        void send(asked, response, { status: 200, parts: [text] }).then(() => {
+        void send(request, response, { status: 200, parts: [text] }).then(() => {
           isOver = true
         })
       }).listen(0)
       await once(server, 'listening')
       const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-      const heard = await answer.text()
+      const received = await answer.text()
       server.close()
-      expect(heard === text, 'the text').to.equal(true)
+      expect(received === text, 'the text').to.equal(true)
       expect(answer.headers.get('content-length')).to.equal(String(Buffer.byteLength(text)))
       expect(Math.max(...slices)).to.be.at.most(SLICE)
       expect(rounds).to.be.at.least(slices.length - 1)
@@ -61,18 +61,18 @@ describe('send with a stream', () => {
     it(sentence, async () => {
       const spent: number[] = []
       const spend = (bytes: number) => void spent.push(bytes)
-      const server = createServer((asked, response) => {
+      const server = createServer((request, response) => {
         void send(
-          asked,
+          request,
           response,
           { status: 200, stream: Readable.from(pieces), ...more },
           { turn: () => undefined, spend },
         )
       }).listen(0)
       await once(server, 'listening')
-      const heard = await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()
+      const received = await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()
       server.close()
-      expect(heard === pieces.join(''), 'the text').to.equal(true)
+      expect(received === pieces.join(''), 'the text').to.equal(true)
       expect(spent).to.deep.equal(expected)
     })
 })
@@ -82,33 +82,33 @@ describe('send with many parts', () => {
 
   it('sends slices of whole parts', async () => {
     const slices: string[] = []
-    const server = createServer((asked, response) => {
+    const server = createServer((request, response) => {
       const write = response.write.bind(response) as (chunk: string) => boolean
       response.write = ((chunk: string) => {
         slices.push(chunk)
         return write(chunk)
       }) as typeof response.write
-      void send(asked, response, { status: 200, parts })
+      void send(request, response, { status: 200, parts })
     }).listen(0)
     await once(server, 'listening')
     const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const heard = await answer.text()
+    const received = await answer.text()
     server.close()
-    expect(heard === parts.join(''), 'the text').to.equal(true)
-    expect(answer.headers.get('content-length')).to.equal(String(Buffer.byteLength(heard)))
-    expect(slices).to.have.length(Math.ceil(heard.length / SLICE))
+    expect(received === parts.join(''), 'the text').to.equal(true)
+    expect(answer.headers.get('content-length')).to.equal(String(Buffer.byteLength(received)))
+    expect(slices).to.have.length(Math.ceil(received.length / SLICE))
     for (const slice of slices.slice(0, -1)) expect(slice.endsWith('",')).to.equal(true)
   })
 
   it('adds at most one close listener while it waits for the client', async () => {
     const listeners = new Set<number>()
-    const server = createServer((asked, response) => {
+    const server = createServer((request, response) => {
       const write = response.write.bind(response) as (chunk: string) => boolean
       response.write = ((chunk: string) => {
         listeners.add(response.listenerCount('close'))
         return write(chunk)
       }) as typeof response.write
-      void send(asked, response, { status: 200, parts: Array.from({ length: 40 }, () => 'x'.repeat(SLICE)) })
+      void send(request, response, { status: 200, parts: Array.from({ length: 40 }, () => 'x'.repeat(SLICE)) })
     }).listen(0)
     await once(server, 'listening')
     await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()
@@ -124,13 +124,13 @@ describe('send with many parts', () => {
       await new Promise((resolve) => setImmediate(resolve))
       seen.push('taken')
     }
-    const server = createServer((asked, response) => {
+    const server = createServer((request, response) => {
       const write = response.write.bind(response) as (chunk: string) => boolean
       response.write = ((chunk: string) => {
         seen.push('slice')
         return write(chunk)
       }) as typeof response.write
-      void send(asked, response, { status: 200, parts }, { turn, spend: () => undefined })
+      void send(request, response, { status: 200, parts }, { turn, spend: () => undefined })
     }).listen(0)
     await once(server, 'listening')
     await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()
@@ -144,7 +144,7 @@ describe('send with many parts', () => {
 
 describe('the ETag of an answer', () => {
   const tagOf = async (answer: Parameters<typeof send>[2], method = 'GET') => {
-    const server = createServer((asked, response) => void send(asked, response, answer)).listen(0)
+    const server = createServer((request, response) => void send(request, response, answer)).listen(0)
     await once(server, 'listening')
     const { headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { method })
     server.close()
@@ -154,7 +154,7 @@ describe('the ETag of an answer', () => {
 
   it('is weak and depends on the body', async () => {
     const [one, same, other] = await Promise.all(
-      [body, { ...body }, { state: 'Failing' }].map((told) => tagOf({ status: 200, body: told })),
+      [body, { ...body }, { state: 'Failing' }].map((each) => tagOf({ status: 200, body: each })),
     )
     expect(one).to.match(/^W\/"[\w-]{22}"$/)
     expect([same === one, other === one]).to.deep.equal([true, false])
@@ -189,15 +189,15 @@ describe('a large JSON body', () => {
   }
 
   it('is parsed by a worker on behalf of the caller', async () => {
-    const asked: unknown[] = []
-    const run: Workers['run'] = (name, input, who) => {
-      asked.push([name, who])
-      return inlineWorkers.run(name, input, who)
+    const calls: unknown[] = []
+    const run: Workers['run'] = (name, input, principal) => {
+      calls.push([name, principal])
+      return inlineWorkers.run(name, input, principal)
     }
-    const { status, body: told } = await facadeWith({ ...inlineWorkers, run })
-    expect(asked).to.deep.equal([['readJson', OWNER]])
-    expect([status, told.code]).to.deep.equal([400, 'BAD_REQUEST'])
-    expect(told.error).to.contain('tags')
+    const { status, body: refusal } = await facadeWith({ ...inlineWorkers, run })
+    expect(calls).to.deep.equal([['readJson', OWNER]])
+    expect([status, refusal.code]).to.deep.equal([400, 'BAD_REQUEST'])
+    expect(refusal.error).to.contain('tags')
   })
 
   const refusals: [ConstructorParameters<typeof WorkRefused>[0], number, string][] = [
@@ -218,26 +218,26 @@ describe('a large JSON body', () => {
 describe('send with encoded bytes', () => {
   const sent = async (answer: Parameters<typeof send>[2]) => {
     const spent: number[] = []
-    const server = createServer((asked, response) => {
+    const server = createServer((request, response) => {
       const sending = { turn: () => undefined, spend: (bytes: number) => void spent.push(bytes) }
-      void send(asked, response, answer, sending)
+      void send(request, response, answer, sending)
     }).listen(0)
     await once(server, 'listening')
-    const heard = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const text = await heard.text()
+    const received = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const text = await received.text()
     server.close()
-    return { heard, text, spent }
+    return { heard: received, text, spent }
   }
 
   it('sends the bytes with their length, and counts them', async () => {
-    const { heard, text, spent } = await sent({ status: 200, bytes: Buffer.from('Größe') })
-    expect([text, heard.headers.get('content-length')]).to.deep.equal(['Größe', '7'])
+    const { heard: received, text, spent } = await sent({ status: 200, bytes: Buffer.from('Größe') })
+    expect([text, received.headers.get('content-length')]).to.deep.equal(['Größe', '7'])
     expect(spent).to.deep.equal([7])
   })
 
   it('sends no Content-Length with a 304', async () => {
-    const { heard } = await sent({ status: 304, headers: { etag: '"1"' } })
-    expect([heard.status, heard.headers.get('content-length')]).to.deep.equal([304, null])
+    const { heard: received } = await sent({ status: 304, headers: { etag: '"1"' } })
+    expect([received.status, received.headers.get('content-length')]).to.deep.equal([304, null])
   })
 })
 

@@ -80,8 +80,8 @@ describe('the facade over HTTP', () => {
   it('returns timestamps in UTC that kubectl stored with an offset', async () => {
     const path = `/boundaries/${B}/providers/authorization/roleAssignments`
     const id = randomUUID()
-    const whom = { principalId: OWNER, principalType: 'User', roleDefinitionName: 'Reader', scope: `/boundaries/${B}` }
-    const spec = { ...whom, scopeIncarnation: 'life', expiresAt: '2999-01-01T02:00:00+02:00' }
+    const grant = { principalId: OWNER, principalType: 'User', roleDefinitionName: 'Reader', scope: `/boundaries/${B}` }
+    const spec = { ...grant, scopeIncarnation: 'life', expiresAt: '2999-01-01T02:00:00+02:00' }
     server.put(RoleAssignment, id, spec, boundaryNamespace(B))
     const { items } = (await as(request(server.app).get(path))).body as { items: { expiresAt: string }[] }
     expect(items.map(({ expiresAt }) => expiresAt)).to.include('2999-01-01T00:00:00Z')
@@ -214,9 +214,9 @@ describe('the facade over HTTP', () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
-    const gone = new Promise((resolve) => socket.once('close', resolve))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
     socket.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000))
-    await gone
+    await closed
     expect((await request(`http://127.0.0.1:${port}`).get('/version')).status).to.equal(200)
   })
 

@@ -66,7 +66,7 @@ describe('statusesOf', () => {
     }
   }
 
-  const also: [status: number, line: string][] = [
+  const more: [status: number, line: string][] = [
     [410, 'POST /invitations/accept'],
     [416, 'GET {RG}/apps/{appName}/files/download'],
     [501, 'POST {B}/resourcegroups/{resourceGroup}/providers/identity/managedidentities/{resourceUid}/token'],
@@ -74,11 +74,11 @@ describe('statusesOf', () => {
     [502, 'POST /admin/tenants/{tenantId}/sso/identity-providers'],
     [502, 'GET /vaults/{vaultName}/secrets/{name}'],
   ]
-  for (const [status, line] of also) {
+  for (const [status, line] of more) {
     it(`hold ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.include(status))
   }
 
-  const never: [status: number, line: string][] = [
+  const absent: [status: number, line: string][] = [
     [401, 'POST /invitations/{token}/set-password'],
     [403, 'GET /readyz'],
     [409, 'GET {RG}/vectorclusters'],
@@ -89,7 +89,7 @@ describe('statusesOf', () => {
     [501, 'POST {RG}/vectorclusters/{name}'],
     [502, 'PATCH {RG}/vectorclusters/{name}'],
   ]
-  for (const [status, line] of never) {
+  for (const [status, line] of absent) {
     it(`excludes ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.not.include(status))
   }
 

@@ -16,19 +16,19 @@ describe('UnauthenticatedRequests', () => {
 
   /** Sends so many requests at once, each checked for a turn of the event loop. @returns how many were checked */
   async function send(count: number, isProved: (at: number) => boolean, key = 'a') {
-    let underway = 0
+    let inFlight = 0
     const one = async (at: number) => {
       const wait = await requests.begin(key)
       if (wait !== undefined) return 'refused'
-      underway += 1
-      most = Math.max(most, underway)
+      inFlight += 1
+      most = Math.max(most, inFlight)
       await settle()
-      underway -= 1
+      inFlight -= 1
       requests.end(key, isProved(at))
       return 'checked'
     }
-    const said = await Promise.all(Array.from({ length: count }, (_, at) => one(at)))
-    return said.filter((what) => what === 'checked').length
+    const outcomes = await Promise.all(Array.from({ length: count }, (_, at) => one(at)))
+    return outcomes.filter((what) => what === 'checked').length
   }
 
   it('admits all 50 proved requests, at most 3 at a time', async () => {

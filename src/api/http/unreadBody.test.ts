@@ -190,14 +190,14 @@ describe('draining of a body after its answer', () => {
     await answered(socket)
     const ended = once(socket, 'end')
     for (let second = 0; second < 28; second += 4) {
-      const heard = new Promise<void>((resolve) => {
+      const nextPayment = new Promise<void>((resolve) => {
         pay = () => {
           resolve()
           return 0
         }
       })
       socket.write('x')
-      await heard
+      await nextPayment
       await clock.advance(4_000)
     }
     expect(socket.readableEnded).to.equal(false)
@@ -209,24 +209,24 @@ describe('draining of a body after its answer', () => {
     socket.once('error', () => undefined)
     await answered(socket)
     const waits = [1_000, undefined]
-    let told = 0
-    const heard = () =>
+    let payments = 0
+    const nextPayment = () =>
       new Promise<void>((resolve) => {
         pay = () => {
-          told += 1
+          payments += 1
           resolve()
           return waits.shift()
         }
       })
-    const first = heard()
+    const first = nextPayment()
     socket.write(PIECE)
     await first
-    const second = heard()
+    const second = nextPayment()
     socket.write(PIECE)
     await clock.advance(999)
-    expect(told).to.equal(1)
+    expect(payments).to.equal(1)
     const closed = once(socket, 'close')
     await Promise.all([second, closed, clock.advance(1)])
-    expect(told).to.equal(2)
+    expect(payments).to.equal(2)
   })
 })

@@ -22,13 +22,13 @@ describe('the routes of components', () => {
   })
   after(() => world.stop())
 
-  const call = (method: 'get' | 'post', path: string, who = ADMIN, body?: object) => {
-    const asked = request(world.app)[method](`/lifecycle${path}`).set('authorization', bearer(who))
-    return body === undefined ? asked : asked.send(body)
+  const call = (method: 'get' | 'post', path: string, caller = ADMIN, body?: object) => {
+    const sent = request(world.app)[method](`/lifecycle${path}`).set('authorization', bearer(caller))
+    return body === undefined ? sent : sent.send(body)
   }
   const put = (name: string, spec: object = {}, status: object = {}) => {
-    const whole = { title: name, kind: 'Module', namespace: 'apps', chart: CHART, ...spec }
-    const object = world.put(PlatformComponent, name, whole, SYSTEM_NAMESPACE)
+    const fullSpec = { title: name, kind: 'Module', namespace: 'apps', chart: CHART, ...spec }
+    const object = world.put(PlatformComponent, name, fullSpec, SYSTEM_NAMESPACE)
     const written = world.client.seed(PlatformComponent.resource, { ...object, status })
     world.caches.get(PlatformComponent.resource).observeWrite(written)
   }
@@ -193,10 +193,10 @@ describe('the routes of components', () => {
     expect(begun.body).to.include({ startedBy: ADMIN, finishedAt: null, canResume: false })
     const { body: one } = await call('get', `/installs/${begun.body.id}`, READER)
     expect(one).to.deep.equal(begun.body)
-    const held = await world.client.get<KubeObject & { data: Record<string, string> }>(secret, {
+    const stored = await world.client.get<KubeObject & { data: Record<string, string> }>(secret, {
       ...{ name: 'install-configuration', namespace: SYSTEM_NAMESPACE },
     })
-    expect(Buffer.from(held.data[`${name}.auth.password`] ?? '', 'base64').toString()).to.equal('hush')
+    expect(Buffer.from(stored.data[`${name}.auth.password`] ?? '', 'base64').toString()).to.equal('hush')
     expect(JSON.stringify((await world.client.list(ComponentInstall.resource)).items)).not.to.contain('hush')
     const other = fresh()
     release(other, '1.0.0')
@@ -209,23 +209,23 @@ describe('the routes of components', () => {
     const name = fresh()
     const refused = await call('post', `/components/${name}/repair`)
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'NotInstalled'])
-    const there = fresh({ version: '1.0.0' }, installed)
-    const { status, body, text } = await call('post', `/components/${there}/repair`)
+    const existing = fresh({ version: '1.0.0' }, installed)
+    const { status, body, text } = await call('post', `/components/${existing}/repair`)
     expect([status, body.kind, body.version], text).to.deep.equal([202, 'Repair', '1.0.0'])
-    await ended(there)
+    await ended(existing)
   })
 
   it('resume a paused install, and return 409 for another one', async () => {
     const name = randomUUID()
     const object = world.put(ComponentInstall, name, { component: 'shop' }, SYSTEM_NAMESPACE)
-    const say = (state: string) => {
+    const setState = (state: string) => {
       const written = world.client.seed(ComponentInstall.resource, { ...object, status: { state, version: '1.0.0' } })
       world.caches.get(ComponentInstall.resource).observeWrite(written)
     }
-    say('Succeeded')
+    setState('Succeeded')
     const refused = await call('post', `/installs/${name}/resume`)
     expect([refused.status, refused.body.code], refused.text).to.deep.equal([409, 'NotResumable'])
-    say('Paused')
+    setState('Paused')
     const { status, body, text } = await call('post', `/installs/${name}/resume`)
     expect([status, body.status, body.canResume], text).to.deep.equal([202, 'Queued', false])
     expect((await call('post', `/installs/${randomUUID()}/resume`)).status).to.equal(404)
@@ -242,11 +242,11 @@ describe('the routes of components', () => {
       Image: fresh({ version: '1.0.0' }, { ...installed, digest: `sha256:${'b'.repeat(64)}` }),
     }
     release(names.Image, '1.0.0')
-    const moving = fresh({ version: '1.1.0' }, { installedVersion: '1.0.0', state: 'Upgrading' })
+    const upgrading = fresh({ version: '1.1.0' }, { installedVersion: '1.0.0', state: 'Upgrading' })
     const { body } = await call('get', '/drift', READER)
     const kinds = new Map(body.components.map((one: { name: string; kind: string }) => [one.name, one.kind]))
     for (const [kind, name] of Object.entries(names)) expect(kinds.get(name), kind).to.equal(kind)
-    expect(kinds.has(moving)).to.equal(false)
+    expect(kinds.has(upgrading)).to.equal(false)
   })
 
   it('return dependencies and pinned versions', async () => {

@@ -43,7 +43,7 @@ describe('POST /admin/monitoring/alerts/alertmanager', () => {
       },
     ],
   })
-  const tell = async (labels: object, more: object = {}) => {
+  const deliver = async (labels: object, more: object = {}) => {
     const body = delivered(labels, more)
     const answer = await shop.ask('post', PATH, operator).send(body)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(202)
@@ -53,40 +53,45 @@ describe('POST /admin/monitoring/alerts/alertmanager', () => {
   }
 
   it('stops writing when the client disconnects', async () => {
-    const gone = new AbortController()
+    const disconnected = new AbortController()
     const alerts = Array.from({ length: 3 }, (_, at) => ({
       ...{ status: 'firing', labels: { alertname: 'Left' }, annotations: {}, fingerprint: `left-${at}` },
     }))
     const { services, records } = makeFacade()
     const create = records.create.bind(records)
     records.create = async (...given) => {
-      gone.abort()
+      disconnected.abort()
       return create(...given)
     }
     const caller = { principalId: operator }
-    await alertmanagerRoute.handler({ services, caller, body: { alerts }, signal: gone.signal } as unknown as Context)
+    await alertmanagerRoute.handler({
+      services,
+      caller,
+      body: { alerts },
+      signal: disconnected.signal,
+    } as unknown as Context)
     expect(records.peekAll(PlatformAlert)).to.have.length(1)
   })
 
   it('creates an alert of the resource of the pod or claim', async () => {
-    expect(await tell({ namespace: NAMESPACE, pod: 'vc-main-two-0' })).to.deep.include({
+    expect(await deliver({ namespace: NAMESPACE, pod: 'vc-main-two-0' })).to.deep.include({
       ...{ title: 'It crashes.', subject: 'PodCrashLooping', detail: 'Look\nat it.', level: 3, status: 'Firing' },
       ...{ boundaryId: BOUNDARY, resourceGroup: 'shop', resourceType: 'vectorclusters', resourceName: 'main-two' },
       runbookUrl: 'https://run.test/x',
     })
-    const ofClaim = await tell({ namespace: NAMESPACE, persistentvolumeclaim: 'storage-vc-main-0' })
+    const ofClaim = await deliver({ namespace: NAMESPACE, persistentvolumeclaim: 'storage-vc-main-0' })
     expect(ofClaim).to.include({ resourceName: 'main' })
   })
 
   it('assigns an alert by its namespace, not by its other labels', async () => {
     const labels = { boundaryId: BOUNDARY, resourceGroup: 'shop', namespace: 'kube-system' }
-    expect(await tell(labels)).to.include({ boundaryId: null, resourceGroup: null, resourceType: '' })
+    expect(await deliver(labels)).to.include({ boundaryId: null, resourceGroup: null, resourceType: '' })
   })
 
   it('resolves an alert', async () => {
-    const shown = await tell({ namespace: NAMESPACE }, { fingerprint: 'aaaa' })
+    const shown = await deliver({ namespace: NAMESPACE }, { fingerprint: 'aaaa' })
     expect(shown).to.include({ status: 'Firing', boundaryId: BOUNDARY })
-    expect(await tell({ namespace: NAMESPACE }, { fingerprint: 'aaaa', status: 'resolved' })).to.include({
+    expect(await deliver({ namespace: NAMESPACE }, { fingerprint: 'aaaa', status: 'resolved' })).to.include({
       id: shown.id,
       status: 'Resolved',
       occurrences: 1,
@@ -96,7 +101,7 @@ describe('POST /admin/monitoring/alerts/alertmanager', () => {
   it('accepts overlong texts with control characters', async () => {
     const long = 'x\u0000\u202e'.repeat(4_000)
     expect(
-      await tell({ alertname: long, odd: long }, { annotations: { summary: long, description: long } }),
+      await deliver({ alertname: long, odd: long }, { annotations: { summary: long, description: long } }),
     ).to.include({
       level: 3,
     })

@@ -33,7 +33,7 @@ describe('alerts', () => {
   })
   after(() => shop.stop())
 
-  const tell = (body: object, as = operator) =>
+  const report = (body: object, as = operator) =>
     shop.ask('post', ALERTS, as).send({ title: 'Something', level: 2, ...body })
   const about = (alertId: string, more: object = {}, group = 'shop', boundaryId = BOUNDARY) => ({
     alertId,
@@ -51,9 +51,11 @@ describe('alerts', () => {
     (await list(`${path}${path.includes('?') ? '&' : '?'}filter=alertId:eq:${alertId}`, as))[0]
 
   it('are created once and counted on repetition', async () => {
-    const first = await tell(about('again', { metadata: { ...about('').metadata, runbookUrl: 'https://run.test/x' } }))
+    const first = await report(
+      about('again', { metadata: { ...about('').metadata, runbookUrl: 'https://run.test/x' } }),
+    )
     expect([first.status, first.body.status, first.body.created]).to.deep.equal([202, 'Firing', true])
-    const again = await tell(about('again', { level: 4, title: 'Worse', detail: 'two\nlines' }))
+    const again = await report(about('again', { level: 4, title: 'Worse', detail: 'two\nlines' }))
     expect(again.body).to.deep.equal({ ...first.body, created: false })
     const shown = await one('again')
     for (const time of [shown?.firstSeenAt, shown?.lastSeenAt]) expect(time).to.match(/:\d\dZ$/)
@@ -73,8 +75,8 @@ describe('alerts', () => {
   })
 
   it('have a runbookUrl only if it is an https URL', async () => {
-    await tell(about('link', { metadata: { runbookUrl: 'https://run.test/x' } }))
-    await tell(about('script', { metadata: { runbookUrl: 'javascript:alert(1)' } }))
+    await report(about('link', { metadata: { runbookUrl: 'https://run.test/x' } }))
+    await report(about('script', { metadata: { runbookUrl: 'javascript:alert(1)' } }))
     expect([(await one('link'))?.runbookUrl, (await one('script'))?.runbookUrl]).to.deep.equal([
       'https://run.test/x',
       null,
@@ -82,33 +84,33 @@ describe('alerts', () => {
   })
 
   it('are resolved, and fire again under the same id', async () => {
-    const { body } = await tell(about('over'))
-    const over = await tell(about('over', { status: 'Resolved' }))
+    const { body } = await report(about('over'))
+    const over = await report(about('over', { status: 'Resolved' }))
     expect(over.body).to.deep.equal({ ...body, status: 'Resolved', created: false })
     expect(await one('over', OF_RESOURCE, OWNER)).to.equal(undefined)
     const shown = await one('over', `${OF_RESOURCE}?includeResolved=true`, OWNER)
     expect([shown?.status, shown?.resolvedAt]).to.deep.equal(['Resolved', shown?.lastSeenAt])
-    await tell(about('over'))
+    await report(about('over'))
     expect(await one('over', OF_RESOURCE, OWNER)).to.include({ status: 'Firing', occurrences: 2, resolvedAt: null })
   })
 
   it('are not created by status Resolved', async () => {
-    const { status, body } = await tell(about('never', { status: 'Resolved' }))
+    const { status, body } = await report(about('never', { status: 'Resolved' }))
     expect([status, body.created, body.status]).to.deep.equal([202, false, 'Resolved'])
     expect(await one('never')).to.equal(undefined)
   })
 
   it('are found without metadata if the alertId is unique', async () => {
-    await tell(about('placeless'))
+    await report(about('placeless'))
     const { metadata: _, ...bare } = about('placeless', { status: 'Resolved' })
-    await tell(bare)
+    await report(bare)
     expect(await one('placeless')).to.include({ status: 'Resolved', boundaryId: BOUNDARY, resourceGroup: 'shop' })
   })
 
   it('are distinct per group and boundary', async () => {
-    await tell(about('twin'))
-    await tell(about('twin', {}, 'stock'))
-    await tell(about('twin', {}, 'shop', OTHER))
+    await report(about('twin'))
+    await report(about('twin', {}, 'stock'))
+    await report(about('twin', {}, 'shop', OTHER))
     const all = await list(`${ALERTS}?filter=alertId:eq:twin`)
     expect(new Set(all.map(({ boundaryId, resourceGroup }) => `${boundaryId}/${resourceGroup}`)).size).to.equal(3)
     expect(await list(`${OF_RESOURCE}?filter=alertId:eq:twin`, OWNER)).to.have.length(1)
@@ -117,9 +119,9 @@ describe('alerts', () => {
 
   it('accept the boundaryId in upper case', async () => {
     shop.boundary(LETTERS)
-    await tell(about('capitals', { metadata: { boundaryId: LETTERS.toUpperCase() } }))
+    await report(about('capitals', { metadata: { boundaryId: LETTERS.toUpperCase() } }))
     expect((await one('capitals'))?.boundaryId).to.equal(LETTERS)
-    expect((await tell(about('capitals', { metadata: { boundaryId: LETTERS } }))).body.created).to.equal(false)
+    expect((await report(about('capitals', { metadata: { boundaryId: LETTERS } }))).body.created).to.equal(false)
   })
 
   it('belong to the platform for unknown metadata, hidden from tenants', async () => {
@@ -129,7 +131,7 @@ describe('alerts', () => {
       { boundaryId: 'x/..' },
       { boundaryId: BOUNDARY, resourceGroup: 'no' },
     ]
-    for (const [index, metadata] of places.entries()) await tell(about(`lost-${index}`, { metadata }))
+    for (const [index, metadata] of places.entries()) await report(about(`lost-${index}`, { metadata }))
     const all = await list(`${ALERTS}?search=lost`)
     expect(all.map(({ boundaryId, resourceGroup }) => [boundaryId, resourceGroup])).to.deep.equal(
       places.map(() => [null, null]),
@@ -138,18 +140,18 @@ describe('alerts', () => {
   })
 
   it('are hidden from callers without access to their resource', async () => {
-    await tell(about('hidden', { resourceName: 'x' }, 'stock'))
-    await tell(about('open'))
+    await report(about('hidden', { resourceName: 'x' }, 'stock'))
+    await report(about('open'))
     expect(await one('hidden', OF_BOUNDARY, restricted)).to.equal(undefined)
     expect(await one('open', OF_BOUNDARY, restricted)).to.not.equal(undefined)
     for (const path of [OF_BOUNDARY, OF_RESOURCE]) expect((await shop.ask('get', path, stranger)).status).to.equal(403)
     expect((await shop.ask('get', ALERTS, OWNER)).status).to.equal(403)
-    expect((await tell(about('mine'), OWNER)).status).to.equal(403)
+    expect((await report(about('mine'), OWNER)).status).to.equal(403)
   })
 
   it('exclude those from before the resource was created', async () => {
     const namespace = groupNamespace(BOUNDARY, 'shop')
-    await tell(about('former', { resourceName: 'anew' }))
+    await report(about('former', { resourceName: 'anew' }))
     shop.put(VectorCluster, 'anew', { storageSize: '5Gi' }, namespace)
     const later = shop.client.edit(VectorCluster.resource, { namespace, name: 'anew' }, ({ metadata }) => {
       metadata.creationTimestamp = '2999-01-01T00:00:00Z'
@@ -161,7 +163,7 @@ describe('alerts', () => {
   it('continue the count of an alert written with kubectl', async () => {
     const spec = PlatformAlert.spec.parse({ alertId: 'by-hand', title: 'By hand', level: 1 })
     shop.put(PlatformAlert, 'by-hand', spec, SYSTEM_NAMESPACE)
-    const { body } = await tell({ alertId: 'by-hand' })
+    const { body } = await report({ alertId: 'by-hand' })
     expect(body.created).to.equal(false)
     expect(await one('by-hand')).to.include({ id: body.id, occurrences: 2 })
   })
@@ -186,7 +188,7 @@ describe('alerts', () => {
     ['an unknown field', { alertId: 'a', told: { times: 1 } }],
   ]
   for (const [sentence, body] of refused)
-    it(`are rejected with ${sentence}`, async () => expect((await tell(body)).status).to.equal(400))
+    it(`are rejected with ${sentence}`, async () => expect((await report(body)).status).to.equal(400))
 
   for (const path of ['vectorclusters/none', 'managedidentities/products', 'nothing/products'])
     it(`return 404 for ${path}`, async () => {

@@ -76,7 +76,7 @@ const volume = (name: string, claimed: string | undefined, phase = 'Bound') => (
 
 describe('nodes and volumes of clusters', () => {
   const operator = randomUUID()
-  const [here, there] = [new FakeKubeClient(), new FakeKubeClient()]
+  const [ownCluster, otherCluster] = [new FakeKubeClient(), new FakeKubeClient()]
   const metrics = new FakeMetricSource()
   let shop: Awaited<ReturnType<typeof startShop>>
 
@@ -89,9 +89,9 @@ describe('nodes and volumes of clusters', () => {
         new Promise((_, refuse) => signal?.addEventListener('abort', () => refuse(signal.reason))),
     }
     const objects = createKubernetesObjects({
-      client: here,
+      client: ownCluster,
       caches: { has: () => false } as never,
-      clientOf: (clusterId) => (clusterId === FAR ? there : clusterId === HANGING ? hanging : silent) as never,
+      clientOf: (clusterId) => (clusterId === FAR ? otherCluster : clusterId === HANGING ? hanging : silent) as never,
     })
     const clock: Clock = {
       ...systemClock,
@@ -122,20 +122,24 @@ describe('nodes and volumes of clusters', () => {
     const seed = (client: FakeKubeClient, ...all: [typeof node, object][]) => {
       for (const [resource, object] of all) client.seed(resource, object as KubeObject)
     }
-    seed(here, [node, machine('one', 'True')], [node, machine('two', 'Unknown', { spec: { unschedulable: true } })])
-    seed(here, [pod, running('a')], [pod, running('b')], [pod, running('over', 'Succeeded')])
-    seed(there, [node, machine('far', 'False')])
-    const gone = { ...labels, [OWNER_NAME_LABEL]: 'gone' }
-    seed(here, [persistentVolumeClaim, claim('storage-vc-products-0')])
-    seed(here, [persistentVolumeClaim, claim('storage-vc-gone-0', { labels: gone })])
-    seed(here, [persistentVolumeClaim, claim('other', { namespace: 'kube-system', labels: {} })])
     seed(
-      here,
+      ownCluster,
+      [node, machine('one', 'True')],
+      [node, machine('two', 'Unknown', { spec: { unschedulable: true } })],
+    )
+    seed(ownCluster, [pod, running('a')], [pod, running('b')], [pod, running('over', 'Succeeded')])
+    seed(otherCluster, [node, machine('far', 'False')])
+    const labelsOfDeleted = { ...labels, [OWNER_NAME_LABEL]: 'gone' }
+    seed(ownCluster, [persistentVolumeClaim, claim('storage-vc-products-0')])
+    seed(ownCluster, [persistentVolumeClaim, claim('storage-vc-gone-0', { labels: labelsOfDeleted })])
+    seed(ownCluster, [persistentVolumeClaim, claim('other', { namespace: 'kube-system', labels: {} })])
+    seed(
+      ownCluster,
       [persistentVolume, volume('used', 'storage-vc-products-0')],
       [persistentVolume, volume('kept', 'storage-vc-gone-0')],
     )
     seed(
-      here,
+      ownCluster,
       [persistentVolume, volume('released', 'nothing', 'Released')],
       [persistentVolume, volume('free', undefined, 'Available')],
     )
@@ -183,7 +187,7 @@ describe('nodes and volumes of clusters', () => {
       kind: 'NodeMetrics',
       namespaced: false,
     }
-    there.seed(metricsOf, {
+    otherCluster.seed(metricsOf, {
       apiVersion: 'metrics.k8s.io/v1beta1',
       kind: 'NodeMetrics',
       metadata: { name: 'far' },

@@ -25,8 +25,8 @@ describe('metrics and alerts of a resource', () => {
       shop.put(VectorCluster, name, { storageSize: '5Gi' }, groupNamespace(BOUNDARY, 'shop'))
   })
   after(() => shop.stop())
-  const isRefused = async (who: string, name: string) => {
-    const answers = await Promise.all(ROUTES.map((rest) => shop.ask('get', `${monitoring(name)}${rest}`, who)))
+  const isRefused = async (caller: string, name: string) => {
+    const answers = await Promise.all(ROUTES.map((rest) => shop.ask('get', `${monitoring(name)}${rest}`, caller)))
     return answers.map(({ status }) => status === 403)
   }
 

@@ -12,7 +12,7 @@ const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/monitoring`
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
 const BEGIN = Math.floor(Date.now() / 1000) - 7_200
 const at = (seconds: number) => timestamp((BEGIN + seconds) * 1000)
-const asked = (more: Record<string, string> = {}) =>
+const queryOf = (more: Record<string, string> = {}) =>
   new URLSearchParams({ metric: 'MemoryUsage', aggregation: 'Average', from: at(0), to: at(3600), ...more })
 
 describe('metrics of a resource', () => {
@@ -54,7 +54,7 @@ describe('metrics of a resource', () => {
   const get = (path: string, query: URLSearchParams, as = OWNER) => shop.ask('get', `${path}?${query}`, as)
 
   it('are one series per container of its own namespace', async () => {
-    const { status, body } = await get(`${BASE}/vectorclusters/products`, asked())
+    const { status, body } = await get(`${BASE}/vectorclusters/products`, queryOf())
     expect(status, JSON.stringify(body)).to.equal(200)
     const { series, ...head } = body
     expect(head).to.deep.equal({
@@ -75,21 +75,21 @@ describe('metrics of a resource', () => {
   })
 
   it('are empty for an unknown container', async () => {
-    const { body } = await get(`${BASE}/vectorclusters/products`, asked({ container: 'nothing' }))
+    const { body } = await get(`${BASE}/vectorclusters/products`, queryOf({ container: 'nothing' }))
     expect([body.series, body.isComplete]).to.deep.equal([[], false])
-    const ofPod = await get(`${BASE}/vectorclusters/products`, asked({ metric: 'NetworkIn', container: 'nothing' }))
+    const ofPod = await get(`${BASE}/vectorclusters/products`, queryOf({ metric: 'NetworkIn', container: 'nothing' }))
     expect(ofPod.body.series).to.deep.equal([])
   })
 
   it('are empty for a stopped resource', async () => {
-    const { status, body } = await get(`${BASE}/vectorclusters/asleep`, asked())
+    const { status, body } = await get(`${BASE}/vectorclusters/asleep`, queryOf())
     expect([status, body.series[0].points]).to.deep.equal([200, []])
   })
 
   it('return 403 without permission and 404 for a missing resource', async () => {
-    expect((await get(`${BASE}/vectorclusters/products`, asked(), stranger)).status).to.equal(403)
-    expect((await get(`${BASE}/vectorclusters/none`, asked())).status).to.equal(404)
-    expect((await get(`${BASE}/things/products`, asked())).status).to.equal(404)
+    expect((await get(`${BASE}/vectorclusters/products`, queryOf(), stranger)).status).to.equal(403)
+    expect((await get(`${BASE}/vectorclusters/none`, queryOf())).status).to.equal(404)
+    expect((await get(`${BASE}/things/products`, queryOf())).status).to.equal(404)
   })
 
   const refused: [sentence: string, query: Record<string, string>, parameter: string, supported?: readonly string[]][] =
@@ -110,16 +110,16 @@ describe('metrics of a resource', () => {
     ]
   for (const [sentence, query, parameter, supported] of refused)
     it(`are rejected for ${sentence}`, async () => {
-      const { status, body } = await get(`${BASE}/vectorclusters/products`, asked(query))
+      const { status, body } = await get(`${BASE}/vectorclusters/products`, queryOf(query))
       expect([status, body.parameter]).to.deep.equal([400, parameter])
       expect(body.supported).to.deep.equal(supported)
     })
 
   it('accept metric and aggregation in any case', async () => {
-    const wanted = asked({ metric: 'memoryusage', aggregation: 'AVERAGE' })
+    const wanted = queryOf({ metric: 'memoryusage', aggregation: 'AVERAGE' })
     const { status, body } = await get(`${BASE}/vectorclusters/products`, wanted)
     expect([status, body.metric, body.aggregation]).to.deep.equal([200, 'MemoryUsage', 'Average'])
-    const use = asked({ metric: 'memory' })
+    const use = queryOf({ metric: 'memory' })
     use.delete('aggregation')
     const utilization = await get(`${BASE}/vectorclusters/products/utilization`, use)
     expect([utilization.status, utilization.body.metric]).to.deep.equal([200, 'Memory'])
@@ -127,13 +127,13 @@ describe('metrics of a resource', () => {
 
   it('return UPSTREAM_FAILED without Prometheus', async () => {
     source.isGone = true
-    const { status, body } = await get(`${BASE}/vectorclusters/products`, asked())
+    const { status, body } = await get(`${BASE}/vectorclusters/products`, queryOf())
     source.isGone = false
     expect([status, body.code]).to.deep.equal([502, 'UPSTREAM_FAILED'])
   })
 
   it('include utilization with limit, request and recommendation', async () => {
-    const query = asked({ metric: 'Memory' })
+    const query = queryOf({ metric: 'Memory' })
     query.delete('aggregation')
     const { status, body } = await get(`${BASE}/vectorclusters/products/utilization`, query)
     expect(status, JSON.stringify(body)).to.equal(200)
@@ -150,46 +150,50 @@ describe('metrics of a resource', () => {
   })
 
   it('are summed by collection for the platform', async () => {
-    const query = asked({ resourceType: 'vectorclusters' })
+    const query = queryOf({ resourceType: 'vectorclusters' })
     const { status, body } = await get('/admin/monitoring/metrics', query, operator)
     expect(status, JSON.stringify(body)).to.equal(200)
     expect(body).to.include({ resourceType: 'vectorclusters', resourceName: null, unit: 'bytes' })
     expect(body.series[0].labels).to.deep.equal({ resourceType: 'vectorclusters' })
     expect(body.series[0].points[0].value).to.equal(109)
-    const all = await get('/admin/monitoring/metrics', asked(), operator)
+    const all = await get('/admin/monitoring/metrics', queryOf(), operator)
     const types = all.body.series.map(({ labels }: { labels: { resourceType: string } }) => labels.resourceType)
     expect(types).to.include.members(['vectorclusters', 'jobs']).and.not.include('secretvaults')
   })
 
   it('return 400 for unknown platform metrics and types, and 403 to tenants', async () => {
-    const unknown = await get('/admin/monitoring/metrics', asked({ metric: 'Nothing' }), operator)
+    const unknown = await get('/admin/monitoring/metrics', queryOf({ metric: 'Nothing' }), operator)
     expect([unknown.status, unknown.body.supported.includes('PodCount')]).to.deep.equal([400, true])
-    const ofPlatform = asked({ metric: 'PodCount', resourceType: 'apps' })
+    const ofPlatform = queryOf({ metric: 'PodCount', resourceType: 'apps' })
     const wrong = await get('/admin/monitoring/metrics', ofPlatform, operator)
     expect([wrong.status, wrong.body.supported]).to.deep.equal([400, Object.keys(METRICS.apps)])
-    const type = await get('/admin/monitoring/metrics', asked({ resourceType: 'things' }), operator)
+    const type = await get('/admin/monitoring/metrics', queryOf({ resourceType: 'things' }), operator)
     expect([type.status, type.body.parameter]).to.deep.equal([400, 'resourceType'])
-    expect((await get('/admin/monitoring/metrics', asked(), OWNER)).status).to.equal(403)
+    expect((await get('/admin/monitoring/metrics', queryOf(), OWNER)).status).to.equal(403)
     for (const metric of Object.keys(PLATFORM_METRICS)) {
-      const { status, body } = await get('/admin/monitoring/metrics', asked({ metric }), operator)
+      const { status, body } = await get('/admin/monitoring/metrics', queryOf({ metric }), operator)
       expect([status, body.series?.length], metric).to.deep.equal([200, 1])
     }
   })
 
   it('count expiring secrets of a vault without Prometheus', async () => {
     const to = new Date(Date.now() + 60_000).toISOString()
-    const query = asked({ metric: 'SecretsExpiringSoon', aggregation: 'Last', to })
+    const query = queryOf({ metric: 'SecretsExpiringSoon', aggregation: 'Last', to })
     const { status, body } = await get(`${BASE}/secretvaults/safe`, query)
     expect([status, body.unit], JSON.stringify(body)).to.deep.equal([200, 'count'])
     expect(body.series[0].points.map(({ value }: { value: number }) => value)).to.deep.equal([1])
   })
 
   it('exclude deleted secrets of a vault, and have a point only if the time ends now', async () => {
-    const gone = { vaultName: 'safe', secretName: 'gone', expiresOn: new Date(Date.now() + 86_400_000).toISOString() }
-    shop.put(VaultEntry, 'safe-3', { ...gone, state: 'Deleted' }, NAMESPACE)
+    const deletedEntry = {
+      vaultName: 'safe',
+      secretName: 'gone',
+      expiresOn: new Date(Date.now() + 86_400_000).toISOString(),
+    }
+    shop.put(VaultEntry, 'safe-3', { ...deletedEntry, state: 'Deleted' }, NAMESPACE)
     const valuesUntil = async (seconds: number) => {
       const to = new Date(Date.now() + seconds * 1000).toISOString()
-      const query = asked({ metric: 'SecretsExpiringSoon', aggregation: 'Last', to })
+      const query = queryOf({ metric: 'SecretsExpiringSoon', aggregation: 'Last', to })
       const { body } = await get(`${BASE}/secretvaults/safe`, query)
       return body.series[0].points.map(({ value }: { value: number }) => value)
     }
@@ -202,7 +206,7 @@ describe('metrics of a resource', () => {
     const bare = await startShop({}, { monitoring: { metrics: undefined, objects: {} as never } })
     bare.grant(operator, 'Platform Owner', '/')
     const statusOf = async (metric: string, aggregation: string) => {
-      const path = `/admin/monitoring/metrics?${asked({ metric, aggregation })}`
+      const path = `/admin/monitoring/metrics?${queryOf({ metric, aggregation })}`
       return (await bare.ask('get', path, operator)).status
     }
     expect(await statusOf('SecretsExpiringSoon', 'Last')).to.equal(200)

@@ -18,7 +18,7 @@ const shop = { kind: 'Pods', resourceGroup: 'shop', labels: { app: 'web' } }
 type Server = Awaited<ReturnType<typeof startShop>>
 
 /** Seeds the namespace of a group with the NetworkPolicy of the platform and a pod. */
-function furnish(client: FakeKubeClient, labels: Record<string, string>): void {
+function seedNamespace(client: FakeKubeClient, labels: Record<string, string>): void {
   const metadata = (name: string) => ({ name, namespace: HOME })
   client.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: HOME, labels: {} } })
   const ingress = [{ from: [{ podSelector: {} }] }]
@@ -40,7 +40,7 @@ describe('POST {B}/network/check', () => {
   beforeEach(async () => {
     server = await startShop()
     server.put(VectorCluster, 'search', {}, HOME)
-    furnish(server.client, ownerSelector('VectorCluster', 'search'))
+    seedNamespace(server.client, ownerSelector('VectorCluster', 'search'))
   })
   afterEach(() => server.stop())
 
@@ -102,7 +102,7 @@ describe('POST {B}/network/check', () => {
     expect(answer.warnings.join()).to.match(/Cluster "Far" cannot be queried: it is AwaitingJoin/)
   })
 
-  for (const [says, body, status, code, field] of [
+  for (const [title, body, status, code, field] of [
     ['a missing name', { to: { kind: 'Resource', resourceGroup: 'shop' } }, 400, 'BAD_REQUEST', 'to.name'],
     ['a field that the kind does not use', { to: { kind: 'Internet', value: 'x' } }, 400, 'BAD_REQUEST', 'to.value'],
     ['a network with host bits', { to: { kind: 'Cidr', value: '10.0.0.1/8' } }, 400, 'BAD_REQUEST', 'to.value'],
@@ -122,7 +122,7 @@ describe('POST {B}/network/check', () => {
     ['an unknown resource', { to: { ...search, name: 'none' } }, 422, 'REFERENCE_NOT_FOUND', 'to.name'],
     ['a cluster without a projection of the boundary', { clusterId: FAR }, 422, 'CLUSTER_NOT_PROJECTED', 'clusterId'],
   ] as const)
-    it(`rejects ${says} with ${status}`, async () => {
+    it(`rejects ${title} with ${status}`, async () => {
       const answer = await ask(body)
       expect(answer).to.include({ status, code })
       expect(answer.field ?? answer.errors[0].field).to.equal(field)

@@ -27,7 +27,7 @@ const policy = (name: string, spec: object, labels = {}) => ({
 })
 
 /** Creates a database and an app that refers to it in the group. */
-function furnish({ client, put }: Server): void {
+function seedGroup({ client, put }: Server): void {
   put(VectorCluster, 'search', {}, HOME)
   const output = { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' }
   put(PlatformApp, 'web', { sourceKind: 'Upload', env: [{ name: 'SEARCH', output }] }, HOME)
@@ -69,14 +69,14 @@ describe('the network of a boundary', () => {
     })
 
     it('returns policyCount and defaultDeny', async () => {
-      furnish(server)
+      seedGroup(server)
       const status = await get('status')
       expect(status).to.include({ source: 'PolicyOnly', policyCount: 2, defaultDeny: true, deniedLastHour: 0 })
       expect(status.clusters).to.have.length(1)
     })
 
     it('returns allowed and declared edges without counts', async () => {
-      furnish(server)
+      seedGroup(server)
       const { nodes, edges } = await get('graph')
       expect(nodes.map(({ id }: { id: string }) => id)).to.have.members(['internet', 'group:shop', SEARCH, WEB])
       const shown = edges.map(
@@ -121,7 +121,7 @@ describe('the network of a boundary', () => {
         return [answer.status, answer.body.field ?? answer.body.toMatches]
       }
       beforeEach(() => {
-        furnish(server)
+        seedGroup(server)
         server.client.seed(pod, {
           ...{ apiVersion: 'v1', kind: 'Pod' },
           metadata: { name: 'vc-search-0', namespace: HOME, labels: ownerSelector('VectorCluster', 'search') },
@@ -195,16 +195,16 @@ describe('the network of a boundary', () => {
       ...{ time: minutes(ago), direction: 'Ingress', denied: { reason: 'NoRule', text: 'POLICY_DENIED' } },
       ...{ from: stranger, to: search, protocol: 'Tcp', port: 6333, nodeName: 'one' },
     })
-    const { denied: _, ...passed } = drop(5)
+    const { denied: _, ...allowed } = drop(5)
 
-    before(() => flows.saw(drop(90), drop(10), drop(9), { ...passed, from: { ipAddress: '203.0.113.7', labels: {} } }))
+    before(() => flows.saw(drop(90), drop(10), drop(9), { ...allowed, from: { ipAddress: '203.0.113.7', labels: {} } }))
     beforeEach(async () => {
       // The API server exists only once the facade is started.
       const looks: NetworkStateReader = {
-        at: (...asked) => createNetworkStateReader(server.client, () => server.far).at(...asked),
+        at: (...parameters) => createNetworkStateReader(server.client, () => server.far).at(...parameters),
       }
       server = await startShop({}, { network: { looks, flows } })
-      furnish(server)
+      seedGroup(server)
       get = at(server)
     })
 
@@ -222,7 +222,7 @@ describe('the network of a boundary', () => {
     it('shows only the address of pods of others', async () => {
       const text = JSON.stringify(await get('denies'))
       expect(text).to.include('10.0.7.7')
-      for (const theirs of ['secret-name', 'someone-else', 'theirs']) expect(text).to.not.include(theirs)
+      for (const hidden of ['secret-name', 'someone-else', 'theirs']) expect(text).to.not.include(hidden)
     })
 
     it('hides a resource that is denied to the caller', async () => {
@@ -233,7 +233,7 @@ describe('the network of a boundary', () => {
       server.put(DenyAssignment, randomUUID(), spec, boundaryNamespace(BOUNDARY))
       for (const path of ['denies', 'graph']) {
         const { body } = await server.ask('get', `/boundaries/${BOUNDARY}/network/${path}`, reader)
-        for (const theirs of ['vc-search-0', '10.0.0.9', 'search']) expect(JSON.stringify(body)).to.not.include(theirs)
+        for (const hidden of ['vc-search-0', '10.0.0.9', 'search']) expect(JSON.stringify(body)).to.not.include(hidden)
       }
     })
 

@@ -74,7 +74,7 @@ describe('password resets', () => {
     expect(codes.map(({ code }) => code).sort()).to.deep.equal(['none', 'not_found'])
   })
 
-  const ends: [string, (world: ReturnType<typeof open>, other: string) => Promise<unknown>][] = [
+  const causes: [string, (world: ReturnType<typeof open>, other: string) => Promise<unknown>][] = [
     ['another link set the password', ({ confirm }, other) => confirm(other, 'Another-horse-8')],
     [
       'the user changed the password',
@@ -92,11 +92,11 @@ describe('password resets', () => {
       },
     ],
   ]
-  for (const [title, end] of ends) {
+  for (const [title, cause] of causes) {
     it(`return not_found if ${title}`, async () => {
       const world = open()
       const [link, other] = [await world.token(), await world.token()]
-      await end(world, other)
+      await cause(world, other)
       const before = world.users.passwords.get(ANNA)
       expect((await codeOf(world.confirm(link, 'Stolen-horse-9'))).code).to.equal('not_found')
       expect(world.users.passwords.get(ANNA)).to.equal(before)

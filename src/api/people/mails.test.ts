@@ -9,8 +9,8 @@ describe('invitationMail', () => {
 
   for (const end of ['\n', '\r\n', '\r'])
     it(`quotes each line of the message that ends with ${JSON.stringify(end)}`, () => {
-      const said = textOf(['Hello', 'Open this link:', '.', 'MAIL FROM:<x@example.com>'].join(end))
-      expect(said).to.contain('\n> Hello\n> Open this link:\n> .\n> MAIL FROM:<x@example.com>\n')
-      expect(said).to.not.contain('\r')
+      const text = textOf(['Hello', 'Open this link:', '.', 'MAIL FROM:<x@example.com>'].join(end))
+      expect(text).to.contain('\n> Hello\n> Open this link:\n> .\n> MAIL FROM:<x@example.com>\n')
+      expect(text).to.not.contain('\r')
     })
 })

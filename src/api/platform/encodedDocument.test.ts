@@ -7,11 +7,11 @@ describe('documentAnswer', () => {
   before(async () => {
     document = await encodeDocument('Größe: 3')
   })
-  const asked = (headers: Record<string, string> = {}) =>
+  const answerFor = (headers: Record<string, string> = {}) =>
     documentAnswer(document, { header: (name) => headers[name] }, { 'content-type': 'text/plain' })
 
   it('returns the plain document', () => {
-    const { status, bytes, headers } = asked()
+    const { status, bytes, headers } = answerFor()
     expect(status).to.equal(200)
     expect(Buffer.from(bytes ?? []).toString()).to.equal('Größe: 3')
     expect(headers).to.include({ 'content-type': 'text/plain', vary: 'Accept-Encoding', etag: document.etag })
@@ -19,7 +19,7 @@ describe('documentAnswer', () => {
   })
 
   it('returns gzip with Accept-Encoding: gzip', () => {
-    const { bytes, headers } = asked({ 'accept-encoding': 'br, gzip;q=0.5' })
+    const { bytes, headers } = answerFor({ 'accept-encoding': 'br, gzip;q=0.5' })
     expect(headers).to.include({ 'content-encoding': 'gzip' })
     expect(gunzipSync(bytes ?? Buffer.of()).toString()).to.equal('Größe: 3')
   })
@@ -32,7 +32,7 @@ describe('documentAnswer', () => {
   ]
   for (const [sentence, tags, status] of known)
     it(sentence, () => {
-      const answer = asked({ 'if-none-match': tags(document.etag) })
+      const answer = answerFor({ 'if-none-match': tags(document.etag) })
       expect(answer.status).to.equal(status)
       expect(answer.bytes === undefined).to.equal(status === 304)
     })

@@ -14,32 +14,32 @@ const OUTER = boundaryNamespace(BOUNDARY)
 /** REST checks the permission at the scope of the assignment, like kubectl. */
 describe('a deny of rbac/members/write at a group', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
-  let held: string
+  let restrictedOwner: string
   beforeEach(async () => {
     shop = await startShop()
-    held = randomUUID()
-    shop.grant(held, 'Owner', WHOLE)
+    restrictedOwner = randomUUID()
+    shop.grant(restrictedOwner, 'Owner', WHOLE)
     shop.put(PlatformUser, OWNER, { userName: 'owner' }, SYSTEM_NAMESPACE)
-    const deny = { principalId: held, principalType: 'User', scope: GROUP, scopeIncarnation: 'life' }
+    const deny = { principalId: restrictedOwner, principalType: 'User', scope: GROUP, scopeIncarnation: 'life' }
     shop.put(DenyAssignment, randomUUID(), { ...deny, actions: ['rbac/members/write'] }, OUTER)
   })
   afterEach(() => shop.stop())
 
   it('forbids assignments at the group only', async () => {
-    const give = async (scope: string, as = held) => {
+    const assign = async (scope: string, as = restrictedOwner) => {
       const body = { principalId: OWNER, roleDefinitionName: 'Reader', scope }
       return (await shop.ask('post', `${WHOLE}/providers/authorization/roleAssignments`, as).send(body)).status
     }
-    expect(await give(GROUP)).to.equal(403)
+    expect(await assign(GROUP)).to.equal(403)
     const { items } = await shop.client.list(RoleAssignment.resource)
     expect(items.filter(({ spec }) => (spec as { scope: string }).scope === GROUP)).to.deep.equal([])
-    expect([await give(WHOLE), await give(GROUP, OWNER)]).to.deep.equal([201, 201])
+    expect([await assign(WHOLE), await assign(GROUP, OWNER)]).to.deep.equal([201, 201])
   })
 
   it('forbids the approval of a JitRequest for the group', async () => {
     const group = await shop.client.get(ResourceGroup.resource, { namespace: OUTER, name: 'shop' })
     const scopeIncarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
-    const decide = async (scope: string, as = held) => {
+    const decide = async (scope: string, as = restrictedOwner) => {
       const [id, principalId] = [randomUUID(), randomUUID()]
       shop.put(PlatformUser, principalId, { userName: 'asks' }, SYSTEM_NAMESPACE)
       const role = { roleDefinitionName: 'Reader', scope, scopeIncarnation, justification: 'work' }

@@ -20,7 +20,7 @@ describe('roleDefinitionName', () => {
   afterEach(() => server.stop())
 
   const binding = { issuer: 'https://login.acme.example', claimValue: 'staff', scope: B }
-  const doors: [path: string, body: object][] = [
+  const requests: [path: string, body: object][] = [
     [`${B}/members`, { principalId: BERT }],
     [`${authorization}/roleAssignments`, { principalId: BERT }],
     [`${authorization}/groups`, { displayName: 'Team' }],
@@ -29,7 +29,7 @@ describe('roleDefinitionName', () => {
     ['/admin/iam/members', { userId: BERT, tenantId: TENANT }],
     [`/admin/tenants/${TENANT}/idp-bindings`, binding],
   ]
-  for (const [path, body] of doors)
+  for (const [path, body] of requests)
     it(`is matched exactly at POST ${path.replace(B, '{B}')}`, async () => {
       for (const roleDefinitionName of ['', ' Reader', 'Reader ', 'reader', 'Reader\u0000']) {
         const { status, body: answer } = await server.ask('post', path).send({ ...body, roleDefinitionName })

@@ -21,7 +21,7 @@ describe('DELETE {B}/iam/members/{principalId}', () => {
   })
   afterEach(() => server.stop())
 
-  const behind = async () => {
+  const grantsOfAda = async () => {
     const inBoundary = { namespace: boundaryNamespace(B) }
     const { items: groups } = await server.client.list<PrincipalGroup & { [key: string]: unknown }>(
       PrincipalGroup.resource,
@@ -40,14 +40,14 @@ describe('DELETE {B}/iam/members/{principalId}', () => {
   it('returns 409 for an outdated If-Match', async () => {
     const { status, body } = await server.ask('delete', PATH).set('if-match', '"99-1-other"')
     expect([status, String(body.code).toLowerCase()], JSON.stringify(body)).to.deep.equal([409, 'conflict'])
-    expect(await behind()).to.have.length(2)
+    expect(await grantsOfAda()).to.have.length(2)
   })
 
   it('removes assignments and memberships with the ETag of any of them, and without If-Match', async () => {
-    const [, group] = await behind()
+    const [, group] = await grantsOfAda()
     const etag = group === undefined ? '' : etagOf(group)
     expect((await server.ask('delete', PATH).set('if-match', etag)).status).to.equal(204)
-    expect(await behind()).to.have.length(0)
+    expect(await grantsOfAda()).to.have.length(0)
     server.grant(ADA, 'Reader', `/boundaries/${B}`)
     expect((await server.ask('delete', PATH)).status).to.equal(204)
   })

@@ -29,12 +29,12 @@ describe('protection of the last Owner', () => {
   afterEach(() => server.stop())
 
   /** Assigns Owner for an hour, like an approved request. */
-  const lend = () => {
+  const assignTemporaryOwner = () => {
     const { annotations } = server.caches.get(Boundary.resource).get(undefined, BOUNDARY)?.metadata ?? {}
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const spec = { principalId: GUEST, principalType: 'ServicePrincipal', roleDefinitionName: 'Owner', scope: B }
-    const life = { scopeIncarnation: annotations?.[INCARNATION_ANNOTATION], expiresAt }
-    server.put(RoleAssignment, 'lent', { ...spec, ...life }, namespace)
+    const validity = { scopeIncarnation: annotations?.[INCARNATION_ANNOTATION], expiresAt }
+    server.put(RoleAssignment, 'lent', { ...spec, ...validity }, namespace)
   }
   const deny = async (as: string, body: object) => {
     const answer = await server.ask('post', `${authorization}/denyAssignments`, as).send(body)
@@ -42,7 +42,7 @@ describe('protection of the last Owner', () => {
   }
 
   it('counts permanent Owners only, and allows a deny that expires earlier', async () => {
-    lend()
+    assignTemporaryOwner()
     expect(await deny(GUEST, { principalId: OWNER, actions: ['rbac/*'] })).to.deep.equal([422, 'lockout'])
     const soon = new Date(Date.now() + 60_000).toISOString()
     expect(await deny(GUEST, { principalId: OWNER, actions: ['rbac/*'], expiresAt: soon })).to.deep.equal([
@@ -52,7 +52,7 @@ describe('protection of the last Owner', () => {
   })
 
   it('allows a deny if no permanent Owner exists anyway', async () => {
-    lend()
+    assignTemporaryOwner()
     const [own] = (await server.client.list(RoleAssignment.resource, { namespace })).items.filter(
       ({ metadata }) => metadata.name !== 'lent',
     )
@@ -77,11 +77,11 @@ describe('protection of the last Owner', () => {
     const { items } = await server.client.list(RoleAssignment.resource, { namespace })
     return items.find((one) => (one as { spec?: { principalId?: string } }).spec?.principalId === OWNER)?.metadata.name
   }
-  const held = () => {
+  const incarnation = () => {
     const { annotations } = server.caches.get(Boundary.resource).get(undefined, BOUNDARY)?.metadata ?? {}
     return { scopeIncarnation: annotations?.[INCARNATION_ANNOTATION] }
   }
-  const takings: [string, string, () => Promise<[method: 'delete' | 'patch', path: string, body?: object]>][] = [
+  const removals: [string, string, () => Promise<[method: 'delete' | 'patch', path: string, body?: object]>][] = [
     ['DELETE of a member', 'LAST_OWNER', async () => ['delete', `${B}/members/${await own()}`]],
     ['DELETE of an IAM member', 'last_owner', async () => ['delete', `${B}/iam/members/${OWNER}`]],
     [
@@ -101,18 +101,18 @@ describe('protection of the last Owner', () => {
     ['an action at a resource group', { actions: ['apps/write'], scope: `${B}/resourcegroups/shop` }],
     ['a data action', { actions: [], dataActions: ['jobs/readLogs'] }],
   ]
-  const ways = takings.flatMap((taking) => denials.map((denial) => [...taking, ...denial] as const))
-  for (const [way, code, taking, what, denied] of ways)
-    it(`refuses ${way} if the remaining Owner is denied ${what}`, async () => {
-      server.put(RoleAssignment, 'guest', { ...spec, ...held(), principalId: GUEST }, namespace)
-      if (way === 'PATCH of a group') {
+  const combinations = removals.flatMap((removal) => denials.map((denial) => [...removal, ...denial] as const))
+  for (const [title, code, removal, what, denied] of combinations)
+    it(`refuses ${title} if the remaining Owner is denied ${what}`, async () => {
+      server.put(RoleAssignment, 'guest', { ...spec, ...incarnation(), principalId: GUEST }, namespace)
+      if (title === 'PATCH of a group') {
         server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER, GUEST] }, namespace)
-        const ofGroup = { ...spec, ...held(), principalId: GROUP, principalType: 'Group' }
+        const ofGroup = { ...spec, ...incarnation(), principalId: GROUP, principalType: 'Group' }
         server.put(RoleAssignment, 'group', ofGroup, namespace)
         await server.client.remove(RoleAssignment.resource, { namespace, name: (await own()) ?? '' })
       }
       expect(await deny(OWNER, { principalId: GUEST, ...denied })).to.deep.equal([201, undefined])
-      const [method, path, body] = await taking()
+      const [method, path, body] = await removal()
       const answer = await server.ask(method, path).send(body)
       expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([409, code])
       const denies = await server.client.list(DenyAssignment.resource, { namespace })
@@ -123,7 +123,7 @@ describe('protection of the last Owner', () => {
     })
 
   const put = (name: string, principalId: string, more: object = {}) =>
-    server.put(RoleAssignment, name, { ...spec, ...held(), principalId, ...more }, namespace)
+    server.put(RoleAssignment, name, { ...spec, ...incarnation(), principalId, ...more }, namespace)
   const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString()
   const take = async (id: string, as = OWNER) => {
     const { items } = await server.client.list(RoleAssignment.resource, { namespace })
@@ -165,7 +165,7 @@ describe('protection of the last Owner', () => {
   it('allows to revoke an Owner role granted by a JitRequest', async () => {
     server.put(DenyAssignment, 'd', { principalId: OWNER, actions: ['jobs/read'], scope: B }, namespace)
     const decidedAt = new Date().toISOString()
-    const asked = {
+    const request = {
       principalId: GUEST,
       principalType: 'ServicePrincipal',
       roleDefinitionName: 'Owner',
@@ -173,7 +173,7 @@ describe('protection of the last Owner', () => {
       justification: 'A fire',
     }
     const approved = { decision: 'Approved', decidedAt, decidedBy: OWNER, durationMinutes: 60 }
-    server.put(JitRequest, REQUEST, { ...asked, ...approved }, namespace)
+    server.put(JitRequest, REQUEST, { ...request, ...approved }, namespace)
     const name = jitAssignmentName({ metadata: { name: REQUEST } })
     put(name, GUEST, { expiresAt: inMinutes(60), jitRequestId: REQUEST })
     const { status, body } = await server.ask('delete', `${authorization}/jitRequests/${REQUEST}`)
@@ -183,11 +183,11 @@ describe('protection of the last Owner', () => {
   })
 
   describe('does not count a managed identity', () => {
-    const home = groupNamespace(BOUNDARY, 'shop')
-    const principalId = managedIdentityPrincipal(home, IDENTITY, 'life')
+    const groupNamespaceName = groupNamespace(BOUNDARY, 'shop')
+    const principalId = managedIdentityPrincipal(groupNamespaceName, IDENTITY, 'life')
     beforeEach(() => {
       const of = { resourceName: 'web', resourceType: 'functionnamespaces', resourceUid: 'u' }
-      server.put(ManagedIdentity, IDENTITY, of, home)
+      server.put(ManagedIdentity, IDENTITY, of, groupNamespaceName)
       server.put(PlatformClient, principalId, { displayName: 'web', secretName: 'x' }, SYSTEM_NAMESPACE)
       put('identity', principalId)
     })

@@ -17,14 +17,14 @@ describe('POST of a role assignment', () => {
     facade.boundary(B1.slice('/boundaries/'.length))
     for (const name of [ANNA, BERT])
       facade.records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name }, { userName: name, tenantIds: [TENANT] })
-    const give = (more: object = {}) =>
+    const post = (more: object = {}) =>
       facade.call(roleAssignments.routes(), 'POST', `${B1}/providers/authorization/roleAssignments`, {
         body: { principalId: BERT, roleDefinitionName: 'Reader', ...more },
       })
-    await give({ expiresAt: timestamp(clock.now() + 60_000) })
-    expect((await codeOf(give())).code).to.equal('already_exists')
+    await post({ expiresAt: timestamp(clock.now() + 60_000) })
+    expect((await codeOf(post())).code).to.equal('already_exists')
     await clock.advance(60_000)
-    expect((await give()).status).to.equal(201)
-    expect((await codeOf(give())).code).to.equal('already_exists')
+    expect((await post()).status).to.equal(201)
+    expect((await codeOf(post())).code).to.equal('already_exists')
   })
 })

@@ -27,42 +27,42 @@ describe('a request that removes several objects', () => {
   })
   afterEach(() => server.stop())
 
-  const everything = async () => {
+  const snapshot = async () => {
     const kinds = [Boundary, PrincipalGroup, RoleAssignment, IdpBinding]
     const lists = await Promise.all(kinds.map(({ resource }) => server.client.list(resource)))
     return lists.flatMap(({ items }) => items.map(({ metadata, spec }) => ({ name: metadata.name, spec })))
   }
 
   const group = `${B}/providers/authorization/groups/${GROUP}`
-  const doors: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
+  const requests: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
     ['DELETE of a group', 'delete', group, {}],
     ['POST {B}/tenant', 'post', `${B}/tenant`, { tenantId: TENANT }],
     ['POST tenant-move', 'post', `${B}/providers/authorization/tenant-move`, { tenantId: TENANT }],
     ['POST {B}/tenant with the current tenant', 'post', `${B}/tenant`, { tenantId: null }],
   ]
-  for (const [title, method, path, body] of doors)
+  for (const [title, method, path, body] of requests)
     it(`returns 409 for an outdated If-Match and changes nothing: ${title}`, async () => {
-      const before = await everything()
+      const before = await snapshot()
       const { status, body: answer } = await server.ask(method, path).set('if-match', '"99-1-other"').send(body)
       expect([status, String(answer.code).toLowerCase()], JSON.stringify(answer)).to.deep.equal([409, 'conflict'])
-      expect(await everything()).to.deep.equal(before)
+      expect(await snapshot()).to.deep.equal(before)
       expect((await server.ask(method, path).send(body)).status).to.be.within(200, 204)
     })
 
-  const takers: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
-    ...doors.slice(0, 3),
+  const removals: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
+    ...requests.slice(0, 3),
     ['DELETE of an IAM member', 'delete', `${B}/iam/members/${BERT}`, {}],
     ['DELETE of a platform member', 'delete', `/admin/iam/members/${BERT}/${TENANT}`, {}],
   ]
-  for (const [title, method, path, body] of takers)
+  for (const [title, method, path, body] of removals)
     it(`succeeds if the same assignments are removed concurrently: ${title}`, async () => {
       for (const id of [BERT, GROUP]) server.grant(id, 'Contributor', B)
       const member = { userId: BERT, tenantId: TENANT }
       for (const roleDefinitionName of path.startsWith('/admin') ? ['Reader', 'Platform Reader'] : [])
         await server.ask('post', '/admin/iam/members').send({ ...member, roleDefinitionName })
       const remove = server.client.remove.bind(server.client)
-      const known = server.caches.get(RoleAssignment.resource)
-      const others = () => known.list().filter(({ spec }) => (spec as { principalId: string }).principalId !== OWNER)
+      const cached = server.caches.get(RoleAssignment.resource)
+      const others = () => cached.list().filter(({ spec }) => (spec as { principalId: string }).principalId !== OWNER)
       let left = 0
       server.client.remove = (async (...given: Parameters<typeof remove>) => {
         const answer = await remove(...given)
@@ -78,7 +78,7 @@ describe('a request that removes several objects', () => {
       expect(left).to.be.greaterThan(0)
     })
 
-  for (const [title, method, path, body] of takers.slice(1, 4))
+  for (const [title, method, path, body] of removals.slice(1, 4))
     it(`succeeds if the group of the member is deleted concurrently: ${title}`, async () => {
       const remove = server.client.remove.bind(server.client)
       const ref = { namespace: boundaryNamespace(BOUNDARY), name: GROUP }

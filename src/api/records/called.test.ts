@@ -14,7 +14,7 @@ import { SERVED_ROUTES } from '../index.ts'
 const boundaryId = '11111111-1111-4111-8111-111111111111'
 const principalId = '22222222-2222-4222-8222-222222222222'
 const caller: Caller = { principalId, principalType: 'User', expiresAt: 0 }
-const never = [{ life: 'never', generation: 0 }]
+const outdated = [{ life: 'never', generation: 0 }]
 
 /** The literal segments of all paths, which include the names of collections. */
 const WORDS = new Set(SERVED_ROUTES.flatMap(({ path }) => path.split('/').filter((word) => !word.startsWith('{'))))
@@ -38,14 +38,14 @@ describe('the message of a refused write', () => {
       const name = kind.name === 'free' ? nameOf(kind, given) : fittingName(kind, given)
       const { ofRecords, ofServer } = await refusalsOf(kind, { namespace: spaceOf(kind), name }, spec)
       const texts = [...ofRecords, ...ofServer]
-      const said = texts.join('\n')
+      const allMessages = texts.join('\n')
       const collections = texts.flatMap((text) => /^"[^"]+" of (\w[\w-]*)/.exec(text)?.[1] ?? [])
-      expect(collections, said).to.have.length.least(ofRecords.length)
+      expect(collections, allMessages).to.have.length.least(ofRecords.length)
       expect(
         collections.filter((word) => !WORDS.has(word)),
-        said,
+        allMessages,
       ).to.deep.equal([])
-      if (kind.name === 'free') expect(said).to.not.include(name)
+      if (kind.name === 'free') expect(allMessages).to.not.include(name)
       for (const text of ofRecords) expect(text).to.include(holderOf(kind, name, spec) ?? '')
     })
   }
@@ -63,8 +63,8 @@ async function refusalsOf(kind: AnyKind, ref: ObjectRef, spec: object) {
   seed({})
   const ofRecords = [
     await messageOf(create),
-    await messageOf(() => records.update(kind, ref, { caller, ifMatch: never, change: () => spec })),
-    await messageOf(() => records.remove(kind, ref, { caller, ifMatch: never })),
+    await messageOf(() => records.update(kind, ref, { caller, ifMatch: outdated, change: () => spec })),
+    await messageOf(() => records.remove(kind, ref, { caller, ifMatch: outdated })),
   ]
   seed({ deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['freehold.dev/teardown'] })
   ofRecords.push(await messageOf(create))

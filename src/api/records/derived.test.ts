@@ -6,19 +6,19 @@ import type { RecordOf, Records } from './records.ts'
 type Bucket = RecordOf<typeof AccountBucket>
 
 describe('indexedByReference', () => {
-  const held = new Map<string, Bucket>()
+  const stored = new Map<string, Bucket>()
   let looks = 0
   let revision = 0
   const records = {
     revision: () => revision,
-    peek: (_: unknown, { namespace, name }: { namespace: string; name: string }) => held.get(`${namespace}/${name}`),
+    peek: (_: unknown, { namespace, name }: { namespace: string; name: string }) => stored.get(`${namespace}/${name}`),
     peekAll: (_: unknown, { namespace }: { namespace: string }) => {
       looks += 1
-      return [...held.values()].filter(({ metadata }) => metadata.namespace === namespace)
+      return [...stored.values()].filter(({ metadata }) => metadata.namespace === namespace)
     },
   } as unknown as Records
   const put = (namespace: string, name: string, accountName: string) => {
-    held.set(`${namespace}/${name}`, { metadata: { namespace, name }, spec: { accountName } } as unknown as Bucket)
+    stored.set(`${namespace}/${name}`, { metadata: { namespace, name }, spec: { accountName } } as unknown as Bucket)
     revision += 1
   }
   const ofAccount = indexedByReference(AccountBucket, ({ spec }) => spec.accountName)
@@ -26,7 +26,7 @@ describe('indexedByReference', () => {
     ofAccount(records, namespace, account).map(({ metadata }) => metadata.name)
 
   beforeEach(() => {
-    held.clear()
+    stored.clear()
     put('shop', 'a', 'media')
     put('shop', 'b', 'media')
     put('shop', 'c', 'logs')

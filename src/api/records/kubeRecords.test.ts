@@ -101,8 +101,8 @@ describe('createRecords', () => {
       caches.add(kind.resource)
     caches.start()
     await caches.whenAllSynced()
-    const home = boundaryNamespace(B)
-    const live = async (kind: AnyKind, name: string, namespace: string | undefined, spec: object) =>
+    const namespaceOfBoundary = boundaryNamespace(B)
+    const createLive = async (kind: AnyKind, name: string, namespace: string | undefined, spec: object) =>
       client.create(kind.resource, {
         apiVersion: kind.apiVersion,
         kind: kind.kind,
@@ -113,44 +113,49 @@ describe('createRecords', () => {
         },
         spec: kind.spec.parse(spec),
       } as KubeObject)
-    for (const name of [ANNA, BERT]) await live(PlatformUser, name, SYSTEM_NAMESPACE, { userName: name })
-    await live(RoleDefinition, 'custom', undefined, {
+    for (const name of [ANNA, BERT]) await createLive(PlatformUser, name, SYSTEM_NAMESPACE, { userName: name })
+    await createLive(RoleDefinition, 'custom', undefined, {
       displayName: 'Custom',
       actions: ['apps/read'],
       assignableScopes: ['/'],
     })
-    const lives = ({ metadata }: { metadata: KubeObject['metadata'] }) => [
+    const incarnationsOf = ({ metadata }: { metadata: KubeObject['metadata'] }) => [
       metadata.annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION],
       metadata.annotations?.[ROLE_INCARNATION_ANNOTATION],
     ]
     const grant = { principalId: ANNA, principalType: 'User', roleDefinitionName: 'Custom', scope: `/boundaries/${B}` }
-    const asked = { justification: 'x', durationMinutes: 60 }
+    const requestFields = { justification: 'x', durationMinutes: 60 }
     const annas = JSON.stringify({ [ANNA]: `life of ${ANNA}` })
     for (const [kind, spec] of [
       [RoleAssignment, grant],
-      [JitRequest, { ...grant, ...asked }],
+      [JitRequest, { ...grant, ...requestFields }],
     ] as const) {
-      const { object } = await records.create(kind as AnyKind, { namespace: home, name: BERT, spec, caller })
-      expect(lives(object), kind.kind).to.deep.equal([annas, 'life of custom'])
+      const { object } = await records.create(kind as AnyKind, {
+        namespace: namespaceOfBoundary,
+        name: BERT,
+        spec,
+        caller,
+      })
+      expect(incarnationsOf(object), kind.kind).to.deep.equal([annas, 'life of custom'])
     }
     const first = await records.create(Boundary, {
       name: TEAM,
       spec: { displayName: 'Shop', initialOwner: { principalId: ANNA, principalType: 'User' } },
       caller,
     })
-    expect(lives(first.object)).to.deep.equal([annas, undefined])
-    const group = { namespace: home, name: TEAM }
+    expect(incarnationsOf(first.object)).to.deep.equal([annas, undefined])
+    const group = { namespace: namespaceOfBoundary, name: TEAM }
     const { object } = await records.create(PrincipalGroup, {
       ...group,
       spec: { displayName: 'Team', memberIds: [ANNA] },
       caller,
     })
-    expect(lives(object)).to.deep.equal([annas, undefined])
+    expect(incarnationsOf(object)).to.deep.equal([annas, undefined])
     const members = (memberIds: string[]) =>
       records.update(PrincipalGroup, group, { caller, change: ({ spec }) => ({ ...spec, memberIds }) })
     const both = JSON.stringify({ [ANNA]: `life of ${ANNA}`, [BERT]: `life of ${BERT}` })
-    expect(lives((await members([ANNA, BERT])).object)).to.deep.equal([both, undefined])
-    expect(lives((await members([])).object)).to.deep.equal([undefined, undefined])
+    expect(incarnationsOf((await members([ANNA, BERT])).object)).to.deep.equal([both, undefined])
+    expect(incarnationsOf((await members([])).object)).to.deep.equal([undefined, undefined])
     await caches.stopAll()
   })
 
@@ -288,8 +293,8 @@ describe('createRecords', () => {
     caches.start()
     await caches.whenAllSynced()
     const change = () => ({})
-    const gone = records.update(PlatformApp, ref, { caller, change }).catch((error: Error) => error.message)
-    expect(await gone).to.equal('"orders" of apps was not found.')
+    const message = records.update(PlatformApp, ref, { caller, change }).catch((error: Error) => error.message)
+    expect(await message).to.equal('"orders" of apps was not found.')
     await caches.stopAll()
   })
 

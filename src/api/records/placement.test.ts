@@ -34,9 +34,15 @@ describe('Records.create', () => {
 
   it('is refused in a group or boundary that is being deleted', async () => {
     const inGroup = groupNamespace(B, 'shop')
-    const held = { finalizers: ['freehold.dev/teardown'] }
-    await records.create(ResourceGroup, { namespace: boundaryNamespace(B), name: 'shop', spec: {}, caller, ...held })
-    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    const withFinalizer = { finalizers: ['freehold.dev/teardown'] }
+    await records.create(ResourceGroup, {
+      namespace: boundaryNamespace(B),
+      name: 'shop',
+      spec: {},
+      caller,
+      ...withFinalizer,
+    })
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...withFinalizer })
     await client.remove(ResourceGroup.resource, { namespace: boundaryNamespace(B), name: 'shop' })
     const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
     expect(await codeOf(placed)).to.equal('INVALID_STATE')
@@ -46,33 +52,33 @@ describe('Records.create', () => {
   })
 
   it('is refused in a group or boundary whose deletion is not in the caches yet', async () => {
-    const held = { finalizers: ['freehold.dev/teardown'] }
-    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
-    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
-    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
+    const withFinalizer = { finalizers: ['freehold.dev/teardown'] }
+    const [inBoundary, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...withFinalizer })
+    await records.create(ResourceGroup, { namespace: inBoundary, name: 'shop', spec: {}, caller, ...withFinalizer })
     const leave = ({ metadata }: KubeObject) => Object.assign(metadata, { deletionTimestamp: '2026-01-01T00:00:00Z' })
-    client.edit(ResourceGroup.resource, { namespace: home, name: 'shop' }, leave)
+    client.edit(ResourceGroup.resource, { namespace: inBoundary, name: 'shop' }, leave)
     const placed = records.create(VectorCluster, { namespace: inGroup, name: 'late', spec: {}, caller })
     expect(await codeOf(placed)).to.equal('INVALID_STATE')
     client.edit(Boundary.resource, { name: B }, leave)
-    const group = records.create(ResourceGroup, { namespace: home, name: 'late', spec: {}, caller })
+    const group = records.create(ResourceGroup, { namespace: inBoundary, name: 'late', spec: {}, caller })
     expect(await codeOf(group)).to.equal('INVALID_STATE')
     expect(client.count('create')).to.equal(2)
   })
 
   it('reads the boundary of a group and the group of a resource once', async () => {
-    const held = { finalizers: ['freehold.dev/teardown'] }
-    const [home, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
-    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...held })
+    const withFinalizer = { finalizers: ['freehold.dev/teardown'] }
+    const [inBoundary, inGroup] = [boundaryNamespace(B), groupNamespace(B, 'shop')]
+    await records.create(Boundary, { name: B, spec: { displayName: 'Shop' }, caller, ...withFinalizer })
     expect(client.count('get'), 'a boundary has no parent').to.equal(0)
-    await records.create(ResourceGroup, { namespace: home, name: 'shop', spec: {}, caller, ...held })
+    await records.create(ResourceGroup, { namespace: inBoundary, name: 'shop', spec: {}, caller, ...withFinalizer })
     expect(client.count('get'), 'its boundary').to.equal(1)
-    const here = { namespace: inGroup, name: 'fresh' }
-    await records.create(VectorCluster, { ...here, spec: {}, caller })
+    const ref = { namespace: inGroup, name: 'fresh' }
+    await records.create(VectorCluster, { ...ref, spec: {}, caller })
     expect(client.count('get'), 'its group').to.equal(2)
-    await records.get(VectorCluster, here)
-    await records.update(VectorCluster, here, { caller, change: ({ spec }) => ({ ...spec, tags: { team: 'x' } }) })
-    await records.remove(VectorCluster, here, { caller })
+    await records.get(VectorCluster, ref)
+    await records.update(VectorCluster, ref, { caller, change: ({ spec }) => ({ ...spec, tags: { team: 'x' } }) })
+    await records.remove(VectorCluster, ref, { caller })
     expect(client.count('get')).to.equal(2)
   })
 

@@ -52,8 +52,14 @@ describe('a spec stored by an earlier version', () => {
   }
 
   it('skips a rule while the fields of its asksAbout do not change', () => {
-    const never = { code: 'BAD_REQUEST', field: 'size', message: 'is refused', cel: 'self.size < 0', test: () => false }
-    const ruled = { ...kind, rules: [{ ...never, asksAbout: ['size'] }] } as unknown as AnyKind
+    const failing = {
+      code: 'BAD_REQUEST',
+      field: 'size',
+      message: 'is refused',
+      cel: 'self.size < 0',
+      test: () => false,
+    }
+    const ruled = { ...kind, rules: [{ ...failing, asksAbout: ['size'] }] } as unknown as AnyKind
     expect(refusedBy(() => checkSpec(ruled, { size: 1 }, { size: 1 }))).to.equal(undefined)
     expect(refusedBy(() => checkSpec(ruled, { size: 1, note: 'x' }, { size: 1 }))).to.equal(undefined)
     expect(refusedBy(() => checkSpec(ruled, { size: 2 }, { size: 1 }))).to.deep.equal(['size'])

@@ -35,14 +35,14 @@ describe('the reason of a rejected field', () => {
   for (const kind of KINDS) {
     for (const { field, message } of kind.rules) {
       it(`stays a sentence when the field is renamed: ${kind.kind}: ${message}`, () => {
-        const whole = refusalSentence({ field, message })
-        const given = new PlatformError('BAD_REQUEST', whole, { errors: [{ field, message }] })
+        const sentence = refusalSentence({ field, message })
+        const given = new PlatformError('BAD_REQUEST', sentence, { errors: [{ field, message }] })
         const { errors = [] } = shown(given)
         expect(errors).to.not.be.empty
-        for (const each of errors) expect(refusalSentence(each)).to.equal(whole)
+        for (const each of errors) expect(refusalSentence(each)).to.equal(sentence)
         for (const each of errors) expectGoesOn(each)
         const other = shown(withRenamedFields(given, () => 'other'))
-        expect(other.error).to.equal(whole.replace(`The field "${field}"`, 'The field "other"'))
+        expect(other.error).to.equal(sentence.replace(`The field "${field}"`, 'The field "other"'))
       })
     }
   }

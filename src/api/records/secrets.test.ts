@@ -11,28 +11,28 @@ const OWNER = { apiVersion: 'x/v1', kind: 'SqlInstance', name: 'books', uid: 'u1
 
 describe('kubeSecretWriter', () => {
   const setUp = () => {
-    const [here, far] = [new FakeKubeClient(), new FakeKubeClient()]
-    const clientOf = (clusterId: string) => (clusterId === FAR ? far : here)
-    return { here, far, reader: kubeSecrets(here, clientOf), writer: kubeSecretWriter(here, clientOf) }
+    const [own, other] = [new FakeKubeClient(), new FakeKubeClient()]
+    const clientOf = (clusterId: string) => (clusterId === FAR ? other : own)
+    return { own, other, reader: kubeSecrets(own, clientOf), writer: kubeSecretWriter(own, clientOf) }
   }
   const metadataOf = async (client: FakeKubeClient) => (await client.get<KubeObject>(secret, REF)).metadata
 
   it('sets an owner reference in the cluster of the owner', async () => {
-    const { here, far, reader, writer } = setUp()
+    const { own, other, reader, writer } = setUp()
     await writer.put(REF, { key: 'YQ==' }, OWNER)
-    expect((await metadataOf(here)).ownerReferences?.map(({ uid }) => uid)).to.deep.equal(['u1'])
+    expect((await metadataOf(own)).ownerReferences?.map(({ uid }) => uid)).to.deep.equal(['u1'])
     expect(await reader.read(REF.namespace, REF.name)).to.deep.equal({ key: 'YQ==' })
-    expect((await far.list(secret)).items).to.deep.equal([])
+    expect((await other.list(secret)).items).to.deep.equal([])
   })
 
   it('annotates the incarnation of the owner in another cluster, without an owner reference', async () => {
-    const { here, far, reader, writer } = setUp()
+    const { own, other, reader, writer } = setUp()
     await writer.put(REF, { key: 'YQ==' }, OWNER, FAR)
-    const { ownerReferences, annotations } = await metadataOf(far)
+    const { ownerReferences, annotations } = await metadataOf(other)
     expect(ownerReferences).to.equal(undefined)
     expect(annotations).to.deep.equal({ [OWNER_INCARNATION_ANNOTATION]: 'life' })
     await writer.put(REF, { other: 'Yg==' }, OWNER, FAR)
     expect(await reader.read(REF.namespace, REF.name, FAR)).to.deep.equal({ key: 'YQ==', other: 'Yg==' })
-    expect((await here.list(secret)).items).to.deep.equal([])
+    expect((await own.list(secret)).items).to.deep.equal([])
   })
 })

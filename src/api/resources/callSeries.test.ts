@@ -171,9 +171,9 @@ describe('callSeries', () => {
       [[0, 5]],
     ],
   ]
-  for (const [sentence, given, asked, name, expected] of cases) {
+  for (const [sentence, given, range, name, expected] of cases) {
     it(sentence, () => {
-      const points = callSeries(given, asked).points[name] ?? []
+      const points = callSeries(given, range).points[name] ?? []
       const seen = points.map(({ timestamp, value }) => [Date.parse(timestamp) / 1000 - NOON, value])
       expect(seen).to.deep.equal(expected)
     })
@@ -188,8 +188,8 @@ describe('callSeries', () => {
     ['the time ends 240 s after the counted time', counted(60), span(0, 300, 30), false],
     ['the time ends before counting began', counted(60), span(-600, -60, 30), false],
   ]
-  for (const [sentence, given, asked, expected] of completeness) {
+  for (const [sentence, given, range, expected] of completeness) {
     it(`returns isComplete ${expected} if ${sentence}`, () =>
-      expect(callSeries(given, asked).isComplete).to.equal(expected))
+      expect(callSeries(given, range).isComplete).to.equal(expected))
   }
 })

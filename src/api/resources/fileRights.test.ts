@@ -82,12 +82,12 @@ describe('writing a file of a volume', () => {
     const all = routes.map(async ({ method, path }) => {
       const { query, body } = requestOf(path, component)
       const rest = path.slice(path.indexOf('/files'))
-      const asked = shop.ask(
+      const call = shop.ask(
         method.toLowerCase() as 'post',
         `${GROUP}/resources/${kind.segment}/site${rest}${query}`,
         as,
       )
-      const { body: answer } = await (body === undefined ? asked : asked.send(body))
+      const { body: answer } = await (body === undefined ? call : call.send(body))
       return answer.code as string
     })
     return [...new Set(await Promise.all(all))]

@@ -17,9 +17,9 @@ describe('healthReport', () => {
   ]
   for (const [title, checks, expected] of cases) {
     it(title, () => {
-      const { status, message, checks: told } = healthReport('2026-11-29T00:00:00Z', checks)
+      const { status, message, checks: reported } = healthReport('2026-11-29T00:00:00Z', checks)
       expect([status, message]).to.deep.equal(expected)
-      expect(told.map(({ observedAt }) => observedAt)).to.deep.equal(checks.map(() => '2026-11-29T00:00:00Z'))
+      expect(reported.map(({ observedAt }) => observedAt)).to.deep.equal(checks.map(() => '2026-11-29T00:00:00Z'))
     })
   }
 })

@@ -21,16 +21,16 @@ const [SHOP, HIDDEN] = [groupNamespace(BOUNDARY, 'shop'), groupNamespace(BOUNDAR
 /** A deny hides the group `payroll` from an Owner of the boundary. */
 describe('the users of an object in an answer', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
-  let held: string
+  let restrictedOwner: string
   beforeEach(async () => {
     shop = await startShop()
-    held = randomUUID()
-    shop.grant(held, 'Owner', WHOLE)
+    restrictedOwner = randomUUID()
+    shop.grant(restrictedOwner, 'Owner', WHOLE)
     shop.put(ResourceGroup, 'payroll', {}, OUTER)
     const group = await shop.client.get(ResourceGroup.resource, { namespace: OUTER, name: 'payroll' })
     const scopeIncarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const deny = {
-      principalId: held,
+      principalId: restrictedOwner,
       principalType: 'User',
       scope: `${WHOLE}/resourcegroups/payroll`,
       scopeIncarnation,
@@ -89,7 +89,7 @@ describe('the users of an object in an answer', () => {
       put: () => {
         for (const name of ['site', 'salaries']) shop.put(RelationalCluster, name, { deletionProtection: true }, SHOP)
         const scope = `${WHOLE}/resourcegroups/shop/resources/relationalclusters/salaries`
-        const deny = { principalId: held, principalType: 'User', scope, scopeIncarnation: 'life' }
+        const deny = { principalId: restrictedOwner, principalType: 'User', scope, scopeIncarnation: 'life' }
         shop.put(DenyAssignment, randomUUID(), { ...deny, actions: ['relationalcluster/read'] }, OUTER)
       },
       named: ({ resources }) => (resources as string[]).map((name) => name.replace(/.*\//, '')),
@@ -97,7 +97,7 @@ describe('the users of an object in an answer', () => {
     'DELETE of a boundary': {
       ...{ path: WHOLE, method: 'delete' },
       put: () => {
-        for (const each of [held, OWNER]) shop.grant(each, 'Platform Owner', '/')
+        for (const each of [restrictedOwner, OWNER]) shop.grant(each, 'Platform Owner', '/')
       },
       named: ({ resourceGroups }) =>
         (resourceGroups as string[]).map((name) => (name === 'shop' ? 'site' : 'salaries')),
@@ -107,10 +107,10 @@ describe('the users of an object in an answer', () => {
     it(`exclude those that the caller may not read: ${title}`, async () => {
       put()
       const ask = async (as: string) => (await shop.ask(method, path, as)).body
-      const told = await ask(held)
-      expect(named(told), JSON.stringify(told)).to.deep.equal(['site'])
-      expect(JSON.stringify(told)).to.not.match(/salaries|payroll/)
-      if (method === 'delete') expect(JSON.stringify(told)).to.include(' You may not read 1 of them.')
+      const body = await ask(restrictedOwner)
+      expect(named(body), JSON.stringify(body)).to.deep.equal(['site'])
+      expect(JSON.stringify(body)).to.not.match(/salaries|payroll/)
+      if (method === 'delete') expect(JSON.stringify(body)).to.include(' You may not read 1 of them.')
       expect((named(await ask(OWNER)) as string[]).sort()).to.deep.equal(['salaries', 'site'])
     })
   }

@@ -204,7 +204,7 @@ describe('logRoute', () => {
   it('counts as a long answer for the rate limit', async () => {
     logs.write(source('one'), Array.from({ length: 9 }, (_, n) => at(n, 'x'.repeat(60_000))).join(''))
     const statuses: number[] = []
-    for (let asked = 0; asked < 3; asked += 1) {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
       const answer = await ask('tail=9')
       statuses.push(answer.status)
       await answer.text()

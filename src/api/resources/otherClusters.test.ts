@@ -46,10 +46,10 @@ describe('resources on another cluster', () => {
   let shop: Awaited<ReturnType<typeof startShop>>
   const logs = new FakePodLogs()
   /** The clusters in which files were asked for. */
-  const asked: (string | undefined)[] = []
+  const askedClusters: (string | undefined)[] = []
   const volumeFiles: VolumeFiles = {
     async ask({ clusterId }) {
-      asked.push(clusterId)
+      askedClusters.push(clusterId)
       return { answer: { entries: [], truncated: false }, bytes: Readable.from([]) }
     },
   }
@@ -145,9 +145,9 @@ describe('resources on another cluster', () => {
   })
 
   it('have hosts in the domain of that cluster', async () => {
-    const asked = { name: 'next', resourceGroup: 'shop' }
+    const request = { name: 'next', resourceGroup: 'shop' }
     const url = `/boundaries/${BOUNDARY}/resources/containerinstances/url`
-    expect((await shop.ask('post', url).send(asked).expect(200)).body.host).to.match(/\.far\.example\.org$/)
+    expect((await shop.ask('post', url).send(request).expect(200)).body.host).to.match(/\.far\.example\.org$/)
   })
 
   it('have the files of their volumes on that cluster', async () => {
@@ -160,7 +160,7 @@ describe('resources on another cluster', () => {
       shop.caches.get(kind.resource).observeWrite(shop.client.seed(kind.resource, { ...found, status }))
       await shop.ask('get', `${GROUP}/${collection}/web/files?path=/d`).expect(200)
     }
-    expect(asked).to.deep.equal([FAR, FAR])
+    expect(askedClusters).to.deep.equal([FAR, FAR])
   })
 
   it('are backed up by the Velero of that cluster', async () => {
@@ -190,9 +190,9 @@ describe('resources on another cluster', () => {
     const { body: set } = await shop.ask('put', path).send(policy).expect(200)
     expect(set).to.deep.include({ status: 'Active', backups: [] })
     const { metadata } = await shop.client.get(ContainerInstance.resource, { namespace: HOME, name: 'web' })
-    const life = metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+    const incarnation = metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     for (const [name, owner] of [
-      ['ours', life],
+      ['ours', incarnation],
       ['of-others', 'another'],
     ] as const)
       shop.far.seed(veleroBackup, {

@@ -24,9 +24,9 @@ describe('compute plans', () => {
 
   const plan = (family: string, name: string, spec: object = {}) =>
     server.put(ComputePlan, name, { family, displayName: name, ...SIZES, ...spec })
-  const tell = (kind: AnyKind, name: string, status: object) => {
-    const told = server.client.edit(kind.resource, { name }, (object) => void Object.assign(object, { status }))
-    server.caches.get(kind.resource).observeWrite(told)
+  const setStatus = (kind: AnyKind, name: string, status: object) => {
+    const written = server.client.edit(kind.resource, { name }, (object) => void Object.assign(object, { status }))
+    server.caches.get(kind.resource).observeWrite(written)
   }
   const read = async (collection: string, name: string) => {
     const path = `/boundaries/${B}/resources/${collection}/${name}`
@@ -70,7 +70,7 @@ describe('compute plans', () => {
     it(`are ${sentence}`, async () => {
       await start()
       plan('Vector', 'vector-big', { storageSize: '5Gi', ...spec })
-      tell(PlatformCluster, CLUSTER, status)
+      setStatus(PlatformCluster, CLUSTER, status)
       expect((await read('vectorcomputeplans', 'vector-big')).isProductionReady).to.equal(isReady)
     })
 
@@ -83,10 +83,10 @@ describe('compute plans', () => {
   it('are evaluated against the cluster of new resources of the boundary', async () => {
     await start([{ cpu: 64_000n, memory: 64n * GI }])
     plan('Vector', 'vector-big', { storageSize: '5Gi', replicas: 3 })
-    tell(PlatformCluster, CLUSTER, classes('folders', true, false))
+    setStatus(PlatformCluster, CLUSTER, classes('folders', true, false))
     expect(await read('vectorcomputeplans', 'vector-big')).to.include({ verdict: 'Fits', verdictReason: null })
     onFarCluster()
-    tell(PlatformCluster, FAR, classes('disks', true, true))
+    setStatus(PlatformCluster, FAR, classes('disks', true, true))
     expect(await read('vectorcomputeplans', 'vector-big')).to.include({
       verdict: 'Unknown',
       verdictReason: 'The room on the nodes of the cluster is not known.',

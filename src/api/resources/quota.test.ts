@@ -122,8 +122,8 @@ describe('withReservedQuota', () => {
     it(`admits 5 of 15 concurrent ${kind.kind} at 3 facades ${how} for a ${at} quota of 5`, async () => {
       world = new Facades({ resources: 5 }, at)
       const facades = await Promise.all([world.facade(sees), world.facade(sees), world.facade(sees)])
-      const asked = Array.from({ length: 15 }, (_, index) => facades[index % 3]?.create(kind, `one-${index}`, spec))
-      const codes = (await Promise.all(asked)).map(String).sort()
+      const requests = Array.from({ length: 15 }, (_, index) => facades[index % 3]?.create(kind, `one-${index}`, spec))
+      const codes = (await Promise.all(requests)).map(String).sort()
       expect(codes).to.deep.equal([...Array(5).fill('201'), ...Array(10).fill('422')])
       expect(await world.count(kind)).to.equal(5)
     })
@@ -145,10 +145,10 @@ describe('withReservedQuota', () => {
       expect(fits).to.be.within(1, 5)
       world = new Facades({ [quota]: limit }, 'group')
       const facades = await Promise.all([world.facade(), world.facade(), world.facade()])
-      const asked = Array.from({ length: 12 }, (_, index) =>
+      const requests = Array.from({ length: 12 }, (_, index) =>
         facades[index % 3]?.create(VectorCluster, `one-${index}`, { computePlan: 'vector-dev' }),
       )
-      expect((await Promise.all(asked)).filter((code) => code === 201)).to.have.length(fits)
+      expect((await Promise.all(requests)).filter((code) => code === 201)).to.have.length(fits)
     })
   }
 
@@ -285,12 +285,12 @@ describe('withReservedQuota', () => {
       spec: VectorCluster.spec.parse(grown) as object,
       status: { firstReadyAt: '2026-01-01T00:00:00Z' },
     } as KubeObject)
-    const held = { cpu: '0', memory: '0', storage: '10Gi', pods: 0, at: '2025-12-31T00:00:00Z' }
+    const grant = { cpu: '0', memory: '0', storage: '10Gi', pods: 0, at: '2025-12-31T00:00:00Z' }
     world.server.seed(QuotaLedger.resource, {
       apiVersion: QuotaLedger.apiVersion,
       kind: QuotaLedger.kind,
       metadata: { name: 'quota', namespace: boundaryNamespace(B) },
-      spec: { grants: { [`vectorclusters/${GROUP}/one`]: held } },
+      spec: { grants: { [`vectorclusters/${GROUP}/one`]: grant } },
     } as KubeObject)
     const { context } = await world.facade()
     const change = (spec: object) =>
@@ -377,11 +377,11 @@ describe('withReservedQuota', () => {
       const facades = await Promise.all([world.facade(), world.facade()])
       for (let round = 0; round < 6; round += 1) {
         const before = await world.count(SecretVault)
-        const asked = Array.from({ length: 1 + random.below(5) }, (_, index) =>
+        const requests = Array.from({ length: 1 + random.below(5) }, (_, index) =>
           facades[index % 2]?.create(SecretVault, `one-${round}-${index}`, {}),
         )
-        const made = (await Promise.all(asked)).filter((code) => code === 201).length
-        expect(made, `seed ${seed}, round ${round}`).to.equal(Math.min(asked.length, 3 - before))
+        const made = (await Promise.all(requests)).filter((code) => code === 201).length
+        expect(made, `seed ${seed}, round ${round}`).to.equal(Math.min(requests.length, 3 - before))
         expect(await world.count(SecretVault), `seed ${seed}`).to.be.at.most(3)
         for (const { metadata } of (await world.server.list(SecretVault.resource)).items) {
           if (random.chance(0.5)) continue

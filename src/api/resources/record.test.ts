@@ -30,9 +30,9 @@ describe('the body of a record', () => {
 
 describe('the record of a resource', () => {
   it('describes a computed field like the status field, with the meaning of null', () => {
-    const told = (name: string) => (relationalRecord.dto.shape as Record<string, z.ZodType>)[name]?.description
-    expect(told('lastBackupAt')).to.equal(RelationalCluster.status.shape.lastBackupAt.description)
-    expect(told('publicEndpoint')).to.equal('Address and port of the load balancer; null without one')
+    const descriptionOf = (name: string) => (relationalRecord.dto.shape as Record<string, z.ZodType>)[name]?.description
+    expect(descriptionOf('lastBackupAt')).to.equal(RelationalCluster.status.shape.lastBackupAt.description)
+    expect(descriptionOf('publicEndpoint')).to.equal('Address and port of the load balancer; null without one')
   })
 
   const dtos = new Map<string, z.ZodObject>()

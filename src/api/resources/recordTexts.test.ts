@@ -12,13 +12,13 @@ describe('RecordTexts', () => {
     const texts = new RecordTexts(() => ({ name: 'orders' }), { kinds: [], versionOf: () => '' })
     const uid = randomUUID()
     const view = { object: { metadata: { uid, resourceVersion: '1' } }, contextVersion: '' }
-    const tell = (type: CacheEvent<KubeObject>['type']) => {
+    const emit = (type: CacheEvent<KubeObject>['type']) => {
       for (const handler of handlers) handler({ type, object: view.object, previous: view.object } as never)
     }
     const { kept } = texts.find(view as never)
-    tell('modified')
+    emit('modified')
     expect(kept?.text).to.equal('{"name":"orders"}')
-    tell('removed')
+    emit('removed')
     expect(kept?.text).to.equal(undefined)
   })
 })

@@ -42,8 +42,8 @@ describe('references of a resource', () => {
   })
   afterEach(() => server.stop())
 
-  const ask = (method: 'post' | 'patch', path: string, body: object, who = OWNER) =>
-    server.ask(method, `${BASE}/${path}`, who).send(body)
+  const ask = (method: 'post' | 'patch', path: string, body: object, caller = OWNER) =>
+    server.ask(method, `${BASE}/${path}`, caller).send(body)
 
   for (const [path, bodyOf] of BODIES) {
     it(`must exist when ${path} is created`, async () => {
@@ -92,11 +92,11 @@ describe('withUncachedReferences', () => {
   ]
   /** Resolves the references with empty caches. @returns the names read from the API server */
   async function refer(...secrets: object[]): Promise<string[]> {
-    const asked: string[] = []
+    const readNames: string[] = []
     const records = {
       peek: () => undefined,
       async get(_: unknown, { name }: { name: string }) {
-        asked.push(name)
+        readNames.push(name)
         return stored.find(({ metadata }) => metadata.name === name)
       },
     }
@@ -106,23 +106,23 @@ describe('withUncachedReferences', () => {
         ...{ services, unseen, boundaryId: B, resourceGroup: 'shop' },
       }),
     )
-    return asked
+    return readNames
   }
 
   it('catches up with grants before it throws FORBIDDEN', async () => {
-    const asked: unknown[] = []
-    const services = { access: { catchUp: async (...given: unknown[]) => void asked.push(given) } }
+    const catchUps: unknown[] = []
+    const services = { access: { catchUp: async (...given: unknown[]) => void catchUps.push(given) } }
     const context = { services, caller: { principalId: 'anna' } } as unknown as Context
     const asking = withUncachedReferences(context, () => {
-      if (asked.length === 0) throw permissionMissing('secretvault/readSecrets', '/boundaries/b')
+      if (catchUps.length === 0) throw permissionMissing('secretvault/readSecrets', '/boundaries/b')
       return 'made'
     })
     expect(await asking).to.equal('made')
-    const never = withUncachedReferences(context, () => {
+    const refused = withUncachedReferences(context, () => {
       throw permissionMissing('secretvault/readSecrets', '/boundaries/b')
     })
-    expect(await never.catch((error: PlatformError) => error.code)).to.equal('FORBIDDEN')
-    expect(asked).to.deep.equal([
+    expect(await refused.catch((error: PlatformError) => error.code)).to.equal('FORBIDDEN')
+    expect(catchUps).to.deep.equal([
       ['anna', '/boundaries/b'],
       ['anna', '/boundaries/b'],
     ])

@@ -70,7 +70,7 @@ describe('lists of resources', () => {
   })
 
   it('show a changed boundary name and plan at once', async () => {
-    const told = async () => {
+    const firstItem = async () => {
       const [item] = (await page(`${GROUP}?pageSize=2`)).items as unknown as { boundary: string; cpuLimit: string }[]
       return [item?.boundary, item?.cpuLimit]
     }
@@ -80,14 +80,14 @@ describe('lists of resources', () => {
       )
       server.caches.get(kind.resource).observeWrite(edited)
     }
-    expect([await told(), await told()]).to.deep.equal([
+    expect([await firstItem(), await firstItem()]).to.deep.equal([
       ['Shop', '1'],
       ['Shop', '1'],
     ])
     change(Boundary, B, { displayName: 'Store' })
-    expect(await told()).to.deep.equal(['Store', '1'])
+    expect(await firstItem()).to.deep.equal(['Store', '1'])
     change(ComputePlan, 'vector-dev', { cpuLimit: '4' })
-    expect(await told()).to.deep.equal(['Store', '4'])
+    expect(await firstItem()).to.deep.equal(['Store', '4'])
   })
 
   it('show created and deleted objects', async () => {
@@ -101,11 +101,11 @@ describe('lists of resources', () => {
   })
 
   it('distinguish resources with the same name in two groups', async () => {
-    const told = async () => (await page(ALL)).items.map(({ name, resourceGroup }) => `${resourceGroup}/${name}`)
-    const before = await told()
+    const listed = async () => (await page(ALL)).items.map(({ name, resourceGroup }) => `${resourceGroup}/${name}`)
+    const before = await listed()
     expect(before.slice().sort()).to.deep.equal(['mill/b', 'shop/a', 'shop/b', 'shop/c', 'shop/d'])
     expect(before.map((text) => text.slice(-1)).join('')).to.equal('abbcd')
     await create('mill', 'a0')
-    expect((await told()).slice(0, 2)).to.deep.equal(['shop/a', 'mill/a0'])
+    expect((await listed()).slice(0, 2)).to.deep.equal(['shop/a', 'mill/a0'])
   })
 })

@@ -19,8 +19,8 @@ describe('the URL preview', () => {
   })
   after(() => shop.stop())
 
-  const ask = async (who: string, path: string, name: string, resourceGroup = 'shop') => {
-    const { status, body } = await shop.ask('post', `${RESOURCES}/${path}/url`, who).send({ name, resourceGroup })
+  const ask = async (caller: string, path: string, name: string, resourceGroup = 'shop') => {
+    const { status, body } = await shop.ask('post', `${RESOURCES}/${path}/url`, caller).send({ name, resourceGroup })
     return { status, isAvailable: body.isAvailable }
   }
 

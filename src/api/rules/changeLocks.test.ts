@@ -66,10 +66,10 @@ describe('withChangeLock', () => {
         patiences.push(options?.patience)
       },
     } as unknown as Records
-    const behind = withChangeLock({ records }, TENANTS, async () => {})
+    const second = withChangeLock({ records }, TENANTS, async () => {})
     await new Promise((resolve) => setImmediate(resolve))
     first.resolve()
-    await Promise.all([ahead, behind])
+    await Promise.all([ahead, second])
     expect(patiences[0]).to.be.lessThan(TURN_TIMINGS.patience)
   })
 })

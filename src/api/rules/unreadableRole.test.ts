@@ -21,7 +21,7 @@ describe('a stored role with an invalid action pattern', () => {
   })
   afterEach(() => server.stop())
 
-  const doors: Record<string, object> = {
+  const requests: Record<string, object> = {
     'providers/authorization/roleAssignments': {
       principalId: OTHER,
       principalType: 'User',
@@ -37,11 +37,11 @@ describe('a stored role with an invalid action pattern', () => {
       justification: 'a fault',
     },
   }
-  for (const [door, body] of Object.entries(doors)) {
-    it(`is rejected by name at POST ${door}`, async () => {
+  for (const [path, body] of Object.entries(requests)) {
+    it(`is rejected by name at POST ${path}`, async () => {
       const before = server.client.calls.length
       const answer = await request(server.app)
-        .post(`/boundaries/${B}/${door}`)
+        .post(`/boundaries/${B}/${path}`)
         .set('authorization', bearer(OWNER))
         .send(body)
       expect(answer.status, JSON.stringify(answer.body)).to.be.within(400, 422)

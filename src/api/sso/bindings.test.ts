@@ -25,7 +25,7 @@ describe('POST of an identity provider binding', () => {
     server.put(PrincipalGroup, GROUP, { displayName: 'Staff', description: '', memberIds: [] }, namespace)
   })
   afterEach(() => server.stop())
-  const give = (principalId: string, roleDefinitionName: string) => {
+  const assign = (principalId: string, roleDefinitionName: string) => {
     const { annotations } = server.caches.get(Boundary.resource).get(undefined, BOUNDARY)?.metadata ?? {}
     const scopeIncarnation = annotations?.[INCARNATION_ANNOTATION]
     const spec = { principalType: 'Group', scope: `/boundaries/${BOUNDARY}`, scopeIncarnation }
@@ -38,19 +38,19 @@ describe('POST of an identity provider binding', () => {
   }
 
   it('is forbidden to a caller who may not grant the roles of the group', async () => {
-    give(GROUP, 'Owner')
+    assign(GROUP, 'Owner')
     expect(await bind(ADMIN)).to.deep.equal([403, 'forbidden'])
   })
 
   it('is forbidden for the roles of an outer group', async () => {
     server.put(PrincipalGroup, OUTER, { displayName: 'All', description: '', memberIds: [GROUP] }, namespace)
-    give(OUTER, 'Contributor')
+    assign(OUTER, 'Contributor')
     expect(await bind(ADMIN)).to.deep.equal([403, 'forbidden'])
   })
 
   it('is allowed for a group without roles, and to a caller who may grant its roles', async () => {
     expect(await bind(ADMIN)).to.deep.equal([201, undefined])
-    give(GROUP, 'Owner')
+    assign(GROUP, 'Owner')
     server.grant(OWNER, 'Platform Owner', '/')
     expect((await bind(OWNER))[1]).to.equal('already_exists')
   })

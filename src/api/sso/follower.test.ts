@@ -92,9 +92,9 @@ describe('followConnections', () => {
     expect(federation.tenants.get(TENANT)?.domains).to.deep.equal([])
     verify()
     await until('the domain is sent', async () => (federation.tenants.get(TENANT)?.domains.length ?? 0) > 0)
-    const told = federation.tenants.get(TENANT)
-    expect(told?.domains).to.deep.equal(['acme.example'])
-    expect(told?.providers[0]).to.include({
+    const sent = federation.tenants.get(TENANT)
+    expect(sent?.domains).to.deep.equal(['acme.example'])
+    expect(sent?.providers[0]).to.include({
       alias: 'acme',
       clientSecret: 'the secret',
       issuer: 'https://login.acme.example',
@@ -106,15 +106,15 @@ describe('followConnections', () => {
     secrets.delete('sso-acme')
     await write()
     await follower.whenIdle()
-    const told = () => federation.tenants.get(TENANT)?.providers[0]?.clientSecret
-    expect(told()).to.equal(undefined)
+    const sentSecret = () => federation.tenants.get(TENANT)?.providers[0]?.clientSecret
+    expect(sentSecret()).to.equal(undefined)
     const ref = { namespace, name: 'sso-acme' }
     secrets.set('sso-acme', 'the first')
     await kube.create(secret, { apiVersion: 'v1', kind: 'Secret', metadata: ref } as KubeObject)
-    await until('the first value is sent', async () => told() === 'the first')
+    await until('the first value is sent', async () => sentSecret() === 'the first')
     secrets.set('sso-acme', 'the second')
     await kube.mergePatch(secret, ref, { data: { 'client-secret': 'eA==' } })
-    await until('the second value is sent', async () => told() === 'the second')
+    await until('the second value is sent', async () => sentSecret() === 'the second')
   })
 
   it('sends the display name of a tenant that is created late or renamed', async () => {
@@ -139,9 +139,9 @@ describe('followConnections', () => {
   it('sends the other providers while the metadata of one is unreachable, and retries', async () => {
     await write({}, { ...acme, alias: 'away', metadataUrl: 'https://away.acme.example/metadata' })
     await follower.whenIdle()
-    const told = federation.tenants.get(TENANT)
-    expect(told?.providers.map(({ alias }) => alias)).to.deep.equal(['acme'])
-    expect(told?.unread).to.deep.equal([{ alias: 'away', enabled: true }])
+    const sent = federation.tenants.get(TENANT)
+    expect(sent?.providers.map(({ alias }) => alias)).to.deep.equal(['acme'])
+    expect(sent?.unread).to.deep.equal([{ alias: 'away', enabled: true }])
     expect(clock.pending).to.equal(1)
   })
 

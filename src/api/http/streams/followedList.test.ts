@@ -22,44 +22,44 @@ const READ = 1
 function world() {
   const clock = new ManualClock()
   const stopping = new AbortController()
-  const gone = new AbortController()
+  const disconnected = new AbortController()
   const readers = new CacheReadTrackers()
-  const told = { asked: 0, reads: 0, cut: 0, remembered: 0, spent: 0 }
+  const counts = { asked: 0, reads: 0, cut: 0, remembered: 0, spent: 0 }
   let names: readonly string[] = ['one']
   let refusal: PlatformError | undefined
   const entries = (): ListEntry[] => names.map((name) => ({ id: name, name, text: JSON.stringify({ name }) }))
   const followed: ListSubscription = {
     read: async () => {
-      told.reads += 1
+      counts.reads += 1
       readers.note()
       if (refusal !== undefined) throw refusal
       return entries()
     },
     ask: async () => {
-      told.asked += 1
+      counts.asked += 1
       if (refusal !== undefined) throw refusal
     },
     turn: () => undefined,
     spend: (bytes) => {
-      told.spent += bytes
+      counts.spent += bytes
     },
     refusalOf: (error) => JSON.stringify({ code: (error as PlatformError).code }),
     lastEventId: undefined,
-    signal: gone.signal,
+    signal: disconnected.signal,
     cut: () => {
-      told.cut += 1
+      counts.cut += 1
     },
   }
   const remember = (more: number) => {
-    told.remembered += more
+    counts.remembered += more
   }
   const list = new FollowedList(followed, { clock, stopping: stopping.signal, remember })
   const events = list.events()
   return {
     clock,
     stopping,
-    gone,
-    told,
+    disconnected,
+    counts,
     list,
     events,
     /** @returns the next chunk, while so many milliseconds pass */
@@ -86,12 +86,12 @@ function world() {
 
 describe('FollowedList', () => {
   it('sends a comment every 10 s without reading the list', async () => {
-    const { told, begin, within } = world()
+    const { counts, begin, within } = world()
     await begin()
     expect(await within(KEEPALIVE_INTERVAL_MS)).to.equal(':\n\n')
     expect(await within(KEEPALIVE_INTERVAL_MS)).to.equal(':\n\n')
-    expect(told.reads).to.equal(1)
-    expect(told.asked).to.equal(2)
+    expect(counts.reads).to.equal(1)
+    expect(counts.asked).to.equal(2)
   })
 
   it('sends changes within CHANGE_DEBOUNCE_MS together', async () => {
@@ -111,48 +111,48 @@ describe('FollowedList', () => {
   })
 
   it('sends no event for a change that does not affect the list', async () => {
-    const { begin, set, within, told } = world()
+    const { begin, set, within, counts } = world()
     await begin()
     set('one')
     expect(await within(CHANGE_DEBOUNCE_MS + KEEPALIVE_INTERVAL_MS)).to.equal(':\n\n')
-    expect(told.reads).to.equal(2)
+    expect(counts.reads).to.equal(2)
   })
 
   it('sends comments on time while changes do not affect the list', async () => {
-    const { begin, set, events, clock, told } = world()
+    const { begin, set, events, clock, counts } = world()
     await begin()
     const next = events.next()
-    for (let passed = 0; passed < KEEPALIVE_INTERVAL_MS; passed += CHANGE_DEBOUNCE_MS) {
+    for (let elapsed = 0; elapsed < KEEPALIVE_INTERVAL_MS; elapsed += CHANGE_DEBOUNCE_MS) {
       set('one')
       await clock.advance(CHANGE_DEBOUNCE_MS)
     }
     expect((await next).value).to.equal(':\n\n')
-    expect(told.asked).to.equal(1)
-    expect(told.reads).to.be.greaterThan(10)
+    expect(counts.asked).to.equal(1)
+    expect(counts.reads).to.be.greaterThan(10)
   })
 
   it('does not read the list while the client reads nothing', async () => {
-    const { begin, set, within, told, clock } = world()
+    const { begin, set, within, counts, clock } = world()
     await begin()
     for (let count = 0; count < 100; count += 1) {
       set('one', `new-${count}`)
       await clock.advance(CHANGE_DEBOUNCE_MS)
     }
-    expect(told.reads).to.equal(1)
+    expect(counts.reads).to.equal(1)
     expect(await within(CHANGE_DEBOUNCE_MS)).to.match(/^event: added\ndata: {"name":"new-99"}\nid: \w+\n\n$/)
   })
 
   it('cuts off a client that reads nothing for CHUNK_READ_TIMEOUT_MS', async () => {
-    const { begin, told, clock } = world()
+    const { begin, counts, clock } = world()
     await begin()
     await clock.advance(CHUNK_READ_TIMEOUT_MS - 1)
-    expect(told.cut).to.equal(0)
+    expect(counts.cut).to.equal(0)
     await clock.advance(1)
-    expect(told.cut).to.equal(1)
+    expect(counts.cut).to.equal(1)
   })
 
   it('sends chunks of at most 64 KiB and counts their bytes', async () => {
-    const { list, events, set, told } = world()
+    const { list, events, set, counts } = world()
     set(...Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(60)}${index}`))
     await list.begin()
     const sent: string[] = []
@@ -162,26 +162,26 @@ describe('FollowedList', () => {
     }
     expect(sent.length).to.be.greaterThan(3)
     expect(Math.max(...sent.map(({ length }) => length))).to.be.at.most(65_536)
-    expect(told.spent).to.equal(sent.join('').length)
+    expect(counts.spent).to.equal(sent.join('').length)
     expect(sent.join('').match(/event: added/g)).to.have.length(3_000)
   })
 
   it('counts unread entries as remembered until they are read or the client disconnects', async () => {
-    const { list, events, set, told, gone } = world()
+    const { list, events, set, counts, disconnected } = world()
     set(...Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(160)}${index}`))
     await list.begin()
-    expect(told.remembered).to.equal(3_000 + READ)
+    expect(counts.remembered).to.equal(3_000 + READ)
     await events.next()
     await events.next()
-    const waiting = told.remembered - 3_000 - READ
+    const waiting = counts.remembered - 3_000 - READ
     // About 200 characters each; the first 64 KiB have been read.
     expect(waiting).to.be.within(2_500, 3_000)
     await events.next()
-    expect(told.remembered - 3_000 - READ).to.be.within(waiting - 330, waiting - 320)
-    gone.abort()
+    expect(counts.remembered - 3_000 - READ).to.be.within(waiting - 330, waiting - 320)
+    disconnected.abort()
     await events.return(undefined)
     list.end()
-    expect(told.remembered).to.equal(0)
+    expect(counts.remembered).to.equal(0)
   })
 
   it('closes with the current refusal of the request, at a comment or at a change', async () => {
@@ -214,7 +214,7 @@ describe('FollowedList', () => {
     await one.begin()
     const next = one.events.next()
     await one.clock.advance(1)
-    one.gone.abort()
+    one.disconnected.abort()
     await next
     const other = world()
     await other.begin()
@@ -223,31 +223,31 @@ describe('FollowedList', () => {
     other.stopping.abort()
     expect((await last).value).to.equal('event: closed\ndata: {"code":"SERVICE_UNAVAILABLE"}\n\n')
     expect(await other.within(0)).to.equal(undefined)
-    expect([one.told.cut, other.told.cut]).to.deep.equal([0, 0])
+    expect([one.counts.cut, other.counts.cut]).to.deep.equal([0, 0])
   })
 
   it('cuts off a client with an unread chunk when the platform stops', async () => {
-    const { begin, stopping, told } = world()
+    const { begin, stopping, counts } = world()
     await begin()
     stopping.abort()
-    expect(told.cut).to.equal(1)
+    expect(counts.cut).to.equal(1)
   })
 
   it('releases its timers and remembered entries at its end', async () => {
-    const { begin, gone, events, list, told, clock, set } = world()
+    const { begin, disconnected, events, list, counts, clock, set } = world()
     await begin()
-    expect(told.remembered).to.equal(1 + READ)
+    expect(counts.remembered).to.equal(1 + READ)
     const next = events.next()
     set('one', 'two')
     await clock.advance(CHANGE_DEBOUNCE_MS)
     await next
-    expect(told.remembered).to.equal(2 + READ)
-    gone.abort()
+    expect(counts.remembered).to.equal(2 + READ)
+    disconnected.abort()
     await events.return(undefined)
     list.end()
-    expect(told.remembered).to.equal(0)
+    expect(counts.remembered).to.equal(0)
     expect(clock.pending).to.equal(0)
     set('three')
-    expect(told.reads).to.equal(2)
+    expect(counts.reads).to.equal(2)
   })
 })

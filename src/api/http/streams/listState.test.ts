@@ -9,45 +9,45 @@ const entry = (id: string, more: object = {}): ListEntry => ({
 const [A, B, C] = [entry('a'), entry('b'), entry('c')]
 const CHANGED = entry('b', { status: 'Running' })
 
-const told = (state: ListState, entries: readonly ListEntry[]) =>
+const changesOf = (state: ListState, entries: readonly ListEntry[]) =>
   state.changesTo(entries).map(({ type, text }) => `${type} ${text}`)
 
 describe('ListState.changesTo', () => {
-  const cases: { what: string; before: ListEntry[]; after: ListEntry[]; said: string[] }[] = [
+  const cases: { title: string; before: ListEntry[]; after: ListEntry[]; expected: string[] }[] = [
     {
-      what: 'reports all entries as added at first',
+      title: 'reports all entries as added at first',
       before: [],
       after: [A, B],
-      said: ['added {"id":"a"}', 'added {"id":"b"}'],
+      expected: ['added {"id":"a"}', 'added {"id":"b"}'],
     },
-    { what: 'reports no unchanged entry', before: [A, B], after: [A, B], said: [] },
-    { what: 'ignores the order', before: [A, B], after: [B, A], said: [] },
-    { what: 'reports a new entry as added', before: [A], after: [A, C], said: ['added {"id":"c"}'] },
+    { title: 'reports no unchanged entry', before: [A, B], after: [A, B], expected: [] },
+    { title: 'ignores the order', before: [A, B], after: [B, A], expected: [] },
+    { title: 'reports a new entry as added', before: [A], after: [A, C], expected: ['added {"id":"c"}'] },
     {
-      what: 'reports a changed entry as modified, with its full text',
+      title: 'reports a changed entry as modified, with its full text',
       before: [A, B],
       after: [A, CHANGED],
-      said: ['modified {"id":"b","status":"Running"}'],
+      expected: ['modified {"id":"b","status":"Running"}'],
     },
     {
-      what: 'reports a removed entry as deleted, with id and name',
+      title: 'reports a removed entry as deleted, with id and name',
       before: [A, B],
       after: [B],
-      said: ['deleted {"id":"a","name":"name of a"}'],
+      expected: ['deleted {"id":"a","name":"name of a"}'],
     },
     {
-      what: 'reports deletions before additions, so that a name never occurs twice',
+      title: 'reports deletions before additions, so that a name never occurs twice',
       before: [A],
       after: [B],
-      said: ['deleted {"id":"a","name":"name of a"}', 'added {"id":"b"}'],
+      expected: ['deleted {"id":"a","name":"name of a"}', 'added {"id":"b"}'],
     },
   ]
-  for (const { what, before, after, said } of cases) {
-    it(what, () => {
+  for (const { title, before, after, expected } of cases) {
+    it(title, () => {
       const state = new ListState()
       state.changesTo(before)
-      expect(told(state, after)).to.deep.equal(said)
-      expect(told(state, after), 'once more').to.deep.equal([])
+      expect(changesOf(state, after)).to.deep.equal(expected)
+      expect(changesOf(state, after), 'once more').to.deep.equal([])
     })
   }
 })

@@ -222,22 +222,22 @@ describe('GET of a list with Accept: text/event-stream', () => {
 
   it('reads lists in the shared turns of followed lists, and sends a page in turns of its caller', async () => {
     for (let count = 0; count < 120; count += 1) make(`one-${count}`)
-    const taken: string[] = []
+    const turns: string[] = []
     const { take } = FairShare.prototype
     FairShare.prototype.take = function (key) {
-      taken.push(key)
+      turns.push(key)
       return take.call(this, key)
     }
     const turnsOf = async (work: () => Promise<unknown>) => {
-      taken.length = 0
+      turns.length = 0
       await work()
-      return [...new Set(taken)]
+      return [...new Set(turns)]
     }
     try {
       const { length } = (await server.ask('get', `${LIST}?pageSize=120`, OWNER)).text
       expect(length).to.be.greaterThan(65_536)
       expect(await turnsOf(() => server.ask('get', `${LIST}?pageSize=120`, OWNER))).to.deep.equal([OWNER])
-      expect(taken).to.have.length.greaterThan(1)
+      expect(turns).to.have.length.greaterThan(1)
       const followed = await turnsOf(async () => (await follow()).until('bookmark'))
       expect(followed).to.deep.equal([READER, 'followed lists'])
     } finally {
@@ -348,8 +348,8 @@ describe('GET of a list with Accept: text/event-stream', () => {
       server.put(ComponentRelease, `dns-${version}`, spec, SYSTEM_NAMESPACE)
     }
     server.grant(OWNER, 'Platform Owner', '/')
-    const told = await (await follow('/lifecycle/releases?component=dns', OWNER)).until('bookmark')
-    expect(told.map(({ event }) => event)).to.deep.equal(['added', 'added', 'bookmark'])
+    const events = await (await follow('/lifecycle/releases?component=dns', OWNER)).until('bookmark')
+    expect(events.map(({ event }) => event)).to.deep.equal(['added', 'added', 'bookmark'])
   })
 
   it('is served by each replica', async () => {
@@ -360,13 +360,13 @@ describe('GET of a list with Accept: text/event-stream', () => {
       .set('accept', 'text/event-stream')
       .buffer(true)
       .parse((response, done) => {
-        let heard = ''
+        let received = ''
         response.on('data', (piece: Buffer) => {
-          heard += piece.toString()
-          if (heard.includes('bookmark') && !heard.includes('added')) make('one')
-          if (heard.includes('event: added')) (response as unknown as { destroy(): void }).destroy()
+          received += piece.toString()
+          if (received.includes('bookmark') && !received.includes('added')) make('one')
+          if (received.includes('event: added')) (response as unknown as { destroy(): void }).destroy()
         })
-        response.on('close', () => done(null, heard))
+        response.on('close', () => done(null, received))
       })
       .then(({ body }) => ({ text: body as string }))
     expect(text).to.match(/bookmark[\s\S]*event: added/)

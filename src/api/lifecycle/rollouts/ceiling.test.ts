@@ -22,8 +22,8 @@ describe('POST /lifecycle/preflight/projector-ceiling/apply', () => {
   })
   afterEach(() => facade.stop())
 
-  const apply = async (query: string, who = owner) => {
-    const { status, body } = await request(facade.app).post(`${APPLY}${query}`).set('authorization', bearer(who))
+  const apply = async (query: string, caller = owner) => {
+    const { status, body } = await request(facade.app).post(`${APPLY}${query}`).set('authorization', bearer(caller))
     return { status, body, told: `${status} ${body.code ?? ''}`.trim() }
   }
 

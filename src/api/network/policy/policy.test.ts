@@ -355,10 +355,10 @@ describe('judgeSide', () => {
     ['with Cilium policies', CILIUM, 'ingress'],
   ] as const)
     describe(title, () => {
-      for (const [says, gives, policies, { rule, ...asked } = {}] of cases)
-        it(`returns ${gives} for ${says}`, () => {
-          const side = judged(policies, asked, direction)
-          expect(side.verdict, side.message).to.equal(gives)
+      for (const [condition, verdict, policies, { rule, ...question } = {}] of cases)
+        it(`returns ${verdict} for ${condition}`, () => {
+          const side = judged(policies, question, direction)
+          expect(side.verdict, side.message).to.equal(verdict)
           const ref = side.rule === null ? 'none' : `${side.rule.name} ${side.rule.ruleIndex}`
           if (rule !== undefined) expect([ref, side.rule?.kind]).to.include(rule)
         })

@@ -6,7 +6,7 @@ import { vetSourceUrl } from './address.ts'
 const services = { sources: { allowedHosts: [] } } as unknown as Services
 
 describe('vetSourceUrl', () => {
-  for (const [sentence, address, says] of [
+  for (const [sentence, address, reason] of [
     ['accepts an https URL', 'https://git.example.com/acme/shop.git', undefined],
     ['accepts an ssh URL', 'ssh://git@git.example.com:2222/acme/shop.git', undefined],
     [
@@ -30,8 +30,8 @@ describe('vetSourceUrl', () => {
       } catch (error) {
         message = (error as PlatformError).message
       }
-      if (says === undefined) expect(message).to.equal(undefined)
-      else expect(message).to.include(says)
+      if (reason === undefined) expect(message).to.equal(undefined)
+      else expect(message).to.include(reason)
     })
   }
 })

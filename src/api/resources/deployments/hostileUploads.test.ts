@@ -27,14 +27,14 @@ describe('PUT of a hostile source archive', () => {
   after(() => server.stop())
 
   // Streamed archives are tested with `unpack`.
-  const whole = HOSTILE_ARCHIVES.flatMap(({ sentence, bytes, says }) => {
+  const archives = HOSTILE_ARCHIVES.flatMap(({ sentence, bytes, says }) => {
     const made = bytes()
     return Buffer.isBuffer(made) ? [{ sentence, made, says }] : []
   })
   it('returns 400 with the reason and creates no deployment', async () => {
-    expect(whole).to.not.be.empty
+    expect(archives).to.not.be.empty
     const wrong: string[] = []
-    for (const { sentence, made, says } of whole) {
+    for (const { sentence, made, says } of archives) {
       const { status, body } = await server.ask('put', PATH).set('content-type', 'application/gzip').send(made)
       const [, reason = ''] = /^The source is refused: (.*)$/s.exec(body.error ?? '') ?? []
       if (status !== 400 || body.code !== 'BAD_REQUEST' || !says.test(reason))

@@ -41,8 +41,8 @@ describe('a deployment source with credentials', () => {
   })
   afterEach(() => facade.stop())
 
-  const ask = (who: string, method: 'post' | 'patch', path: string, body: object) =>
-    request(facade.app)[method](`${GROUP}/${path}`).set('authorization', bearer(who)).send(body)
+  const ask = (caller: string, method: 'post' | 'patch', path: string, body: object) =>
+    request(facade.app)[method](`${GROUP}/${path}`).set('authorization', bearer(caller)).send(body)
 
   for (const [collection, more] of [
     ['apps', { sourceKind: 'Repository' }],
@@ -57,8 +57,8 @@ describe('a deployment source with credentials', () => {
     })
 
     it(`requires kernel/deployments/token for another repositoryUrl of ${collection}`, async () => {
-      const stays = await ask(writer, 'patch', `${collection}/known`, { tags: { colour: 'blue' } })
-      expect(stays.status, JSON.stringify(stays.body)).to.equal(200)
+      const unchanged = await ask(writer, 'patch', `${collection}/known`, { tags: { colour: 'blue' } })
+      expect(unchanged.status, JSON.stringify(unchanged.body)).to.equal(200)
       const moved = await ask(writer, 'patch', `${collection}/known`, { repositoryUrl: OTHER })
       expect([moved.status, moved.body.code]).to.deep.equal([403, 'FORBIDDEN'])
       const free = await ask(writer, 'patch', `${collection}/known`, { repositoryUrl: OTHER, deploymentSourceId: null })
