@@ -8,20 +8,20 @@ type Versioned = { metadata: ObjectMeta }
 type NamedObject = Versioned & { kind: string; spec?: unknown }
 
 /** The version of an object that a caller has seen: the start of its uid, and its generation. */
-export type SeenVersion = { readonly life: string; readonly generation: number }
+export type SeenVersion = { readonly uidPrefix: string; readonly generation: number }
 
 /** A recreated object counts its generations from 1 again, so a generation alone does not identify a version. */
 export function versionOf({ metadata }: Versioned): SeenVersion {
-  return { life: metadata.uid?.slice(0, 8) ?? '0', generation: metadata.generation ?? 1 }
+  return { uidPrefix: metadata.uid?.slice(0, 8) ?? '0', generation: metadata.generation ?? 1 }
 }
 
 /**
- * `"<generation>-<resourceVersion>-<life>"`. If-Match compares the generation, which changes with the spec, and the
- * life, the start of the uid; the resource version only makes tags differ with the status. It is opaque to clients.
+ * `"<generation>-<resourceVersion>-<uidPrefix>"`. If-Match compares the generation, which changes with the spec, and the
+ * start of the uid; the resource version only makes tags differ with the status. It is opaque to clients.
  */
 export function etagOf(object: Versioned): string {
-  const { life, generation } = versionOf(object)
-  return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${life}"`
+  const { uidPrefix, generation } = versionOf(object)
+  return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${uidPrefix}"`
 }
 
 /** Returns the ETag header of a record that may not have an object. */
@@ -45,8 +45,10 @@ const tagsIn = (header: string) =>
 export function parseIfMatch(header: string | undefined): readonly SeenVersion[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
   return tagsIn(header).flatMap(({ isWeak, tag }) => {
-    const [, generation, life] = /^([0-9]{1,15})-[0-9A-Za-z]{1,40}-(.{1,8})$/.exec(tag) ?? []
-    return isWeak || generation === undefined || life === undefined ? [] : [{ life, generation: Number(generation) }]
+    const [, generation, uidPrefix] = /^([0-9]{1,15})-[0-9A-Za-z]{1,40}-(.{1,8})$/.exec(tag) ?? []
+    return isWeak || generation === undefined || uidPrefix === undefined
+      ? []
+      : [{ uidPrefix, generation: Number(generation) }]
   })
 }
 
@@ -57,14 +59,14 @@ export function ifMatchIncludesTag(header: string | undefined, wanted: string): 
 
 /** Whether the object is at one of the versions. */
 export function matchesAnyVersion(versions: readonly SeenVersion[], object: Versioned): boolean {
-  const { life, generation } = versionOf(object)
-  return versions.some((seen) => seen.life === life && seen.generation === generation)
+  const { uidPrefix, generation } = versionOf(object)
+  return versions.some((seen) => seen.uidPrefix === uidPrefix && seen.generation === generation)
 }
 
 /** Whether a version may be newer than the object: a higher generation, or another uid, which has no order. */
 export function mayBeNewer(versions: readonly SeenVersion[], object: Versioned): boolean {
-  const { life, generation } = versionOf(object)
-  return versions.some((seen) => seen.life !== life || seen.generation > generation)
+  const { uidPrefix, generation } = versionOf(object)
+  return versions.some((seen) => seen.uidPrefix !== uidPrefix || seen.generation > generation)
 }
 
 /** The refusal of an If-Match that does not name the current version. */

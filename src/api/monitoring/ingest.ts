@@ -77,12 +77,13 @@ const placeOf = (alert: AlertRecord): Place => ({
 /** Without a place, finds the known alert if there is exactly one, preferring the platform's. */
 function findAlert(context: Context, identity: AlertIdentity, place: Place | undefined): AlertRecord | undefined {
   const { records } = context.services
-  const same = records
+  const matching = records
     .peekAll(PlatformAlert, place && { namespace: place.namespace })
     .filter(({ spec, metadata }) => metadata.deletionTimestamp === undefined && isSameAlert(spec, identity))
-  if (place !== undefined) return same.find((alert) => groupOfAlert(alert) === place.resourceGroup)
+  if (place !== undefined) return matching.find((alert) => groupOfAlert(alert) === place.resourceGroup)
   return (
-    same.find(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE) ?? (same.length === 1 ? same[0] : undefined)
+    matching.find(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE) ??
+    (matching.length === 1 ? matching[0] : undefined)
   )
 }
 

@@ -153,7 +153,7 @@ async function approve(context: Decide) {
   }
   const decided = await decide(context, request, 'Approved')
   const spec = jitAssignmentSpec(decided, incarnation)
-  if (spec === undefined) throw new RangeError('An approved request has an end and a life of its scope.')
+  if (spec === undefined) throw new RangeError('An approved request has an end and an incarnation of its scope.')
   const name = jitAssignmentName(decided)
   await services.records.create(RoleAssignment, { namespace, name, spec, caller, isSame: () => true })
   return jitRequests.show(context as Context, decided, home)

@@ -14,7 +14,7 @@ import { SERVED_ROUTES } from '../index.ts'
 const boundaryId = '11111111-1111-4111-8111-111111111111'
 const principalId = '22222222-2222-4222-8222-222222222222'
 const caller: Caller = { principalId, principalType: 'User', expiresAt: 0 }
-const outdated = [{ life: 'never', generation: 0 }]
+const outdated = [{ uidPrefix: 'never', generation: 0 }]
 
 /** The literal segments of all paths, which include the names of collections. */
 const WORDS = new Set(SERVED_ROUTES.flatMap(({ path }) => path.split('/').filter((word) => !word.startsWith('{'))))

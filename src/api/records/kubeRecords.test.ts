@@ -238,7 +238,7 @@ describe('createRecords', () => {
     const seen = versionOf((await create()).object)
     await records.remove(VectorCluster, ref, { caller })
     const anew = versionOf((await create()).object)
-    expect([anew.generation, anew.life === seen.life]).to.deep.equal([seen.generation, false])
+    expect([anew.generation, anew.uidPrefix === seen.uidPrefix]).to.deep.equal([seen.generation, false])
     expect(await codeOf(scale(3, [seen]))).to.equal('CONFLICT')
     expect(await codeOf(records.remove(VectorCluster, ref, { caller, ifMatch: [seen] }))).to.equal('CONFLICT')
     expect((await scale(3, [seen, anew])).isChanged).to.equal(true)

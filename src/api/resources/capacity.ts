@@ -24,7 +24,7 @@ const CAPACITY_TTL_MS = 5_000
 
 /** The free capacity on the nodes of the platform's own cluster: allocatable less what the pods there request. */
 export function createCapacity(caches: Caches, clock: { monotonic(): number }): Capacity {
-  let rooms: readonly FreeNodeCapacity[] | undefined
+  let capacities: readonly FreeNodeCapacity[] | undefined
   let until = Number.NEGATIVE_INFINITY
   return {
     rooms() {
@@ -32,10 +32,10 @@ export function createCapacity(caches: Caches, clock: { monotonic(): number }): 
       const [nodes, pods] = [caches.get<NodeObject>(node), caches.get<PodObject>(pod)]
       if (!nodes.synced || !pods.synced) return undefined
       if (clock.monotonic() >= until) {
-        rooms = freeNodeCapacities(nodes.list(), pods.list())
+        capacities = freeNodeCapacities(nodes.list(), pods.list())
         until = clock.monotonic() + CAPACITY_TTL_MS
       }
-      return rooms
+      return capacities
     },
   }
 }

@@ -101,7 +101,7 @@ export function fileRoutes(base: string, { read, write, find }: FileRoutes): Rou
 
 type FileClientOf = (context: Context, component: string | null | undefined) => Promise<FileClient>
 
-function readingRoutes(files: string, auth: Authorization, asker: FileClientOf): RouteDraft[] {
+function readingRoutes(files: string, auth: Authorization, clientOf: FileClientOf): RouteDraft[] {
   return [
     route('GET', files, {
       auth,
@@ -110,7 +110,7 @@ function readingRoutes(files: string, auth: Authorization, asker: FileClientOf):
       reply: FileListDto,
       handler: async (context) => {
         const { component, path } = context.query
-        const { name, ask } = await asker(context, component)
+        const { name, ask } = await clientOf(context, component)
         const { entries, truncated } = requireAnswer(await ask({ op: 'list', path }), 'entries')
         return ok({ component: name, path, entries, truncated })
       },
@@ -121,19 +121,20 @@ function readingRoutes(files: string, auth: Authorization, asker: FileClientOf):
       query: PathQuery,
       replyMediaType: 'application/octet-stream',
       answers: [200, 206],
-      handler: async (context) => download(context, await asker(context, context.query.component), context.query.path),
+      handler: async (context) =>
+        download(context, await clientOf(context, context.query.component), context.query.path),
     }),
     route('GET', `${files}/archive`, {
       auth,
       summary: 'A folder and all below it, as a gzipped tar',
       query: PathQuery,
       replyMediaType: 'application/gzip',
-      handler: async (context) => archive(await asker(context, context.query.component), context.query.path),
+      handler: async (context) => archive(await clientOf(context, context.query.component), context.query.path),
     }),
   ]
 }
 
-function writingRoutes(files: string, auth: Authorization, asker: FileClientOf): RouteDraft[] {
+function writingRoutes(files: string, auth: Authorization, clientOf: FileClientOf): RouteDraft[] {
   const may = { auth, further: REFERENCE_RIGHTS }
   return [
     route('POST', `${files}/upload`, {
@@ -153,7 +154,7 @@ function writingRoutes(files: string, auth: Authorization, asker: FileClientOf):
       answers: [200, 201],
       handler: async (context) => {
         const { component, ...target } = context.query
-        const { ask } = await asker(context, component)
+        const { ask } = await clientOf(context, component)
         return entryAnswer(requireAnswer(await ask({ op: 'upload', ...target }, context.rawBody.pieces()), 'entry'))
       },
     }),
@@ -165,7 +166,7 @@ function writingRoutes(files: string, auth: Authorization, asker: FileClientOf):
       answers: [200, 201],
       handler: async (context) => {
         const { component, ...made } = context.body
-        const { ask } = await asker(context, component)
+        const { ask } = await clientOf(context, component)
         return entryAnswer(requireAnswer(await ask({ op: 'makeDirectory', ...made }), 'entry'))
       },
     }),
@@ -176,7 +177,7 @@ function writingRoutes(files: string, auth: Authorization, asker: FileClientOf):
       reply: FileEntryDto,
       handler: async (context) => {
         const { component, ...moved } = context.body
-        const { ask } = await asker(context, component)
+        const { ask } = await clientOf(context, component)
         return ok(requireAnswer(await ask({ op: 'move', ...moved }), 'entry').entry)
       },
     }),
@@ -191,7 +192,7 @@ function writingRoutes(files: string, auth: Authorization, asker: FileClientOf):
       answers: [204],
       handler: async (context) => {
         const { component, ...removed } = context.query
-        const { ask } = await asker(context, component)
+        const { ask } = await clientOf(context, component)
         requireAnswer(await ask({ op: 'remove', ...removed }), 'removed')
         return noContent()
       },

@@ -62,12 +62,12 @@ const TIGHT_DENOMINATOR = 4n
 /** Whether the replicas of a plan fit on the nodes now, judged by requests, as the scheduler does. */
 export function verdictOf(
   plan: Pick<Plan['spec'], 'cpuRequest' | 'memoryRequest' | 'replicas'>,
-  rooms: readonly FreeNodeCapacity[] | undefined,
+  nodes: readonly FreeNodeCapacity[] | undefined,
 ): Verdict {
-  if (rooms === undefined)
+  if (nodes === undefined)
     return { verdict: 'Unknown', verdictReason: 'The room on the nodes of the cluster is not known.' }
   const each = { cpu: parseQuantity(plan.cpuRequest), memory: parseQuantity(plan.memoryRequest) }
-  const placed = countPlacements(each, plan.replicas, rooms)
+  const placed = countPlacements(each, plan.replicas, nodes)
   if (placed < plan.replicas) {
     const verdictReason = `Only ${placed} of ${pluralize(plan.replicas, 'replica')} with ${plan.cpuRequest} cpu and ${plan.memoryRequest} memory ${pluralizeVerb(plan.replicas, 'finds', 'find')} a node.`
     return { verdict: 'DoesNotFit', verdictReason }
@@ -76,15 +76,15 @@ export function verdictOf(
     cpu: (each.cpu * TIGHT_NUMERATOR) / TIGHT_DENOMINATOR,
     memory: (each.memory * TIGHT_NUMERATOR) / TIGHT_DENOMINATOR,
   }
-  if (countPlacements(more, plan.replicas, rooms) < plan.replicas) {
+  if (countPlacements(more, plan.replicas, nodes) < plan.replicas) {
     return { verdict: 'Tight', verdictReason: 'It fits with less than 20 % of headroom.' }
   }
   return { verdict: 'Fits', verdictReason: null }
 }
 
 /** Returns how many fit if each takes the node with the most memory left. */
-function countPlacements(each: FreeNodeCapacity, count: number, rooms: readonly FreeNodeCapacity[]): number {
-  const left = rooms.map((node) => ({ ...node }))
+function countPlacements(each: FreeNodeCapacity, count: number, nodes: readonly FreeNodeCapacity[]): number {
+  const left = nodes.map((node) => ({ ...node }))
   for (let placed = 0; placed < count; placed += 1) {
     const fitting = left.filter((node) => node.cpu >= each.cpu && node.memory >= each.memory)
     const best = fitting.reduce<{ cpu: bigint; memory: bigint } | undefined>(
@@ -118,7 +118,7 @@ function planClusterOf(services: Services, boundaryId: string): PlanCluster {
   }
 }
 
-function planDto(plan: Plan, { rooms, survivesNode }: PlanCluster, productionReplicas: number): PlanDto {
+function planDto(plan: Plan, { rooms: nodes, survivesNode }: PlanCluster, productionReplicas: number): PlanDto {
   const { spec, metadata } = plan
   return wholeRecord(PlanDto, {
     ...spec,
@@ -126,7 +126,7 @@ function planDto(plan: Plan, { rooms, survivesNode }: PlanCluster, productionRep
     name: spec.displayName,
     isProductionReady: spec.replicas >= productionReplicas && survivesNode(plan),
     storageSize: spec.storageSize ?? '',
-    ...verdictOf(spec, rooms),
+    ...verdictOf(spec, nodes),
   })
 }
 

@@ -117,7 +117,7 @@ function growingUsers(
     kind === written.kind && object.metadata.name === written.object.metadata.name && isInSameGroup({ resourceGroup })
   const stored = counted.find(isWritten)
   const current = stored && quotaUserIn(services, stored)
-  const itself = {
+  const writtenUser = {
     user: { ...(current ?? { ...wanted, createdAt: NEWEST }), demand: wanted.demand },
     own: current?.demand,
     mayWait: false,
@@ -130,7 +130,7 @@ function growingUsers(
     return [{ user, own: quotaUserIn(services, one).demand, mayWait: !user.wasReady }]
   })
   // Parts of an object that does not exist yet wait for it, and are judged on their own.
-  return [itself, ...(current === undefined ? [] : parts)].filter(
+  return [writtenUser, ...(current === undefined ? [] : parts)].filter(
     ({ user, own }) => own === undefined || !coversDemand(own, user.demand),
   )
 }

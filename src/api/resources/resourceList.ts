@@ -36,7 +36,7 @@ export async function listResources<K extends AnyKind>(
   const { list: request, fresh } = context
   const { records } = context.services
   const view = createViewBuilder<K>(context.services, boundaryId)
-  const mayRead = restriction(context, declaration, boundaryId)
+  const mayRead = visibilityFilter(context, declaration, boundaryId)
   if (!fresh && mayRead === undefined && isOrderOfAll(request, shape)) {
     const peekRows = () =>
       groups.flatMap(({ name, namespace }) => records.peekAll(kind, { namespace }).map((object) => view(object, name)))
@@ -99,7 +99,7 @@ function keptOrder<K extends AnyKind>(
  * Returns a test for the resources of a boundary that the caller may see; undefined for all. The route's own check
  * covers a whole list; each resource is tested only if a deny lies below that scope.
  */
-function restriction<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {
+function visibilityFilter<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {
   const { access } = context.services
   const { principalId } = context.caller
   const read = actionOf(declaration.actionPrefix, 'read')

@@ -239,9 +239,9 @@ export function chooseImage(body: SizedBody, { previous }: SizedView, isAllowed:
 
 /** The spec's own request may exceed the plan's limit, which the rules of the kind cannot see. */
 export function refuseRequestOverLimit(next: SizedSpec, plan: Plan | undefined): void {
-  const over = requestOverLimit(effectiveSizes(next, plan))
-  if (over === undefined) return
-  const { what, request, limit } = over
+  const overLimit = requestOverLimit(effectiveSizes(next, plan))
+  if (overLimit === undefined) return
+  const { what, request, limit } = overLimit
   const [above, below] = [`${what}Request`, `${what}Limit`] as const
   const origin = (field: typeof above | typeof below) =>
     next[field] === undefined && plan !== undefined ? ` of compute plan "${plan.metadata.name}"` : ''

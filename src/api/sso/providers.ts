@@ -203,10 +203,10 @@ function patched({ services, body }: AliasContext, provider: SsoIdentityProvider
     throw refusedFields([{ field, message: 'cannot be changed after creation' }])
   }
   const next = readProvider(services, fields, clientSecretName, provider)
-  const moved = SECRET_TARGET_FIELDS.find((field) => next[field] !== provider[field])
+  const changedTarget = SECRET_TARGET_FIELDS.find((field) => next[field] !== provider[field])
   // Otherwise whoever may change the provider could have a secret that they cannot read sent to their own host.
-  if (moved !== undefined && clientSecretName !== undefined && typeof clientSecret !== 'string') {
-    const message = `must be given again with another ${moved}, because it is sent there`
+  if (changedTarget !== undefined && clientSecretName !== undefined && typeof clientSecret !== 'string') {
+    const message = `must be given again with another ${changedTarget}, because it is sent there`
     throw refusedFields([{ field: 'clientSecret', message }])
   }
   return { next, clientSecret: clientSecret ?? undefined }

@@ -119,7 +119,7 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
   const { metadata, spec, status = {} } = execution
   const { state = 'Executing', step = 'Preflight', batches = [], snapshot, failure, overrides = [] } = status
   const idOfExecution = (name: string) => platformObjectId(RolloutExecution, { name })
-  const back = findRollback(metadata.name, others)
+  const rollback = findRollback(metadata.name, others)
   const isOver = isRolloutOver(state)
   const current = batches.find((batch) => ['Applying', 'WaitingForHealth', 'Paused'].includes(batch.state))
   return {
@@ -141,10 +141,10 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
         ? null
         : { name: snapshot.name, phase: snapshot.phase, completedAt: snapshot.completedAt ?? null },
     rollbackOf: spec.rollbackOf === undefined ? null : idOfExecution(spec.rollbackOf),
-    rolledBackBy: back === undefined ? null : idOfExecution(back.metadata.name),
+    rolledBackBy: rollback === undefined ? null : idOfExecution(rollback.metadata.name),
     canCancel: !isOver && spec.requests.cancelAt === undefined,
     canResume: state === 'Paused' && status.pause?.code !== 'PlatformDrift',
-    canRollback: isOver && status.canRollback === true && back === undefined,
+    canRollback: isOver && status.canRollback === true && rollback === undefined,
     startedBy: spec.startedBy ?? null,
     startedAt: status.startedAt ?? createdAtOf(metadata),
     finishedAt: status.finishedAt ?? null,

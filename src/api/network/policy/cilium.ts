@@ -94,12 +94,12 @@ function evaluateRule(
   const other = direction === 'ingress' ? question.from : question.to
   const ports = portsFit(rule, question)
   if (ports === false) return { covers: [] }
-  const { covers, doubt } = peersCover(rule, direction === 'ingress' ? 'from' : 'to', policyNamespace, other)
-  if (ports !== true) return { covers: [], doubt: covers.length > 0 ? ports.doubt : doubt }
+  const { covers, uncertainty } = peersCover(rule, direction === 'ingress' ? 'from' : 'to', policyNamespace, other)
+  if (ports !== true) return { covers: [], uncertainty: covers.length > 0 ? ports.uncertainty : uncertainty }
   const note = rule.toPorts?.some(({ rules }) => rules !== undefined)
     ? 'A rule also inspects requests; which of them pass is not evaluated.'
     : undefined
-  return { covers, doubt: covers.length > 0 ? undefined : doubt, note }
+  return { covers, uncertainty: covers.length > 0 ? undefined : uncertainty, note }
 }
 
 function portsFit({ toPorts, icmps }: CiliumRule, question: ConnectionQuestion): MatchResult {
@@ -133,7 +133,7 @@ function peersCover(
   side: 'from' | 'to',
   policyNamespace: string | undefined,
   other: End,
-): { covers: Addresses; doubt?: string | undefined } {
+): { covers: Addresses; uncertainty?: string | undefined } {
   const list = <T>(field: string) => rule[`${side}${field}`] as readonly T[] | undefined
   const named = Object.keys(rule).filter((field) => field.startsWith(side) && field !== 'toPorts')
   // A rule with ports but no peers matches everybody; an empty rule nobody.
@@ -157,7 +157,7 @@ function peersCover(
   const hasUnresolvedGroup = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
   if (hasUnresolvedGroup === true && other.kind !== 'pod')
     reasons.push('It names a group of addresses, which is not resolved.')
-  return { covers: uniteRanges(covers.flat()), doubt: reasons[0] }
+  return { covers: uniteRanges(covers.flat()), uncertainty: reasons[0] }
 }
 
 function cidrAddresses(cidrs: readonly string[] = [], sets: readonly CidrSet[] = []): Addresses {

@@ -51,7 +51,7 @@ export function readNetworkPolicy(
     const covers = peersCover(peers, other, pod.namespace, question)
     const noMatch = { rule: { ...ref, ruleIndex, effect: 'Allow', text: textOf(rule) }, covers: [] } as const
     if (ports === false || covers.length === 0) return noMatch
-    if (ports !== true) return { ...noMatch, doubt: ports.doubt }
+    if (ports !== true) return { ...noMatch, uncertainty: ports.uncertainty }
     const isByAddress = other.kind === 'pod' && peersCover(peers, other, pod.namespace, POD_LABELS_ONLY).length === 0
     return { ...noMatch, covers, ...(isByAddress && { note: IP_BLOCK_NOTE }) }
   })

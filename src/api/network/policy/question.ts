@@ -54,7 +54,7 @@ export type RuleMatch = {
   /** The addresses of the other end that it matches on this port; all or none for a pod or a name. */
   readonly covers: Addresses
   /** Why it may match more. */
-  readonly doubt?: string | undefined
+  readonly uncertainty?: string | undefined
   /** Conditions beyond addresses and ports. */
   readonly note?: string | undefined
 }
@@ -75,16 +75,16 @@ export function textOf(rule: unknown): string {
 }
 
 /** Yes, no, or why it is unknown. */
-export type MatchResult = true | false | { readonly doubt: string }
+export type MatchResult = true | false | { readonly uncertainty: string }
 
 /** A port name refers to the ports of the destination pod. */
 export function namedPortMatches(name: string, { to, port, protocol }: ConnectionQuestion): MatchResult {
   if (to.kind !== 'pod') return false
-  if (to.ports === undefined) return { doubt: `It names the port "${name}", and no such pod is running.` }
+  if (to.ports === undefined) return { uncertainty: `It names the port "${name}", and no such pod is running.` }
   return to.ports.some((one) => one.name === name && one.port === port && one.protocol === protocol)
 }
 
 /** Returns the best of several. */
-export function bestMatch(fits: readonly MatchResult[]): MatchResult {
-  return fits.find((fit) => fit === true) ?? fits.find((fit) => fit !== false) ?? false
+export function bestMatch(results: readonly MatchResult[]): MatchResult {
+  return results.find((fit) => fit === true) ?? results.find((fit) => fit !== false) ?? false
 }

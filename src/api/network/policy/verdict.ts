@@ -69,9 +69,9 @@ function combinePolicies(direction: Direction, other: End, readings: readonly Po
   if (deny !== undefined && subtractRanges(other.addresses, denied).length === 0)
     return side('Denied', deny.rule, `A rule of ${nameOf(deny.rule)} denies it.`)
   if (deny !== undefined) return side('Unknown', deny.rule, `A rule of ${nameOf(deny.rule)} denies part of it.`)
-  const uncertain = denies.find(({ doubt }) => doubt !== undefined)
+  const uncertain = denies.find(({ uncertainty }) => uncertainty !== undefined)
   if (uncertain !== undefined)
-    return side('Unknown', uncertain.rule, `A rule of ${nameOf(uncertain.rule)} may deny it: ${uncertain.doubt}`)
+    return side('Unknown', uncertain.rule, `A rule of ${nameOf(uncertain.rule)} may deny it: ${uncertain.uncertainty}`)
   if (isolating === undefined) return side('Allowed', null, `No policy restricts what ${DIRECTION_PHRASES[direction]}.`)
   return allowedVerdict(rules, other, isolating, side)
 }
@@ -95,9 +95,9 @@ function allowedVerdict(
     return side('Unknown', allow.rule, message)
   }
   if (allow !== undefined) return side('Unknown', allow.rule, `A rule of ${nameOf(allow.rule)} allows part of it.`)
-  const uncertain = allows.find(({ doubt }) => doubt !== undefined)
+  const uncertain = allows.find(({ uncertainty }) => uncertainty !== undefined)
   if (uncertain !== undefined)
-    return side('Unknown', uncertain.rule, `A rule of ${nameOf(uncertain.rule)} may allow it: ${uncertain.doubt}`)
+    return side('Unknown', uncertain.rule, `A rule of ${nameOf(uncertain.rule)} may allow it: ${uncertain.uncertainty}`)
   if (other.kind === 'host') {
     const message = `No rule mentions the name "${other.host}", and no rule for addresses allows this port.`
     return side('Unknown', null, message)

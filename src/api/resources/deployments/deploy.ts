@@ -60,8 +60,8 @@ export function deployRoute(
       const wanted = { branch: context.body?.branch ?? own, commit: context.body?.commit ?? undefined }
       const history = deploymentsOf(context, { ...ref, collection })
       const deployed = { object: object as DeployedObject, place, ref, collection, history }
-      const same = history.find((record) => isSameCommit(record, wanted))
-      if (same !== undefined) return answerWith(deployed, same)
+      const existing = history.find((record) => isSameCommit(record, wanted))
+      if (existing !== undefined) return answerWith(deployed, existing)
       return startBuild(context, deployed, {
         cause: ['asked', wanted.branch, wanted.commit ?? ''],
         spec: {
