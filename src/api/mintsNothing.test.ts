@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { makeRegistry } from '../../test/make/registry.ts'
 import { beginDeletion } from '../../test/worlds/deleting.ts'
@@ -13,7 +12,7 @@ import { DeploymentSource } from '../crds/sources.ts'
 
 const HERE = `/boundaries/${BOUNDARY}`
 const [HOME, SHOP] = [boundaryNamespace(BOUNDARY), groupNamespace(BOUNDARY, 'shop')]
-const [GIT, IMAGES] = [randomUUID(), randomUUID()]
+const [GIT, IMAGES] = ['66666666-6666-4666-8666-666666666666', '77777777-7777-4777-8777-777777777777']
 const BUILD = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' }
 const MINT = '/v1/internal/registries/mint'
 const REPOSITORY = `repository:${BOUNDARY}/shop/jobs/report`
@@ -23,24 +22,30 @@ const PLACES: Record<string, [kind: AnyKind, ref: { namespace?: string; name: st
   boundary: [Boundary, { name: BOUNDARY }],
   group: [ResourceGroup, { namespace: HOME, name: 'shop' }],
   job: [PlatformJob, { namespace: SHOP, name: 'report' }],
-  git: [DeploymentSource, { namespace: HOME, name: GIT }],
-  images: [DeploymentSource, { namespace: HOME, name: IMAGES }],
+  'Git source': [DeploymentSource, { namespace: HOME, name: GIT }],
+  'registry source': [DeploymentSource, { namespace: HOME, name: IMAGES }],
 }
 
 /** Routes that issue credentials or register webhooks, and the objects whose deletion forbids that. */
 const ROUTES: [path: string, body: object | undefined, places: string[]][] = [
   [`${MINT}-boundary-credential`, { boundary: BOUNDARY }, ['boundary']],
   [`${MINT}-build-token`, BUILD, ['boundary', 'group', 'job']],
-  [`${HERE}/sources/gitlab/installations/${GIT}/token/1`, {}, ['boundary', 'git']],
-  [`${HERE}/sources/gitlab/installations/${GIT}/repositories/1/webhooks/ensure`, {}, ['boundary', 'git']],
-  [`${HERE}/sources/registry/${IMAGES}/materialize`, { resourceGroup: 'shop' }, ['boundary', 'group', 'images']],
+  [`${HERE}/sources/gitlab/installations/${GIT}/token/1`, {}, ['boundary', 'Git source']],
+  [`${HERE}/sources/gitlab/installations/${GIT}/repositories/1/webhooks/ensure`, {}, ['boundary', 'Git source']],
+  [
+    `${HERE}/sources/registry/${IMAGES}/materialize`,
+    { resourceGroup: 'shop' },
+    ['boundary', 'group', 'registry source'],
+  ],
   [
     `${HERE}/sources/registry/${IMAGES}/materialize`,
     { resourceGroup: 'shop', resourceName: 'report' },
-    ['boundary', 'group', 'job', 'images'],
+    ['boundary', 'group', 'job', 'registry source'],
   ],
   [`${HERE}/crosslink/access-grant`, undefined, ['boundary']],
 ]
+
+const shownPath = (path: string) => path.replace(HERE, '{B}').replace(GIT, '{sourceId}').replace(IMAGES, '{sourceId}')
 
 describe('issuing credentials during a deletion', () => {
   async function open() {
@@ -57,7 +62,7 @@ describe('issuing credentials during a deletion', () => {
 
   for (const [path, body, places] of ROUTES)
     for (const place of places)
-      it(`returns 409 while the ${place} is deleted: POST ${path.replace(HERE, '{B}')} ${JSON.stringify(body)}`, async () => {
+      it(`returns 409 while the ${place} is deleted: POST ${shownPath(path)} ${JSON.stringify(body) ?? ''}`, async () => {
         const server = await open()
         try {
           const [kind, ref] = PLACES[place] ?? []

@@ -143,16 +143,16 @@ describe('the OpenAPI document', () => {
   })
 
   const formsOf: [sentence: string, method: string, path: string, status: number, forms: string[]][] = [
-    ['declared by the route only', 'POST', '/bug-reports', 422, ['problem+json']],
-    ['declared by the route and by all routes', 'POST', '/bug-reports', 429, ['json', 'problem+json']],
+    ['of the route only', 'POST', '/bug-reports', 422, ['problem+json']],
+    ['of the route and of all routes', 'POST', '/bug-reports', 429, ['json', 'problem+json']],
     [
-      'of a webhook delivery, and declared by all routes',
+      'of a webhook delivery and of all routes',
       'POST',
       '/boundaries/{boundaryId}/sources/{sourceName}/webhooks',
       406,
       ['json', 'problem+json'],
     ],
-    ['declared by all routes only', 'POST', '/boundaries/{boundaryId}/activity', 429, ['json']],
+    ['of all routes only', 'POST', '/boundaries/{boundaryId}/activity', 429, ['json']],
     ['sent before the route is called', 'POST', '/bug-reports', 401, ['json']],
   ]
   for (const [sentence, method, path, status, forms] of formsOf)

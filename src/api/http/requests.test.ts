@@ -139,7 +139,7 @@ describe('the facade', () => {
       'Content-Length and Transfer-Encoding',
       'POST /version HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['no Host header', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a missing Host header', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['a CONNECT request', 'CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n'],
     ['101 headers', `GET /version HTTP/1.1\r\nHost: x\r\n${'X: a\r\n'.repeat(101)}\r\n`],
     ['HTTP/2.0', 'GET /version HTTP/2.0\r\nHost: x\r\nConnection: close\r\n\r\n'],

@@ -62,7 +62,7 @@ const routeOf = (line: string): Route => {
 describe('statusesOf', () => {
   for (const [status, lines] of Object.entries(MET)) {
     for (const line of lines.flatMap(withMethods)) {
-      it(`hold ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.include(Number(status)))
+      it(`includes ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.include(Number(status)))
     }
   }
 
@@ -75,7 +75,7 @@ describe('statusesOf', () => {
     [502, 'GET /vaults/{vaultName}/secrets/{name}'],
   ]
   for (const [status, line] of more) {
-    it(`hold ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.include(status))
+    it(`includes ${status}: ${line}`, () => expect(statusesOf(routeOf(line))).to.include(status))
   }
 
   const absent: [status: number, line: string][] = [

@@ -60,7 +60,7 @@ describe('UnauthenticatedRequests', () => {
     expect(await requests.begin('a')).to.equal(1_000)
   })
 
-  it('refuses waiting requests at once when their number is exhausted', async () => {
+  it('limits waiting requests to 1000, and refuses them once the rate is used up', async () => {
     const [first] = await Promise.all([requests.begin('a'), requests.begin('a'), requests.begin('a')])
     expect(first).to.equal(undefined)
     const waiting = Array.from({ length: 1_000 }, () => requests.begin('a'))

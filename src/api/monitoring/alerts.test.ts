@@ -74,7 +74,7 @@ describe('alerts', () => {
     })
   })
 
-  it('have a runbookUrl only if it is an https URL', async () => {
+  it('have a runbookUrl only if it is an http or https URL', async () => {
     await report(about('link', { metadata: { runbookUrl: 'https://run.test/x' } }))
     await report(about('script', { metadata: { runbookUrl: 'javascript:alert(1)' } }))
     expect([(await one('link'))?.runbookUrl, (await one('script'))?.runbookUrl]).to.deep.equal([

@@ -33,7 +33,7 @@ describe('checkAccess', () => {
 
   const explained: [string, object, object][] = [
     [
-      'returns the assignment that allows an action',
+      'the assignment that allows an action',
       { action: 'vectorcluster/write' },
       {
         allowed: true,
@@ -50,7 +50,7 @@ describe('checkAccess', () => {
       },
     ],
     [
-      'returns the group that grants a data action',
+      'the group that grants a data action',
       { action: 'secretvault/readSecrets', scope: `${SHOP}/resources/secretvaults/main`, isDataAction: true },
       {
         allowed: true,
@@ -66,7 +66,7 @@ describe('checkAccess', () => {
       },
     ],
     [
-      'returns the deny that overrides an assignment',
+      'the deny that overrides an assignment',
       { action: 'vectorcluster/delete', scope: SHOP },
       {
         allowed: false,
@@ -82,23 +82,23 @@ describe('checkAccess', () => {
       },
     ],
     [
-      'returns NoAssignment for an action without a grant',
+      'NoAssignment for an action without a grant',
       { action: 'rbac/members/write' },
       { allowed: false, reason: 'NoAssignment', decidedBy: null },
     ],
     [
-      'returns RootOnly for an action of the root',
+      'RootOnly for an action of the root',
       { action: 'boundaries/delete' },
       { allowed: false, reason: 'RootOnly', decidedBy: null },
     ],
     [
-      'returns the result for an action of gateways',
+      'the result for an action of gateways',
       { action: 'llmgateway/invoke' },
       { allowed: true, reason: 'AllowedByAssignment' },
     ],
   ]
   for (const [title, check, wanted] of explained) {
-    it(`names ${title}`, async () => expect((await ask([check])).results[0]).to.deep.include(wanted))
+    it(`returns ${title}`, async () => expect((await ask([check])).results[0]).to.deep.include(wanted))
   }
 
   it('answers checks in order, and a single check like a list of one', async () => {
@@ -178,7 +178,11 @@ describe('checkAccess', () => {
     ],
     ['the root as scope', { action: 'jobs/read', scope: '/' }, ['scope']],
     ['a scope with a trailing slash', { action: 'jobs/read', scope: `${B1}/` }, ['scope']],
-    ['two errors, and reports both', { checks: [{ action: 'x', scope: 'y' }] }, ['checks.0.action', 'checks.0.scope']],
+    [
+      'two invalid fields, and reports both',
+      { checks: [{ action: 'x', scope: 'y' }] },
+      ['checks.0.action', 'checks.0.scope'],
+    ],
   ]
   for (const [title, body, fields] of refused) {
     it(`rejects ${title}`, async () => {

@@ -217,7 +217,7 @@ describe('the routes of rollouts', () => {
       ['Cancelled', '202'],
       ['Succeeded', '409 NothingToRollBack'],
     ] as const)
-      it(`is rolled back ${due === '202' ? 'again' : 'no more'} after a rollback in state ${state}`, async () => {
+      it(`${due === '202' ? 'can' : 'cannot'} be rolled back again after a rollback in state ${state}`, async () => {
         rollout({ state: 'Succeeded', canRollback: true })
         rollout({ state, canRollback: true }, { rollbackOf: LAST }, randomUUID())
         const { body } = await call('get', `${ROLLOUTS}/${LAST}`)

@@ -43,7 +43,7 @@ const INGRESS: readonly Case[] = [
     [fromPeers({ podSelector: {} })],
     { from: stranger },
   ],
-  ['a namespace is chosen by its labels', 'Allowed', [fromPeers(OTHER)], { from: stranger }],
+  ['a namespaceSelector with the labels of the namespace', 'Allowed', [fromPeers(OTHER)], { from: stranger }],
   [
     'a peer that matches the namespace but not the pod',
     'Denied',
@@ -235,7 +235,7 @@ const CILIUM: readonly Case[] = [
     { from: stranger },
   ],
   [
-    'a namespace is chosen by its labels',
+    'labels of the namespace in fromEndpoints',
     'Allowed',
     [
       admits({
