@@ -46,8 +46,8 @@ const installs = collection(ComponentInstall, {
   home: () => atPlatform(),
   may: { read: action('lifecycle/view'), write: install },
   dto: InstallDto,
-  around: (_objects, context) => readInventory(context),
-  toDto: (object, { around: { releases } }) =>
+  related: (_objects, context) => readInventory(context),
+  toDto: (object, { related: { releases } }) =>
     installFields(object, newestRelease(releases, object.spec.component)?.spec.version ?? ''),
   columns: {
     startedAt: dateTime('Started'),

@@ -94,8 +94,8 @@ function identitiesOf(kinds: readonly AnyKind[]) {
       delete: action('managedidentities/delete'),
     },
     dto: ManagedIdentityDto,
-    around: (_identities, { services }, { boundaryId }) => rolesByPrincipal(services, boundaryNamespace(boundaryId)),
-    toDto: (object, { services, home: { boundaryId, resourceGroup }, around: roles }) => ({
+    related: (_identities, { services }, { boundaryId }) => rolesByPrincipal(services, boundaryNamespace(boundaryId)),
+    toDto: (object, { services, home: { boundaryId, resourceGroup }, related: roles }) => ({
       ...shownOf(object, services, roles),
       boundaryId,
       resourceGroup,

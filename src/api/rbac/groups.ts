@@ -149,12 +149,12 @@ export const groups = collection(PrincipalGroup, {
   keyOf: 'name',
   may: { read: action('rbac/members/read'), write: action('rbac/members/write') },
   dto: BoundaryGroupDto,
-  around: (_groups, { services }, home) => rolesByGroup(services, home),
-  toDto: ({ metadata, spec }, { home, around }) => ({
+  related: (_groups, { services }, home) => rolesByGroup(services, home),
+  toDto: ({ metadata, spec }, { home, related }) => ({
     boundaryId: home.boundaryId,
     description: spec.description === '' ? null : spec.description,
     memberCount: spec.memberIds.length,
-    roleDefinitionName: around.get(metadata.name) ?? null,
+    roleDefinitionName: related.get(metadata.name) ?? null,
   }),
   columns: { displayName: text('Name', { isSearched: true }), createdAt: dateTime('Created') },
   sort: 'displayName',

@@ -207,12 +207,12 @@ const jitRequests = collection(JitRequest, {
     write: checkedByHandler('the action `boundaries/read` at the boundary'),
   },
   dto: JitRequestDto,
-  around: (requests, { services }, { boundaryId }) =>
+  related: (requests, { services }, { boundaryId }) =>
     services.principals.find(
       requests.map(({ spec }) => spec.principalId),
       boundaryId,
     ),
-  toDto: (request, { services, home, around: principals }) => {
+  toDto: (request, { services, home, related: principals }) => {
     const { metadata, spec } = request
     const until = activeUntil(request)
     return {

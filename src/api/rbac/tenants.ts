@@ -67,10 +67,10 @@ export const tenants = collection(PlatformTenant, {
   keyOf: 'name',
   may: { read: admin, write: admin },
   dto: TenantDto,
-  around: (found, { services }) => countsByTenant(services, found),
-  toDto: ({ metadata: { name } }, { services, around }) => ({
+  related: (found, { services }) => countsByTenant(services, found),
+  toDto: ({ metadata: { name } }, { services, related }) => ({
     ...singleSignOnOf(services, name),
-    ...countsOf(around, name),
+    ...countsOf(related, name),
   }),
   columns: { displayName: text('Name', { isSearched: true }), createdAt: dateTime('Created') },
   sort: 'displayName',

@@ -103,8 +103,8 @@ export const bindings = collection(IdpBinding, {
   holds: (binding, { tenantId }) => isLive(binding) && binding.spec.tenantId === tenantId,
   may: { read: admin, write: admin },
   dto: IdpBindingDto,
-  around: (_bindings, { services }) => services.records.peekAll(PlatformUser, { namespace: SYSTEM_NAMESPACE }),
-  toDto: ({ spec }, { around: people }) => ({
+  related: (_bindings, { services }) => services.records.peekAll(PlatformUser, { namespace: SYSTEM_NAMESPACE }),
+  toDto: ({ spec }, { related: people }) => ({
     matchedUserCount: people.filter((person) => isBoundBy(person.spec.externalIdentity, spec)).length,
   }),
   columns: {

@@ -85,12 +85,12 @@ export const executions = collection(RolloutExecution, {
   home: atPlatform,
   may: { read: action('lifecycle/view'), write: action('lifecycle/execute') },
   dto: RolloutExecutionDto,
-  around: async (_, context) => ({
+  related: async (_, context) => ({
     executions: await listPlatformObjects(context, RolloutExecution),
     plans: new Map((await listPlatformObjects(context, RolloutPlan)).map((plan) => [plan.metadata.name, plan])),
     inventory: await readInventory(context),
   }),
-  toDto: (execution, { around }) => executionFields(execution, around),
+  toDto: (execution, { related }) => executionFields(execution, related),
   columns: {
     startedAt: dateTime('Started', { isFiltered: false }),
     state: enumeration('State', ROLLOUT_STATES, { isSorted: false }),

@@ -61,9 +61,9 @@ const plans = collection(RolloutPlan, {
   missing: (key) => new PlatformError('PlanNotFound', `Plan "${key.slice(0, 64)}" was not found.`),
   may: { read: action('lifecycle/view'), write: action('lifecycle/plan') },
   dto: RolloutPlanDto,
-  around: (_, context) => readInventory(context),
-  toDto(plan, { around }) {
-    const { state, items, batches, problems, validatedAt } = validatedPlanOf(plan, around)
+  related: (_, context) => readInventory(context),
+  toDto(plan, { related }) {
+    const { state, items, batches, problems, validatedAt } = validatedPlanOf(plan, related)
     const { targetVersions, unselected, kind } = plan.spec
     const kept = Object.fromEntries(unselected.map((name) => [name, null]))
     const execution = plan.status?.execution

@@ -47,14 +47,14 @@ export function collection<
   K extends AnyKind,
   H extends Home,
   Dto extends z.ZodObject,
-  Around = undefined,
+  Related = undefined,
   ListQuery extends z.ZodObject = z.ZodObject,
   CreateBody extends z.ZodType = z.ZodUndefined,
   PatchBody extends z.ZodType = z.ZodUndefined,
   RemoveQuery extends z.ZodObject = z.ZodObject,
 >(
   kind: K,
-  declaration: CollectionDeclaration<K, H, Around, Dto, ListQuery, CreateBody, PatchBody, RemoveQuery>,
+  declaration: CollectionDeclaration<K, H, Related, Dto, ListQuery, CreateBody, PatchBody, RemoveQuery>,
 ): Collection<K, H> {
   const parts = new CollectionRoutes(kind, declaration as unknown as Erased)
   const made: Record<Operation, RouteDraft | undefined> = {
@@ -147,8 +147,8 @@ class CollectionRoutes {
   }
 
   async recordsOf(objects: readonly Entry[], context: Context, home: Home): Promise<Record<string, unknown>[]> {
-    const { around, toDto, dto } = this.declaration
-    const view = { services: context.services, context, home, around: await around?.(objects, context, home) }
+    const { related, toDto, dto } = this.declaration
+    const view = { services: context.services, context, home, related: await related?.(objects, context, home) }
     return objects.map((object) => {
       const { metadata, spec, status } = object as Entry & { status?: object }
       const given = { id: this.idOf(object), createdAt: createdAtOf(metadata), createdBy: createdByOf(metadata) }

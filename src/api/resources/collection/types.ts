@@ -10,12 +10,12 @@ import type { Columns } from './columns.ts'
 import type { Home } from './homes.ts'
 
 /** The data for a record in addition to its object. */
-export type CollectionRecordView<H extends Home, Around> = {
+export type CollectionRecordView<H extends Home, Related> = {
   readonly services: Services
   readonly context: Context
   readonly home: H
-  /** What `around` looked up once for all records of the answer. */
-  readonly around: Around
+  /** What `related` looked up once for all records of the answer. */
+  readonly related: Related
 }
 
 type SpecOf<K extends AnyKind> = RecordOf<K> extends { spec: infer Spec } ? Spec : never
@@ -95,7 +95,7 @@ export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject
 export type CollectionDeclaration<
   K extends AnyKind,
   H extends Home,
-  Around,
+  Related,
   Dto extends z.ZodObject,
   ListQuery extends z.ZodObject,
   CreateBody extends z.ZodType,
@@ -124,8 +124,8 @@ export type CollectionDeclaration<
   may: { read: Authorization; write?: Authorization; delete?: Authorization }
   /** Fields are filled from the same names in the spec, otherwise in the status, otherwise with null. */
   dto: Dto
-  around?: (objects: readonly RecordOf<K>[], context: Context, home: H) => Around | Promise<Around>
-  toDto: (object: RecordOf<K>, view: CollectionRecordView<H, Around>) => ShownFields<K, Dto>
+  related?: (objects: readonly RecordOf<K>[], context: Context, home: H) => Related | Promise<Related>
+  toDto: (object: RecordOf<K>, view: CollectionRecordView<H, Related>) => ShownFields<K, Dto>
   list: {
     summary: string
     query?: ListQuery
