@@ -9,10 +9,10 @@ import { SecretActivity } from './secrets.ts'
 
 const DAY = 86_400_000
 
-describe('the record of activity in Secrets', () => {
+describe('SecretActivity', () => {
   activityStoreContract(() => new SecretActivity(new FakeKubeClient()))
 
-  it('is the same for another replica, and after a restart', async () => {
+  it('shares entries between replicas and keeps them across restarts', async () => {
     const client = new FakeKubeClient()
     const [one, other] = [new SecretActivity(client), new SecretActivity(client)]
     await one.append(RESOURCE, [sighting()])
@@ -21,7 +21,7 @@ describe('the record of activity in Secrets', () => {
     expect(await new SecretActivity(client).read(RESOURCE)).to.have.length(3)
   })
 
-  it('costs no write to be read', async () => {
+  it('reads without writing', async () => {
     const client = new FakeKubeClient()
     const store = new SecretActivity(client)
     await store.append(RESOURCE, [sighting()])
@@ -30,7 +30,7 @@ describe('the record of activity in Secrets', () => {
     expect(new Set(client.calls.map(({ verb }) => verb))).to.deep.equal(new Set(['get']))
   })
 
-  it('is looked through for a boundary without a write, and read anew only where it changed', async () => {
+  it("reads a boundary's newest entries without writing, and rereads only changed Secrets", async () => {
     const client = new FakeKubeClient()
     const [store, other] = [new SecretActivity(client), new SecretActivity(client)]
     const of = (resourceName: string) => ({ ...RESOURCE, resourceName })
@@ -46,7 +46,7 @@ describe('the record of activity in Secrets', () => {
     expect(await verbsOf()).to.deep.equal([4, 'list', 'get'])
   })
 
-  it('is looked through once, though what is known of so many resources is more than is kept', async () => {
+  it('rereads none of 700 unchanged resources, although their states exceed its cache', async () => {
     const client = new FakeKubeClient()
     const writer = new SecretActivity(client)
     const spec = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`field${at}`, 'x'.repeat(100)]))
@@ -62,7 +62,7 @@ describe('the record of activity in Secrets', () => {
     expect(await readsOf()).to.equal(0)
   })
 
-  it('of before it said whose it is, says so with the next entry', async () => {
+  it('adds missing labels to a stored record when it appends the next entry', async () => {
     const client = new FakeKubeClient()
     const store = new SecretActivity(client)
     await store.append(RESOURCE, [sighting()])
@@ -75,7 +75,7 @@ describe('the record of activity in Secrets', () => {
     expect(await told()).to.have.length(2)
   })
 
-  it('holds at most so many entries, and removes the chapters of others', async () => {
+  it('keeps at most ENTRIES_MAX entries and deletes Secrets beyond them', async () => {
     const client = new FakeKubeClient()
     const store = new SecretActivity(client)
     for (let batch = 0; batch < 53; batch += 1) {
@@ -89,7 +89,7 @@ describe('the record of activity in Secrets', () => {
     expect(items.length).to.be.lessThan(60)
   })
 
-  it('lets no report take the place of what the platform saw', async () => {
+  it("does not evict the platform's own entries for reported ones", async () => {
     const store = new SecretActivity(new FakeKubeClient())
     const seen = Array.from({ length: 200 }, () => sighting())
     await store.append(RESOURCE, seen)
@@ -101,7 +101,7 @@ describe('the record of activity in Secrets', () => {
     expect(ids.size - seen.length).to.be.within(REPORTED_ENTRIES_MAX - 250, REPORTED_ENTRIES_MAX + 250)
   })
 
-  it('forgets after 90 days, and leaves nothing of a resource that is long gone', async () => {
+  it('drops entries after 90 days and deletes the Secrets of resources without entries', async () => {
     let now = Date.now()
     const client = new FakeKubeClient()
     const store = new SecretActivity(client, () => now)
@@ -113,7 +113,7 @@ describe('the record of activity in Secrets', () => {
     expect((await client.list(secret)).items).to.deep.equal([])
   })
 
-  it('takes what is told at once one after the other, without a collision', async () => {
+  it('appends concurrent entries one after another, without a conflict', async () => {
     const client = new FakeKubeClient()
     const store = new SecretActivity(client)
     await store.append(RESOURCE, [sighting()])
@@ -122,7 +122,7 @@ describe('the record of activity in Secrets', () => {
     expect(client.calls.map(({ verb }) => verb)).to.deep.equal(Array(20).fill('patch'))
   })
 
-  it('keeps what was added while a chapter could not be made part of it', async () => {
+  it('keeps entries that another replica appended while it compacted the record', async () => {
     const client = new FakeKubeClient()
     const [one, other] = [new SecretActivity(client), new SecretActivity(client)]
     const fill = Array.from({ length: 250 }, () => sighting())
@@ -133,7 +133,7 @@ describe('the record of activity in Secrets', () => {
     expect(await one.read(RESOURCE)).to.have.length(260)
   })
 
-  it('keeps a chapter whose record was written, but the answer to that was lost', async () => {
+  it('keeps all entries when the answer to the compacting write was lost', async () => {
     const client = new FakeKubeClient()
     const [get, list, create, remove] = [client.get, client.list, client.create, client.remove]
     const mergePatch: typeof client.mergePatch = async (...given) => {
@@ -149,18 +149,18 @@ describe('the record of activity in Secrets', () => {
   })
 })
 
-describe('what is added to a record', () => {
+describe('addSightings', () => {
   const head = emptyHead('salt')
   const first = sighting({ after: stateOf(1, { size: 1 }) })
 
-  it('is nothing for an apply of what is there', () => {
+  it('adds nothing for an apply that changes nothing', () => {
     const held = addSightings(head, [first])
     expect(
       addSightings(held, [sighting({ onlyIfChanged: true, after: { ...stateOf(1, { size: 1 }), isNew: false } })]),
     ).to.equal(held)
   })
 
-  it('is nothing for an apply of a part that is there, and an entry for one of it that changed', () => {
+  it('adds nothing for an apply of an unchanged part, and one entry per changed part', () => {
     const metadata = { part: 'accountbuckets/raw' }
     const applied = (state: string, uid = 'raw') => sighting({ onlyIfChanged: true, metadata, part: { uid, state } })
     const made = addSightings(head, [applied('1')])
@@ -173,7 +173,7 @@ describe('what is added to a record', () => {
     expect(changed.entries).to.have.length(4)
   })
 
-  it('is nothing for an apply of a part as a request made it, whoever told of the request first', () => {
+  it('adds nothing for an apply of a part that a request made, whichever source reported the request first', () => {
     const rest = sighting({ metadata: { path: 'buckets/raw' } })
     const told = { ...rest, isSecondHand: true, metadata: {}, part: { uid: 'raw', state: '1' } }
     for (const order of [
@@ -185,13 +185,13 @@ describe('what is added to a record', () => {
     }
   })
 
-  it('is an entry if only labels changed', () => {
+  it('adds an entry without changes if only labels changed', () => {
     const labelled = { ...stateOf(1, { size: 1 }), labelling: 'other', isNew: false }
     const { entries } = addSightings(addSightings(head, [first]), [sighting({ onlyIfChanged: true, after: labelled })])
     expect(entries[1]?.changes).to.deep.equal([])
   })
 
-  it('is one entry of what two tell, with the words of whom it knows first-hand', () => {
+  it('merges two sightings of one request and prefers the fields of the first-hand one', () => {
     const [rest, audit] = [
       sighting({ remoteAddress: '10.0.0.1' }),
       { channel: 'Platform' as const, isSecondHand: true },
@@ -208,20 +208,20 @@ describe('what is added to a record', () => {
     }
   })
 
-  it('counts replicas of a scaled resource', () => {
+  it('records changes of replicas through the scale subresource', () => {
     const held = addSightings(head, [sighting({ after: stateOf(1, { replicas: 1 }) })])
     const { entries } = addSightings(held, [sighting({ after: { replicas: 3, pointer: '/replicas' } })])
     expect(entries[1]?.changes).to.deep.equal([{ path: '/replicas', from: 1, to: 3 }])
   })
 
-  it('shows no difference to another life of the name', () => {
+  it('compares nothing with another object of the same name', () => {
     const { entries } = addSightings(addSightings(head, [first]), [
       sighting({ after: stateOf(5, { size: 2 }, 'another') }),
     ])
     expect(entries[1]?.changes).to.deep.equal([])
   })
 
-  it('tells right what changed of writes that are told in another order', () => {
+  it('computes the changes of writes that are reported out of order', () => {
     const told = [1, 2, 3, 4].map((size) => sighting({ after: stateOf(size, { size }) }))
     for (const order of [
       [0, 3, 1, 2],
@@ -234,8 +234,8 @@ describe('what is added to a record', () => {
     }
   })
 
-  it('tells what changed of a write that is told after a hundred newer ones', () => {
-    // What Kubernetes could not deliver, it sends again half a minute later.
+  it('computes the changes of a write that is reported after 101 newer ones', () => {
+    // The API server sends an audit batch that it could not deliver again after half a minute.
     const spec = (size: number) => ({
       size,
       ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`f${at}`, at])),
@@ -250,7 +250,7 @@ describe('what is added to a record', () => {
     expect(changes).to.deep.equal(Array.from({ length: 102 }, (_, size) => `${size} ${size + 1}`))
   })
 
-  it('compares with few states once time has passed', () => {
+  it('keeps 11 of 100 states for comparison once they are older', () => {
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
     const told = Array.from({ length: 100 }, (_, size) =>
       sighting({ occurredAt: at(size), after: stateOf(size + 1, { size }) }),
@@ -259,7 +259,7 @@ describe('what is added to a record', () => {
     expect(known?.states).to.have.length(11)
   })
 
-  it('tells of the creation as such, even if a label that came after is told first', () => {
+  it('records the creation as such, even if a later label change is reported first', () => {
     const created = sighting({ after: stateOf(1, { size: 1 }) })
     const labelled = { ...stateOf(1, { size: 1 }), labelling: 'x', isNew: false }
     const order = [sighting({ onlyIfChanged: true, after: labelled }), created, { ...created, isSecondHand: true }]
@@ -268,12 +268,12 @@ describe('what is added to a record', () => {
     expect(entries[0]?.id).to.equal(created.id)
   })
 
-  it('is nothing that controllers write of themselves before anything else is known', () => {
+  it('adds nothing for writes of controllers to a resource without entries', () => {
     const finalizer = sighting({ onlyIfChanged: true, onlyIfKnown: true, after: { ...stateOf(1, {}), isNew: false } })
     expect(addSightings(head, [finalizer])).to.equal(head)
   })
 
-  it('has a bounded length, and says what was left out', () => {
+  it('limits an entry to MAX_ENTRY_BYTES and counts the changes that it leaves out', () => {
     const spec = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`field${index}`, 'x'.repeat(150)]))
     const [entry] = addSightings(head, [sighting({ after: stateOf(1, spec) })]).entries
     expect(Buffer.byteLength(JSON.stringify(entry))).to.be.lessThan(MAX_ENTRY_BYTES + 1)
@@ -282,14 +282,14 @@ describe('what is added to a record', () => {
 
   const secrets: [string, object][] = [
     ['a map of environment variables', { env: { TOKEN: 'planted-1' } }],
-    ['a list of them', { components: [{ env: [{ name: 'A', value: 'planted-1' }] }] }],
+    ['a list of environment variables', { components: [{ env: [{ name: 'A', value: 'planted-1' }] }] }],
     ['arguments', { args: ['--x', 'planted-1'] }],
-    ['a field that is called so', { adminPassword: 'planted-1' }],
+    ['a field whose name contains "password"', { adminPassword: 'planted-1' }],
     ['a URL with a password', { source: 'https://me:planted-1@git.test/x' }],
     ['a data key', { envelope: { ciphertext: 'planted-1' } }],
   ]
   for (const [title, spec] of secrets) {
-    it(`shows nothing of ${title}, but that it changed`, () => {
+    it(`masks the value of ${title}, but records that it changed`, () => {
       const other = JSON.parse(JSON.stringify(spec).replace('planted-1', 'planted-2'))
       const held = addSightings(addSightings(head, [sighting({ after: stateOf(1, spec) })]), [
         sighting({ after: stateOf(2, other) }),

@@ -15,7 +15,7 @@ const ids = (entries: readonly Entry[]) => entries.map(({ id }) => id)
 const everything = () => true
 
 function auditContract(open: () => AuditLog<Entry>) {
-  it('tells the newest first, of those that are wanted, each once', async () => {
+  it('returns the newest matching entries first, each id once', async () => {
     const log = open()
     await log.append([entry('a'), entry('b', 'pull')])
     await log.append([entry('c'), entry('a')])
@@ -27,16 +27,16 @@ function auditContract(open: () => AuditLog<Entry>) {
   })
 }
 
-describe('an audit in memory', () => {
+describe('createMemoryAuditLog', () => {
   auditContract(() => createMemoryAuditLog<Entry>())
 
-  it('forgets the oldest when it is full', async () => {
+  it('drops the oldest entry when it is full', async () => {
     const log = createMemoryAuditLog<Entry>(2)
     await log.append([entry('a'), entry('b'), entry('c')])
     expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'b'])
   })
 
-  it('forgets first what strangers can cause in any number', async () => {
+  it('drops minor entries first', async () => {
     const log = createMemoryAuditLog<Entry>(3)
     await log.append([entry('push')])
     for (const id of ['x', 'y', 'z']) await log.append([entry(id, 'refused')], { isMinor: true })
@@ -44,7 +44,7 @@ describe('an audit in memory', () => {
   })
 })
 
-describe('an audit in files', () => {
+describe('createFileAuditLog', () => {
   let folder: string
   let clock: ManualClock
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('an audit in files', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }))
   auditContract(() => createFileAuditLog<Entry>({ folder, clock }))
 
-  it('keeps 90 days, a file for each', async () => {
+  it('keeps 90 days of entries, one file per day', async () => {
     const log = createFileAuditLog<Entry>({ folder, clock })
     await log.append([entry('old')])
     await clock.advance(90 * DAY)
@@ -66,7 +66,7 @@ describe('an audit in files', () => {
     expect(ids(await log.newest(10, everything))).to.deep.equal(['latest', 'later'])
   })
 
-  it('reads over the half of a line that a process left', async () => {
+  it('skips a line that was cut off', async () => {
     const log = createFileAuditLog<Entry>({ folder, clock })
     await log.append([entry('a')])
     await appendFile(join(folder, '2026-05-01.jsonl'), '{"id":"b","ti\n')
@@ -74,7 +74,7 @@ describe('an audit in files', () => {
     expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'a'])
   })
 
-  it('reads a part of itself, but all for whoever acts on what is not there', async () => {
+  it('reads only the newest bytes of a file, unless all entries are requested', async () => {
     const log = createFileAuditLog<Entry>({ folder, clock, readBytes: 200 })
     await log.append([entry('push')])
     await log.append(Array.from({ length: 20 }, (_, at) => entry(`noise-${at}`, 'refused')))
@@ -83,7 +83,7 @@ describe('an audit in files', () => {
     expect(ids(await log.newest(10, pushes, START, 'all'))).to.deep.equal(['push'])
   })
 
-  it('is full at a bound, and lets nothing happen that it could not tell of', async () => {
+  it('rejects an entry beyond the daily size limit, but drops a minor one silently', async () => {
     const log = createFileAuditLog<Entry>({ folder, clock, dayBytes: 100 })
     await log.append([entry('a'), entry('b')])
     await log.append([entry('minor')], { isMinor: true })

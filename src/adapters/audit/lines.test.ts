@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { linesBackwards } from './lines.ts'
 
-describe('lines of a file, last first', () => {
+describe('linesBackwards', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lines-'))
@@ -19,12 +19,12 @@ describe('lines of a file, last first', () => {
     return found
   }
 
-  it('are whole where they are longer than what is read at once, and where a character lies between two reads', async () => {
+  it('returns lines longer than a chunk, and characters that span two chunks, unchanged', async () => {
     const lines = ['first', 'é'.repeat(400_001), 'a'.repeat(262_143), 'b'.repeat(262_144), '€'.repeat(300_000), 'last']
     expect(await read(lines)).to.deep.equal(lines.toReversed())
   })
 
-  it('are left out where their beginning is beyond the bound', async () => {
+  it('omits a line that begins before the size limit', async () => {
     expect(await read(['c'.repeat(1_000_000), 'd'.repeat(400_000), 'last'], 900_000)).to.deep.equal([
       'last',
       'd'.repeat(400_000),

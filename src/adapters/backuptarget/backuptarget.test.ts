@@ -18,7 +18,7 @@ const ACCESS = {
   ...{ accessKeyId: 'id', secretAccessKey: 'secret' },
 }
 
-describe('a target in memory', () => {
+describe('FakeBackupTargets', () => {
   backupTargetContract(() => {
     const targets = new FakeBackupTargets()
     targets.buckets.set('closed', false)
@@ -26,8 +26,8 @@ describe('a target in memory', () => {
   })
 })
 
-/** A store in the wrong: what no real one can be made to do. */
-describe('a test of a target', () => {
+/** Faulty stores, which no real one can imitate. */
+describe('createBackupTargets', () => {
   const servers: Server[] = []
   let authority: Authority
   let folder: string
@@ -60,29 +60,34 @@ describe('a test of a target', () => {
   const LISTED = '<?xml version="1.0"?><ListBucketResult><Name>backups</Name><KeyCount>0</KeyCount></ListBucketResult>'
 
   const answers: [string, number, string, string][] = [
-    ['is good', 200, LISTED, 'Ok'],
-    ['is no store if it says yes to everything', 200, '<html></html>', 'Unreachable'],
-    ['is no store if it answers no XML', 200, 'hello', 'Unreachable'],
-    ['does not serve', 503, '<Error><Code>SlowDown</Code></Error>', 'Unreachable'],
-    ['has no such bucket', 404, '<Error><Code>NoSuchBucket</Code></Error>', 'BucketMissing'],
-    ['is asked in the wrong region', 301, '<Error><Code>PermanentRedirect</Code></Error>', 'invalid-target'],
-    ['does not know the key', 403, '<Error><Code>InvalidAccessKeyId</Code></Error>', 'AuthenticationFailed'],
-    ['refuses without a word', 403, '', 'AccessDenied'],
+    ['a list of the bucket', 200, LISTED, 'Ok'],
+    ['HTML with status 200', 200, '<html></html>', 'Unreachable'],
+    ['plain text with status 200', 200, 'hello', 'Unreachable'],
+    ['SlowDown with status 503', 503, '<Error><Code>SlowDown</Code></Error>', 'Unreachable'],
+    ['NoSuchBucket', 404, '<Error><Code>NoSuchBucket</Code></Error>', 'BucketMissing'],
+    [
+      'PermanentRedirect, as from another region',
+      301,
+      '<Error><Code>PermanentRedirect</Code></Error>',
+      'invalid-target',
+    ],
+    ['InvalidAccessKeyId', 403, '<Error><Code>InvalidAccessKeyId</Code></Error>', 'AuthenticationFailed'],
+    ['status 403 without a body', 403, '', 'AccessDenied'],
   ]
   for (const [title, status, body, code] of answers) {
-    it(`tells of a store that ${title}`, async () => {
+    it(`reports ${code} for a store that answers with ${title}`, async () => {
       expect((await test(await http(answering(status, body)))).code).to.equal(code)
     })
   }
 
-  it('ends in time where nothing answers, and where an answer never ends', async () => {
+  it('reports Timeout for a store that does not answer or does not finish its answer', async () => {
     const silent = await http(() => {})
     expect((await test(silent, {}, { timeout: 100 })).code).to.equal('Timeout')
     const slow = await http((_, response) => void response.writeHead(200).write('<'))
     expect((await test(slow, {}, { timeout: 100 })).code).to.equal('Timeout')
   })
 
-  it('reads no more than a page of names', async () => {
+  it('stops reading an answer without an end', async () => {
     const endless = await http((_, response) => {
       response.writeHead(200)
       const more = () => {
@@ -105,14 +110,14 @@ describe('a test of a target', () => {
     expect(called).to.equal(0)
   })
 
-  it('trusts the authority that is named, and no other', async () => {
+  it('trusts the configured certificate authority and no other', async () => {
     const endpoint = `https://127.0.0.1:${await listen(createHttps(certificate, answering(200, LISTED)) as unknown as Server)}`
     expect((await test(endpoint)).code).to.equal('TlsFailed')
     expect((await test(endpoint, { caCertificate: authority.certPem })).code).to.equal('Ok')
     expect((await test(endpoint, { caCertificate: 'no certificate' })).code).to.equal('TlsFailed')
   })
 
-  it('is refused where nobody listens, and of names that lead nowhere', async () => {
+  it('reports Unreachable for a closed port and for a name that does not resolve', async () => {
     const port = await listen(createHttp(() => {}))
     await new Promise((resolve) => servers.pop()?.close(resolve))
     expect(await test(`http://127.0.0.1:${port}`)).to.deep.equal({
@@ -128,7 +133,7 @@ describe('a test of a target', () => {
   })
 
   for (const address of ['169.254.169.254', 'fd00:ec2::254', '::ffff:169.254.169.254']) {
-    it(`does not call a name that resolves to ${address} when it is called`, async () => {
+    it(`does not connect to a name that resolves to ${address} at the time of the call`, async () => {
       const lookup = ((_: string, __: object, done: (error: null, all: object[]) => void) =>
         done(null, [{ address, family: address.includes(':') ? 6 : 4 }])) as never
       const verdict = await test('https://rebound.test', {}, { lookup })
@@ -136,7 +141,7 @@ describe('a test of a target', () => {
     })
   }
 
-  it('says nothing of the answer, and nothing of the key', async () => {
+  it('quotes neither the answer of the store nor the key in its message', async () => {
     const endpoint = await http(
       answering(403, '<Error><Code>AccessDenied</Code><Message>inner secret</Message></Error>'),
     )

@@ -6,12 +6,12 @@ import { blobBuildLogs } from './client.ts'
 
 const DEPLOYMENT = { apiVersion: 'v1', kind: 'DeploymentRecord', namespace: 'n', name: 'd', uid: 'u' }
 
-/** Gives the turn to others, a random number of times. */
+/** Yields to other tasks a random number of times. */
 async function turn(): Promise<void> {
   for (let times = Math.floor(Math.random() * 4); times > 0; times -= 1) await new Promise(setImmediate)
 }
 
-/** Counts what is read and written. */
+/** Counts the bytes that are read and written. */
 function countedBlobs() {
   const blobs = fakeBlobs()
   const counted = { read: 0, written: 0 }
@@ -32,10 +32,10 @@ function countedBlobs() {
 
 const refusal = (error: unknown) => (error as { code?: string }).code
 
-describe('the log of a build, in blobs', () => {
+describe('blobBuildLogs', () => {
   const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `line ${from + index}`)
 
-  it('is read page by page, from any line on, whatever the size of what was added', async () => {
+  it('returns pages from any line on, whatever the size of the appended batches', async () => {
     const logs = blobBuildLogs(fakeBlobs())
     const all: string[] = []
     for (const size of [1, 4_000, 3, 2_500, 30_000, 1, 7_000]) {
@@ -58,7 +58,7 @@ describe('the log of a build, in blobs', () => {
     expect(whole).to.deep.equal(all)
   })
 
-  it('gives no more at once than a page holds: so many lines, or so many bytes', async () => {
+  it('limits a page to 10,000 lines and to about a mebibyte', async () => {
     const logs = blobBuildLogs(fakeBlobs())
     await logs.append(DEPLOYMENT, Array(50_000).fill(''), { isFinal: false })
     await logs.append(DEPLOYMENT, Array(40).fill('x'.repeat(100_000)), { isFinal: false })
@@ -66,14 +66,14 @@ describe('the log of a build, in blobs', () => {
     expect((await logs.read(DEPLOYMENT, 50_000, 10_000)).lines).to.have.length(11)
   })
 
-  it('has a bound of lines, because empty ones have hardly any bytes', async () => {
+  it('rejects lines beyond BUILD_LOG_LINES_MAX, even empty ones', async () => {
     const logs = blobBuildLogs(fakeBlobs())
     await logs.append(DEPLOYMENT, Array(BUILD_LOG_LINES_MAX).fill(''), { isFinal: false })
     const error = await logs.append(DEPLOYMENT, [''], { isFinal: false }).catch((refused: unknown) => refused)
     expect(refusal(error)).to.equal('BODY_TOO_LARGE')
   })
 
-  it('costs little to add a line to, however long it is', async () => {
+  it('reads and writes less than 40,000 bytes to append a line to a log of 40,000 lines', async () => {
     const { store, counted } = countedBlobs()
     const logs = blobBuildLogs(store)
     await logs.append(DEPLOYMENT, Array(40_000).fill('x'.repeat(30)), { isFinal: false })
@@ -89,7 +89,7 @@ describe('the log of a build, in blobs', () => {
     expect(counted.read).to.be.below(70_000)
   })
 
-  it('is read and added to where it was kept before its parts were counted by lines', async () => {
+  it('reads and extends a log that was stored without line counts per part', async () => {
     const blobs = fakeBlobs()
     const write = (part: number, text: string) =>
       blobs.write({ namespace: 'n', name: deploymentLogPart('d', part) }, Buffer.from(text), {
@@ -105,9 +105,9 @@ describe('the log of a build, in blobs', () => {
     expect((await logs.read(DEPLOYMENT, 3, 10)).lines).to.deep.equal(['four'])
   })
 
-  it('keeps whole what several processes add at once, in some order', async () => {
+  it('keeps the batches of concurrent processes intact', async () => {
     const blobs = fakeBlobs()
-    // As over a network: others come between any two calls.
+    // As over a network: other tasks run between any two calls.
     const slow: BlobStore = {
       ...blobs,
       async read(ref) {
@@ -134,7 +134,7 @@ describe('the log of a build, in blobs', () => {
     for (let at = 0; at < lines.length; at += 2) expect(lines[at + 1]).to.equal(lines[at]?.replace('begins', 'ends'))
   })
 
-  it('makes room by the oldest, which are removed whole', async () => {
+  it('deletes whole logs, the oldest first, down to a size', async () => {
     const blobs = fakeBlobs()
     const logs = blobBuildLogs(blobs)
     const newestFirst = ['third', 'second', 'first'].map((name) => ({ ...DEPLOYMENT, name, uid: name }))
@@ -146,7 +146,7 @@ describe('the log of a build, in blobs', () => {
       expect(await blobs.read({ namespace: 'n', name: deploymentLogPart('first', part) })).to.equal(undefined)
   })
 
-  it('takes one addition at a time, lets a few wait and refuses the others', async () => {
+  it('appends one batch at a time, queues 4 and rejects the others with TOO_MANY_REQUESTS', async () => {
     const logs = blobBuildLogs(fakeBlobs())
     const all = Array.from({ length: 20 }, (_, index) => logs.append(DEPLOYMENT, [`${index}`], { isFinal: false }))
     const other = logs.append({ ...DEPLOYMENT, name: 'other' }, ['x'], { isFinal: false })

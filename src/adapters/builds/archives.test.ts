@@ -11,7 +11,7 @@ import { type Header, pack } from 'tar-stream'
 import { ArchiveRefusedError } from '../../contracts/builds/archive.ts'
 import { sourceArchives } from './archives.ts'
 
-/** A tar.gz whose first header says another size than its file has. */
+/** A tar.gz whose first header states another size than its file has. */
 async function lying(bytes: Buffer, size: number): Promise<Buffer> {
   const tar = pack()
   for (const [name, content] of Object.entries({ a: bytes, b: Buffer.from('b') }))
@@ -25,7 +25,7 @@ async function lying(bytes: Buffer, size: number): Promise<Buffer> {
   return gzipSync(all)
 }
 
-/** As it comes over a network: in pieces, between which others have their turn. */
+/** Arrives as over a network: in pieces, between which other tasks run. */
 async function* pieces(bytes: Buffer, count: number, end?: Promise<void>) {
   const length = Math.ceil(bytes.length / count)
   for (let at = 0; at < bytes.length; at += length) {
@@ -35,7 +35,7 @@ async function* pieces(bytes: Buffer, count: number, end?: Promise<void>) {
   await end
 }
 
-describe('a source that says a false size of a file', () => {
+describe('sourceArchives, given a tar.gz that states a false file size', () => {
   let registry: Server
   let archives: ReturnType<typeof sourceArchives>
   before(async () => {
@@ -61,14 +61,14 @@ describe('a source that says a false size of a file', () => {
     )
 
   const sizes: [sentence: string, size: number][] = [
-    ['nothing, where there is something', 0],
-    ['a little more than there is', 2_100_000],
-    ['more than a file may have', 300 * 1024 ** 2],
-    ['as much as a header can say', 8 * 1024 ** 3 - 1],
+    ['0 bytes', 0],
+    ['2,100,000 bytes', 2_100_000],
+    ['300 MiB, more than a file may have', 300 * 1024 ** 2],
+    ['8 GiB, the largest size in a header', 8 * 1024 ** 3 - 1],
   ]
   for (const length of [3_000, 2_000_000]) {
     for (const [sentence, size] of sizes) {
-      it(`is refused each time, of twelve at once: ${sentence} (${length} bytes)`, async () => {
+      it(`rejects each of 12 concurrent uploads: ${length} bytes with a stated size of ${sentence}`, async () => {
         const archive = await lying(randomBytes(length), size)
         const sent = Array.from({ length: 12 }, (_, at) => refusalOf(Readable.from(pieces(archive, 1 + 3 * at))))
         for (const message of await Promise.all(sent))
@@ -77,7 +77,7 @@ describe('a source that says a false size of a file', () => {
     }
   }
 
-  it('is refused while its sender waits before the next piece', async () => {
+  it('rejects it while its sender waits before the next piece', async () => {
     const archive = await lying(randomBytes(2_000_000), 8 * 1024 ** 3 - 1)
     const end = Promise.withResolvers<void>()
     const half = archive.subarray(0, archive.length / 2)

@@ -8,11 +8,11 @@ import { HOSTILE_ARCHIVES } from '../../../test/cases/hostileSources/archives.ts
 import { expectClear } from '../../../test/cases/hostileSources/reasons.ts'
 import type { Played } from '../../../test/make/archivesApart.ts'
 
-/** Far below what any of them would take. */
+/** Far below what any of the archives expands to. */
 const MEMORY_MIB = 192
 const CANARY = 'a canary'
 
-describe('a hostile archive is refused with a reason, and nothing outside is touched', () => {
+describe('reading a hostile archive fails with a reason and changes no file outside of its folder', () => {
   let worker: Worker
   let above: string
   before(() => {
@@ -50,7 +50,7 @@ describe('a hostile archive is refused with a reason, and nothing outside is tou
     })
   }
 
-  it('of over two hundred, no two of which are the same', () => {
+  it('has over 200 cases with different titles', () => {
     const sentences = new Set(HOSTILE_ARCHIVES.map(({ sentence }) => sentence))
     expect(sentences.size).to.equal(HOSTILE_ARCHIVES.length).and.be.above(200)
   })

@@ -19,7 +19,7 @@ async function archive(...entries: readonly Entry[]): Promise<Buffer> {
   return buffer(tar as unknown as Readable)
 }
 
-describe('an uploaded archive', () => {
+describe('unpack', () => {
   let above: string
   let folder: string
   beforeEach(async () => {
@@ -41,7 +41,7 @@ describe('an uploaded archive', () => {
     throw new Error('It was not refused.')
   }
 
-  it('is unpacked: files, whether they run, and links that stay inside', async () => {
+  it('writes files with their executable bit, and links that stay inside', async () => {
     const tar = await archive(
       { name: 'bin/run', mode: 0o4755, content: 'go' },
       { name: 'empty/', type: 'directory' },
@@ -55,25 +55,25 @@ describe('an uploaded archive', () => {
     expect((await stat(join(folder, 'readme'))).mode & 0o7777).to.equal(0o644)
   })
 
-  it('is judged without being written, where only that is asked for', async () => {
+  it('checks an archive without writing it if no folder is given', async () => {
     const tar = gzipSync(await archive({ name: 'a', content: 'x' }))
     expect(await unpack(Readable.from([tar]), undefined)).to.deep.equal({ files: 1, bytes: 1 })
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('is refused at the first entry that leads out, of which nothing is written', async () => {
+  it('rejects an archive whose entry leads out, and writes nothing of it', async () => {
     const tar = await archive({ name: '../outside', content: 'x' }, { name: 'inside', content: 'x' })
     expect(await refusalOf(gzipSync(tar))).to.include('leads out')
     expect(await readdir(folder)).to.deep.equal([])
     expect(await readdir(above)).to.deep.equal(['source'])
   })
 
-  it('does not write through a link of its own', async () => {
+  it('does not write through a link from the archive', async () => {
     const tar = await archive({ name: 'a', type: 'symlink', linkname: 'b' }, { name: 'a/c', content: 'x' })
     expect(await refusalOf(gzipSync(tar))).to.include('below a path that is not a folder')
   })
 
-  it('is refused as soon as it is longer than it may be, whatever it was packed to', async () => {
+  it('rejects an archive with more than 1 MiB outside of its entries, however well it compresses', async () => {
     const zeros = gzipSync(Buffer.concat([await archive({ name: 'a' }), Buffer.alloc(200 * 1024 ** 2)]))
     expect(zeros.length).to.be.lessThan(1024 ** 2)
     expect(await refusalOf(zeros)).to.include('more than 1048576 bytes that belong to no entry')
@@ -81,17 +81,16 @@ describe('an uploaded archive', () => {
 
   const whole = async () => gzipSync(await archive({ name: 'a', content: randomBytes(50_000).toString('hex') }))
   const broken: [sentence: string, bytes: () => Promise<Buffer>][] = [
-    ['text', async () => Buffer.from('hello')],
-    ['nothing', async () => Buffer.alloc(0)],
-    ['a part of one', async () => (await whole()).subarray(0, 20_000)],
+    ['plain text', async () => Buffer.from('hello')],
+    ['an empty file', async () => Buffer.alloc(0)],
+    ['a gzip stream that is cut off', async () => (await whole()).subarray(0, 20_000)],
     ['text in gzip', async () => gzipSync('hello '.repeat(1_000))],
     [
-      'a tar whose end is missing',
+      'a tar without its end',
       async () => gzipSync((await archive({ name: 'a', content: 'x'.repeat(9_000) })).subarray(0, 3_000)),
     ],
   ]
   for (const [sentence, bytes] of broken) {
-    it(`is refused if it is ${sentence}`, async () =>
-      expect(await refusalOf(await bytes())).to.equal('It is not a whole tar.gz.'))
+    it(`rejects ${sentence}`, async () => expect(await refusalOf(await bytes())).to.equal('It is not a whole tar.gz.'))
   }
 })

@@ -14,10 +14,10 @@ async function zipOf(files: Readonly<Record<string, string>>): Promise<Buffer> {
   return buffer(zip.outputStream)
 }
 
-describe('a zip of ours on its way to a build', () => {
+describe('convertZipToTarGz', () => {
   const files = { 'index.mjs': 'export default 1', 'lib/deep/er.js': 'x'.repeat(200_000), 'empty.txt': '' }
 
-  it('is a tar.gz of the same files, which is judged as any other', async () => {
+  it('returns a tar.gz of the same files that unpack accepts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-zipped-'))
     try {
       const told = await unpack(convertZipToTarGz(await zipOf(files)), folder)
@@ -29,12 +29,12 @@ describe('a zip of ours on its way to a build', () => {
     }
   })
 
-  it('has the same bytes for the same files', async () => {
+  it('returns the same bytes for the same files', async () => {
     const zip = await zipOf(files)
     expect((await buffer(convertZipToTarGz(zip))).equals(await buffer(convertZipToTarGz(zip)))).to.equal(true)
   })
 
-  it('fails whole where it is none', async () => {
+  it('fails for input that is not a zip', async () => {
     const failed = await buffer(convertZipToTarGz(Buffer.from('no zip'))).catch((error: unknown) => error)
     expect(failed).to.be.instanceOf(Error)
   })

@@ -23,7 +23,7 @@ async function served(server: Server): Promise<{ url: string; end(): Promise<voi
 
 const refusing = (): CallsWorld['makes'] => ({ call: async () => ({ refused: 'Gone' }) })
 
-describe('calls in the same process', () => {
+describe('localActivatorClient', () => {
   let world: CallsWorld
   beforeEach(() => {
     const clock = new ManualClock()
@@ -38,7 +38,7 @@ describe('calls in the same process', () => {
   callsContract(() => world)
 })
 
-describe('calls through the port of the activator', () => {
+describe('createActivatorClient, connected to createStatisticsServer', () => {
   let world: CallsWorld
   beforeEach(async () => {
     const clock = new ManualClock()
@@ -51,8 +51,8 @@ describe('calls through the port of the activator', () => {
   callsContract(() => world)
 })
 
-describe('the port of figures', () => {
-  it('answers nothing but what is asked of a function', async () => {
+describe('createStatisticsServer, GET /calls', () => {
+  it('returns 404 for any other path, a missing parameter or another method', async () => {
     const { url, end } = await served(createStatisticsServer(new CallStatistics(new ManualClock()), refusing().call))
     const statusOf = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method })).status
     const asked = [
@@ -67,8 +67,8 @@ describe('the port of figures', () => {
   })
 })
 
-describe('the port of calls', () => {
-  it('makes no call of what is none, or is too long', async () => {
+describe('createStatisticsServer, POST /calls', () => {
+  it('returns 400 for a body that is not JSON or too long, and makes no call', async () => {
     const made: unknown[] = []
     const call: CallsWorld['makes']['call'] = async (...given) => {
       made.push(given)
@@ -84,7 +84,7 @@ describe('the port of calls', () => {
   })
 })
 
-describe('figures of calls from something else', () => {
+describe('createActivatorClient, reading an answer', () => {
   const ask = async (listener: RequestListener, timeout?: number) => {
     const { url, end } = await served(createServer(listener))
     try {
@@ -102,27 +102,27 @@ describe('figures of calls from something else', () => {
   const whole = { since: 1, until: 20, buckets: [bucket] }
   const json = (change: object) => says(JSON.stringify({ ...whole, ...change }))
 
-  it('are taken if they are figures', async () => expect(await ask(json({}))).to.deep.equal(whole))
+  it('returns statistics that match the schema', async () => expect(await ask(json({}))).to.deep.equal(whole))
 
   const cases: [sentence: string, RequestListener, timeout?: number][] = [
-    ['an answer that is none of JSON', says('<html>')],
-    ['another status', says(JSON.stringify(whole), 503)],
-    ['an answer that leads elsewhere', (_, response) => response.writeHead(302, { location: '/x' }).end()],
-    ['an answer without a beginning', json({ since: undefined })],
-    ['a count below zero', json({ buckets: [{ ...bucket, errors: -1 }] })],
-    ['a bucket that begins where none does', json({ buckets: [{ ...bucket, at: 16 }] })],
-    ['more buckets than are kept', json({ buckets: Array.from({ length: 246 }, () => bucket) })],
-    ['more samples than are kept', json({ buckets: [{ ...bucket, durations: Array(257).fill(1) }] })],
-    ['an answer that is too long', says(' '.repeat(3 * 1024 * 1024))],
-    ['an answer that never comes', () => {}, 20],
-    ['an answer that begins and never ends', (_, response) => void response.write('{'), 200],
-    ['a connection that breaks', (request) => void request.socket.destroy()],
+    ['a body that is not JSON', says('<html>')],
+    ['status 503', says(JSON.stringify(whole), 503)],
+    ['a redirect', (_, response) => response.writeHead(302, { location: '/x' }).end()],
+    ['a body without "since"', json({ since: undefined })],
+    ['a negative count', json({ buckets: [{ ...bucket, errors: -1 }] })],
+    ['a bucket that begins between two boundaries', json({ buckets: [{ ...bucket, at: 16 }] })],
+    ['more buckets than the activator keeps', json({ buckets: Array.from({ length: 246 }, () => bucket) })],
+    ['more samples than the activator keeps', json({ buckets: [{ ...bucket, durations: Array(257).fill(1) }] })],
+    ['a body of 3 MiB', says(' '.repeat(3 * 1024 * 1024))],
+    ['no answer within the timeout', () => {}, 20],
+    ['a body that does not end within the timeout', (_, response) => void response.write('{'), 200],
+    ['a closed connection', (request) => void request.socket.destroy()],
   ]
   for (const [sentence, listener, timeout] of cases) {
-    it(`are not known after ${sentence}`, async () => expect(await ask(listener, timeout)).to.equal(undefined))
+    it(`returns undefined for ${sentence}`, async () => expect(await ask(listener, timeout)).to.equal(undefined))
   }
 
-  it('are not known where the name of the activator leads nowhere', async () => {
+  it("returns undefined if the activator's name does not resolve", async () => {
     const calls = createActivatorClient({ url: 'http://activator.invalid:9091', log })
     expect(await calls.of('space', 'home.hello')).to.equal(undefined)
   })

@@ -14,20 +14,25 @@ const rule = (verbs: string[], resourceNames?: string[]): RoleRule => ({
 const role = (name: string, ...rules: RoleRule[]) =>
   ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules }) as KubeObject
 
-describe('what roles have to change', () => {
+describe('roleChanges', () => {
   const cases: [string, RoleRule[], RoleRule[] | undefined, { added: RoleRule[]; removed: RoleRule[] } | undefined][] =
     [
       [
-        'is nothing if they give the same, however it is grouped',
+        'returns nothing if both grant the same, however it is grouped',
         [rule(['get', 'list'])],
         [rule(['list']), rule(['get'])],
         undefined,
       ],
-      ['is all of one that is not there', [rule(['get'])], undefined, { added: [rule(['get'])], removed: [] }],
-      ['is a verb too few', [rule(['get', 'watch'])], [rule(['get'])], { added: [rule(['watch'])], removed: [] }],
-      ['is a verb too many', [rule(['get'])], [rule(['get', 'delete'])], { added: [], removed: [rule(['delete'])] }],
+      ['adds all rules of a missing role', [rule(['get'])], undefined, { added: [rule(['get'])], removed: [] }],
+      ['adds a missing verb', [rule(['get', 'watch'])], [rule(['get'])], { added: [rule(['watch'])], removed: [] }],
       [
-        'is a name that holds a space',
+        'removes a surplus verb',
+        [rule(['get'])],
+        [rule(['get', 'delete'])],
+        { added: [], removed: [rule(['delete'])] },
+      ],
+      [
+        'handles a resource name with a space',
         [rule(['grant'], ['Platform Owner'])],
         [rule(['grant'])],
         { added: [rule(['grant'], ['Platform Owner'])], removed: [rule(['grant'])] },
@@ -46,7 +51,7 @@ describe('what roles have to change', () => {
 type World = { ceiling: RoleCeiling; may: string }
 
 const worlds: Record<string, () => World> = {
-  'of an API server': () => {
+  kubeRoleCeiling: () => {
     const client = new FakeKubeClient()
     client.seed(clusterRole, role('x', rule(['get'])))
     const clientAs = (authorization: string) => {
@@ -63,7 +68,7 @@ const worlds: Record<string, () => World> = {
       may: 'Bearer may',
     }
   },
-  'in memory': () => {
+  FakeRoleCeiling: () => {
     const ceiling = new FakeRoleCeiling()
     ceiling.mayApply = 'Bearer may'
     ceiling.differing = roleChanges({ x: [rule(['get', 'list'])], y: [rule(['get'])] }, [role('x', rule(['get']))])
@@ -73,7 +78,7 @@ const worlds: Record<string, () => World> = {
 
 for (const [name, make] of Object.entries(worlds))
   describe(`the ceiling of projected roles ${name}`, () => {
-    it('is changed with the rights of whoever asks, and then differs no more', async () => {
+    it("applies changes with the caller's rights, and then reports no more", async () => {
       const { ceiling, may } = make()
       const changes = await ceiling.changes()
       expect(changes.map((one) => `${one.name} ${one.stored === undefined}`)).to.deep.equal(['x false', 'y true'])
@@ -81,7 +86,7 @@ for (const [name, make] of Object.entries(worlds))
       expect(await ceiling.changes()).to.deep.equal([])
     })
 
-    it('is not changed by whom the API server refuses', async () => {
+    it('applies nothing if the API server refuses the caller', async () => {
       const { ceiling } = make()
       expect(await ceiling.apply('Bearer other', await ceiling.changes())).to.equal(false)
       expect(await ceiling.changes()).to.have.length(2)

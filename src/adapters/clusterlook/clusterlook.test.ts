@@ -38,13 +38,13 @@ function real(): { look: ClusterInspector; client: FakeKubeClient } {
   return { client, look: kubeClusterInspector({ client, types, velero: 'velero', home: 'freehold-system', roles: {} }) }
 }
 
-describe('a look at the cluster', () => {
+describe('ClusterInspector', () => {
   const looks: [string, () => ClusterInspector][] = [
-    ['in memory', () => new FakeClusterInspector()],
-    ['through the API server', () => real().look],
+    ['FakeClusterInspector', () => new FakeClusterInspector()],
+    ['kubeClusterInspector', () => real().look],
   ]
   for (const [what, look] of looks)
-    it(`${what} says of each fact what it is, or why it is not known`, async () => {
+    it(`returns a value or a reason for each fact (${what})`, async () => {
       const facts = await look().facts([WEB], 0)
       for (const [name, known] of Object.entries(facts))
         expect(Object.keys(known), name).to.deep.equal(['value' in known ? 'value' : 'unknown'])
@@ -54,7 +54,7 @@ describe('a look at the cluster', () => {
       )
     })
 
-  it('does not take what may not be read for well', async () => {
+  it('reports a fact that it may not read as unknown', async () => {
     const { client, look } = real()
     client.fail('list', node, 'Forbidden')
     expect((await look.facts([], 0)).nodes).to.deep.equal({
@@ -62,7 +62,7 @@ describe('a look at the cluster', () => {
     })
   })
 
-  it('does not hide an error of its own', async () => {
+  it('does not hide its own errors', async () => {
     const { client, look } = real()
     client.fail('list', node, () => {
       throw new TypeError('ours')
@@ -72,8 +72,8 @@ describe('a look at the cluster', () => {
   })
 })
 
-describe('what objects mean', () => {
-  it('a node is ready, short of disk, and has so much', () => {
+describe('facts from Kubernetes objects', () => {
+  it('nodeFacts returns readiness, disk pressure and allocatable resources', () => {
     const status = { ...conditions('Ready', 'True'), allocatable: { cpu: '3500m', memory: '1Ki' } }
     expect(nodeFacts(object('Node', { status }))).to.deep.equal({
       ...{ isReady: true, isShortOfDisk: false, cpu: 3.5, memory: 1024 },
@@ -82,7 +82,7 @@ describe('what objects mean', () => {
     expect(nodeFacts(object('Node', {})).isReady).to.equal(false)
   })
 
-  it('a database has its primary unless it changes it, and archives unless it says otherwise', () => {
+  it('databaseFacts reports no primary during a switchover, and archiving only if a condition says so', () => {
     const status = { currentPrimary: 'a', targetPrimary: 'b', ...conditions('ContinuousArchiving', 'False') }
     expect(databaseFacts(object('Cluster', { status }))).to.deep.equal({
       name: 'web/x',
@@ -92,19 +92,19 @@ describe('what objects mean', () => {
     expect(databaseFacts(object('Cluster', {})).isArchiving).to.equal(undefined)
   })
 
-  it('a workload is pending until all of its pods are of the last revision', () => {
+  it('workloadFacts reports a rollout as pending until all pods have the newest revision', () => {
     const of = (status: object) => workloadFacts(object('Deployment', { status }, { generation: 2 })).isPending
     expect(of({ observedGeneration: 1 })).to.equal(true)
     expect(of({ observedGeneration: 2, replicas: 2, updatedReplicas: 1 })).to.equal(true)
     expect(of({ observedGeneration: 2, replicas: 2, updatedReplicas: 2 })).to.equal(false)
   })
 
-  it('a definition is missing until it is established', () => {
+  it('missingDefinitions returns CRDs that are not established', () => {
     const definition = object('CustomResourceDefinition', { status: conditions('Established', 'True') }, { name: 'a' })
     expect(missingDefinitions(['b', 'a', 'b'], [definition])).to.deep.equal(['b'])
   })
 
-  it('a role lacks rules however they are grouped', () => {
+  it('lackingRules compares rules however they are grouped', () => {
     const rule = (...verbs: string[]) => ({ apiGroups: ['a'], resources: ['b'], verbs })
     const role = object('ClusterRole', { rules: [rule('get'), rule('list')] })
     expect(lackingRules({ x: [rule('get', 'list')] }, [role])).to.deep.equal([])
@@ -115,7 +115,7 @@ describe('what objects mean', () => {
   })
 })
 
-describe('an object of a component that somebody changed', () => {
+describe('driftOf', () => {
   const managedFields = [
     { manager: 'kubectl-edit', operation: 'Update', fieldsV1: { 'f:spec': { 'f:replicas': {}, 'f:password': {} } } },
   ]
@@ -124,7 +124,7 @@ describe('an object of a component that somebody changed', () => {
   }
   const changed = (spec: object) => object('Deployment', { spec }, { managedFields, annotations })
 
-  it('can be taken over where its chart says from which value a field comes, and shows no secret', () => {
+  it('offers to adopt a field whose chart names the config key, and masks secrets', () => {
     const [password, replicas] = driftOf(WEB, changed({ replicas: 3, password: 's3cret' }))
     expect(replicas).to.deep.include({ field: 'spec.replicas', live: '3', manager: 'kubectl-edit' })
     expect(replicas?.adoption).to.deep.equal({ configKey: 'web.replicas', liveValue: '3', isSecret: false })
@@ -134,7 +134,7 @@ describe('an object of a component that somebody changed', () => {
     expect(JSON.stringify(long)).not.to.include('s3cret')
   })
 
-  it('cannot where the value is no text, number or truth, or no value of the component', () => {
+  it('offers no adoption of an object, of a value that is too long or of an unknown config key', () => {
     const adoptions = (component: InspectedComponent, spec: object) =>
       driftOf(component, changed(spec)).map((one) => one.adoption)
     expect(adoptions(WEB, { replicas: { a: 1 }, password: 'x'.repeat(2000) })).to.deep.equal([undefined, undefined])

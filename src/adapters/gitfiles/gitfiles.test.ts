@@ -24,7 +24,7 @@ type World = {
   files: GitFiles
   url: string
   authorization: string
-  /** Commits these texts, besides what is there. @returns the hash */
+  /** Commits these files in addition to the existing ones. @returns the hash */
   commit(texts: Readonly<Record<string, string | Buffer>>): Promise<string>
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ async function real(): Promise<RealWorld> {
     (await promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: home })).stdout
   await git('init', '--quiet', '--initial-branch=main')
   await git('config', 'uploadpack.allowFilter', 'true')
-  // What is random does not get smaller.
+  // Random content does not compress.
   await git('config', 'core.compression', '1')
   await symlink('/etc/hostname', join(home, 'outside.yaml'))
   const served = await serveGit(root, { username: 'git', password: PASSWORD })
@@ -94,10 +94,10 @@ const reasonOf = (work: Promise<unknown>) =>
   )
 
 for (const [name, make] of [
-  ['of a Git server', real],
-  ['in memory', played],
+  ['gitFiles', real],
+  ['FakeGitFiles', played],
 ] as const)
-  describe(`files of a repository ${name}`, () => {
+  describe(`${name}`, () => {
     let world: World
     let revision: string
     const place = (path = '/', ref = 'main') => ({ url: world.url, authorization: world.authorization, ref, path })
@@ -108,7 +108,7 @@ for (const [name, make] of [
     })
     after(() => world.close())
 
-    it('are the YAML and JSON of the commit, by path', async () => {
+    it('returns the YAML and JSON files of a commit, sorted by path', async () => {
       const found = await world.files.read(place())
       expect(found.revision).to.equal(revision)
       expect(found.files).to.deep.equal([
@@ -118,24 +118,24 @@ for (const [name, make] of [
       ])
     })
 
-    it('are those of a folder, of a tag, of a full name', async () => {
+    it('returns the files of a folder, by branch, tag or full ref', async () => {
       for (const ref of ['main', 'v1', 'refs/heads/main']) {
         const { files } = await world.files.read(place('/deep', ref))
         expect(files?.map(({ path }) => path)).to.deep.equal(['c.yml', 'down/b.json'])
       }
     })
 
-    it('are not read again if the commit is known', async () => {
+    it('returns no files if the commit is already known', async () => {
       expect(await world.files.read(place(), revision)).to.deep.equal({ revision, files: undefined })
     })
 
-    it('are not found where there is no such ref or folder', async () => {
+    it('reports NotFound for a missing ref or folder', async () => {
       expect(await reasonOf(world.files.read(place('/', 'other')))).to.equal('NotFound')
       expect(await reasonOf(world.files.read(place('/other')))).to.equal('NotFound')
     })
   })
 
-describe('files of a Git server', () => {
+describe('gitFiles, connected to a Git server', () => {
   let world: RealWorld
   before(async () => {
     world = await real()
@@ -144,7 +144,7 @@ describe('files of a Git server', () => {
   const read = (more: object = {}) =>
     world.files.read({ url: world.url, authorization: world.authorization, ref: 'main', path: '/', ...more })
 
-  it('have no text if they are too large or no text, whether or not the host leaves them out', async () => {
+  it('returns no text for files of more than 256 KiB, whether or not the host filters them', async () => {
     const texts = { 'large.yaml': 'x'.repeat(262_145), 'fits.yaml': 'x'.repeat(262_144) }
     await world.commit(texts)
     const { files } = await read()
@@ -154,7 +154,7 @@ describe('files of a Git server', () => {
     ])
   })
 
-  describe('beside much that is not wanted', () => {
+  describe('in a repository with 10 MB of other files', () => {
     let large: RealWorld
     before(async () => {
       large = await real()
@@ -170,7 +170,7 @@ describe('files of a Git server', () => {
       { path: 'b.json', text: '{}' },
     ]
 
-    it('are asked for alone, so that the rest of the repository may be as large as it is', async () => {
+    it('downloads only the matching files', async () => {
       let bytes = 0
       const counting: OutgoingFetch = async (...given) => {
         const whole = Buffer.from(await (await large.fetch(...given)).arrayBuffer())
@@ -186,21 +186,21 @@ describe('files of a Git server', () => {
       ])
     })
 
-    it('are refused where a host cannot leave out the rest and it is too much', async () => {
+    it('fails if the host cannot filter and the rest is too large', async () => {
       await large.canFilter(false)
       expect(['TooLarge', 'Unreachable']).to.include(await reasonOf(readWith(large.fetch)))
       await large.canFilter(true)
     })
   })
 
-  it('are found where the host cannot leave anything out', async () => {
+  it('returns the files if the host cannot filter', async () => {
     await world.commit({ 'plain/a.yaml': 'one' })
     await world.canFilter(false)
     expect((await read({ path: '/plain' })).files).to.deep.equal([{ path: 'a.yaml', text: 'one' }])
     await world.canFilter(true)
   })
 
-  it('are found where one of them is far too large, and where the host gives no text by its id', async () => {
+  it('returns the other files if one is far too large or the host serves no blob by its id', async () => {
     await world.commit({ 'mixed/a.yaml': 'one', 'mixed/vast.yaml': randomBytes(12_000_000).toString('hex') })
     expect((await read({ path: '/mixed' })).files).to.deep.equal([
       { path: 'a.yaml', text: 'one' },
@@ -215,7 +215,7 @@ describe('files of a Git server', () => {
     expect((await gitFiles(shy).read(place)).files).to.deep.equal([{ path: 'a.yaml', text: 'one' }])
   })
 
-  it('are found through a hundred versions of a file, which the host sends as changes of each other', async () => {
+  it('returns 40 versions of a file that the host sends as deltas of each other', async () => {
     const lines = Array.from(
       { length: 400 },
       (_, index) => `line ${index}: ${createHash('sha1').update(`${index}`).digest('hex')}`,
@@ -228,17 +228,17 @@ describe('files of a Git server', () => {
     expect(Object.fromEntries((files ?? []).map(({ path, text }) => [`copies/${path}`, text]))).to.deep.equal(versions)
   })
 
-  it('are refused without the password, and where no repository is', async () => {
+  it('reports NotFound without the password and for a missing repository', async () => {
     expect(await reasonOf(read({ authorization: undefined }))).to.equal('NotFound')
     expect(await reasonOf(read({ url: world.url.replace('shop', 'none') }))).to.equal('NotFound')
   })
 
-  it('are not looked for at an address that is not called', async () => {
+  it('reports NotAllowed for a metadata address and for plain HTTP', async () => {
     expect(await reasonOf(read({ url: 'https://169.254.169.254/latest' }))).to.equal('NotAllowed')
     expect(await reasonOf(read({ url: 'http://example.com/a.git' }))).to.equal('NotAllowed')
   })
 
-  it('are not there where something else answers', async () => {
+  it("reports Unreachable for an answer that is not Git's, and NotFound for a redirect", async () => {
     for (const text of ['<html>', '', '0005', 'zzzz', '000cversion 1'])
       expect(
         await reasonOf(gitFiles(async () => new Response(text)).read({ url: 'https://x', ref: 'a', path: '/' })),
@@ -248,7 +248,7 @@ describe('files of a Git server', () => {
   })
 })
 
-/** A pack of one object, as a host could invent it. */
+/** A pack of one object, as a malicious host could build it. */
 function packOf(type: number, size: number, bytes: Buffer, count = 1): Buffer {
   const header = [((type << 4) | (size & 15)) & 0x7f]
   for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
@@ -261,41 +261,41 @@ function packOf(type: number, size: number, bytes: Buffer, count = 1): Buffer {
   return Buffer.concat([body, createHash('sha1').update(body).digest()])
 }
 
-describe('an answer of a Git host', () => {
+describe('parsePktLines', () => {
   for (const [what, unit] of [
     ['empty lines', '0004'],
-    ['marks', '0000'],
+    ['flush packets', '0000'],
   ] as const)
-    it(`of very many ${what} is not read to its end`, () => {
+    it(`rejects more than 50,000 ${what}`, () => {
       const lines = parsePktLines(Buffer.from(unit.repeat(2_000_000)))
       expect(() => [...lines]).to.throw(RangeError, 'more than 50000 lines')
     })
 })
 
-describe('a pack', () => {
-  it('gives its objects by their ids', async () => {
+describe('readPack and applyDelta', () => {
+  it('returns objects by their ids', async () => {
     const found = await readPack(packOf(3, 2, Buffer.from('hi')))
     expect([...found.keys()]).to.deep.equal(['32f95c0d1244a78b2be1bab8de17906fabb2c4a8'])
   })
 
   const BASE = Buffer.alloc(20, 1)
   const cases: [string, Buffer, typeof PackTooLarge | typeof RangeError][] = [
-    ['that announces an object of a gigabyte', packOf(3, 1e9, Buffer.from('x')), PackTooLarge],
-    ['that announces a million objects', packOf(3, 1, Buffer.from('x'), 1_000_000), PackTooLarge],
-    ['whose object is longer than it says', packOf(3, 10, Buffer.alloc(50_000_000)), RangeError],
-    ['whose object is shorter than it says', packOf(3, 10, Buffer.from('x')), RangeError],
-    ['with fewer objects than it says', packOf(3, 1, Buffer.from('x'), 2), RangeError],
-    ['with an object of no type', packOf(5, 1, Buffer.from('x')), RangeError],
-    ['with a change of what is not there', packOf(7, 1, BASE), RangeError],
+    ['states an object of a gigabyte', packOf(3, 1e9, Buffer.from('x')), PackTooLarge],
+    ['states a million objects', packOf(3, 1, Buffer.from('x'), 1_000_000), PackTooLarge],
+    ['has an object longer than stated', packOf(3, 10, Buffer.alloc(50_000_000)), RangeError],
+    ['has an object shorter than stated', packOf(3, 10, Buffer.from('x')), RangeError],
+    ['has fewer objects than stated', packOf(3, 1, Buffer.from('x'), 2), RangeError],
+    ['has an object of an unknown type', packOf(5, 1, Buffer.from('x')), RangeError],
+    ['has a delta of a missing object', packOf(7, 1, BASE), RangeError],
     [
-      'whose checksum is another one',
+      'has a wrong checksum',
       Buffer.concat([packOf(3, 1, Buffer.from('x')).subarray(0, -1), Buffer.from('?')]),
       RangeError,
     ],
-    ['that is none', Buffer.from('PACK'), RangeError],
+    ['is cut off', Buffer.from('PACK'), RangeError],
   ]
-  it('whose change takes a hundred thousand steps is cut, so that others have their turn', () => {
-    // Each step inserts one byte, so that 70 kilobytes of a pack stand for some seconds.
+  it('yields to other tasks during a delta of 100,000 steps', () => {
+    // Each step inserts one byte: a pack of 70 kilobytes takes some seconds.
     const length = 100_000
     const announced = Buffer.from([(length & 0x7f) | 0x80, ((length >> 7) & 0x7f) | 0x80, length >> 14])
     const delta = Buffer.concat([Buffer.from([BASE.length]), announced, Buffer.alloc(2 * length, 1)])
@@ -305,11 +305,11 @@ describe('a pack', () => {
     expect(cuts).to.be.greaterThan(90)
   })
 
-  it('whose changes stand in the worst order is refused before all of them were tried', async () => {
+  it('rejects 100 deltas in the worst order before it has tried all of them', async () => {
     const idOf = (bytes: Buffer) => createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest()
     const versions = Array.from({ length: 100 }, (_, index) => Buffer.from([index]))
     const [first = Buffer.alloc(1), ...later] = versions
-    // Each is the one before, changed into one byte that is new; the last one stands first.
+    // Each version is a delta of the one before, with one new byte; the last one comes first.
     const changes = later.map((bytes, index) => {
       const delta = Buffer.from([1, 1, 1, ...bytes])
       return Buffer.concat([Buffer.from([0x70 | delta.length]), idOf(versions[index] ?? first), deflateSync(delta)])
@@ -327,13 +327,13 @@ describe('a pack', () => {
   })
 
   for (const [sentence, bytes, kind] of cases)
-    it(`${sentence} is refused`, async () => {
+    it(`rejects a pack that ${sentence}`, async () => {
       const error: unknown = await readPack(bytes).catch((thrown: unknown) => thrown)
       expect(error).to.be.instanceOf(kind)
     })
 })
 
-describe('a tree', () => {
+describe('readFilesOfCommit', () => {
   const objects = new Map<string, GitObject>()
   const keep = (type: 'tree' | 'commit' | 'blob', bytes: Buffer) => {
     const id = createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex')
@@ -345,7 +345,7 @@ describe('a tree', () => {
   const commitOf = (tree: string) => keep('commit', Buffer.from(`tree ${tree}\nauthor a\n\nx\n`))
   const names = (count: number, end = '') => Array.from({ length: count }, (_, index) => `f${index}${end}`)
 
-  it('that stands in itself many times is not walked to its end', () => {
+  it('rejects a tree that contains itself many times before it has visited all of it', () => {
     let tree = treeOf('100644', ['a.txt'], keep('blob', Buffer.from('x')))
     for (let depth = 0; depth < 8; depth += 1) tree = treeOf('40000', names(20), tree)
     expect(() => runUnsliced(readFilesOfCommit(objects, commitOf(tree), '/'))).to.throw(
@@ -354,7 +354,7 @@ describe('a tree', () => {
     )
   })
 
-  it('whose one file has many names is refused before all of them are read', () => {
+  it('rejects a tree with many names of one large file before it has read all of them', () => {
     const tree = treeOf('100644', names(20, '.yaml'), keep('blob', Buffer.alloc(262_144, 'x')))
     expect(() => runUnsliced(readFilesOfCommit(objects, commitOf(tree), '/'))).to.throw(
       GitFilesError,

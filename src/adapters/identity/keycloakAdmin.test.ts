@@ -7,8 +7,8 @@ import { expect } from 'chai'
 import { Authority } from '../../../scripts/controlplane/pki.ts'
 import { keycloakAdmin } from './keycloakAdmin.ts'
 
-describe('the administration of Keycloak', () => {
-  it('believes the authority of the issuer, and says where it knows none for its certificate', async () => {
+describe('keycloakAdmin', () => {
+  it('accepts a certificate of the configured authority and rejects one of an unknown authority', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-keycloak-admin-'))
     const authority = await Authority.open(folder, 'ca')
     const issued = await authority.issue({ commonName: 's', purpose: 'server', names: ['127.0.0.1'] })

@@ -7,7 +7,7 @@ import { IdentityProviderError } from './port.ts'
 
 const TENANT = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 
-/** What Keycloak is asked to write of providers that it knows, none of whose metadata can be read. */
+/** What is written to Keycloak about existing providers whose metadata cannot be read. */
 async function written(unread: { alias: string; enabled: boolean }[]): Promise<string[]> {
   const known = ['away', 'gone'].map((alias) => ({
     ...{
@@ -35,12 +35,12 @@ async function written(unread: { alias: string; enabled: boolean }[]): Promise<s
   return writes
 }
 
-describe('a provider in Keycloak whose metadata cannot be read', () => {
-  it('stays as it is, while one that the tenant has no more goes', async () => {
+describe('keycloakFederation, for a provider with unreadable metadata', () => {
+  it('leaves it unchanged, and deletes a provider that the tenant has removed', async () => {
     expect(await written([{ alias: 'away', enabled: true }])).to.deep.equal(['DELETE gone {}'])
   })
 
-  it('is disabled all the same', async () => {
+  it('disables it without changing its configuration', async () => {
     expect(await written([{ alias: 'away', enabled: false }])).to.have.members([
       'DELETE gone {}',
       'PUT away {"enabled":false,"config":{"tokenUrl":"https://a.example/t"}}',
@@ -48,9 +48,9 @@ describe('a provider in Keycloak whose metadata cannot be read', () => {
   })
 })
 
-describe('SAML metadata that Keycloak cannot read', () => {
+describe('keycloakFederation, for SAML metadata that Keycloak rejects', () => {
   for (const status of [400, 500])
-    it(`is told as such, and nothing of its provider is written (HTTP ${status})`, async () => {
+    it(`reports the provider's alias and writes nothing of it (HTTP ${status})`, async () => {
       const writes: string[] = []
       const call: KeycloakAdmin['call'] = async (method, path, { accepted = [] } = {}) => {
         if (method === 'GET')
@@ -73,7 +73,7 @@ describe('SAML metadata that Keycloak cannot read', () => {
     })
 })
 
-describe('the claim with the address of a person, in Keycloak', () => {
+describe('keycloakFederation, mapper of the email claim', () => {
   const alias = brokerAlias(TENANT, 'acme')
   const mapper = {
     name: 'freehold-email',
@@ -82,7 +82,7 @@ describe('the claim with the address of a person, in Keycloak', () => {
     config: { claim: 'mail', 'user.attribute': 'email', syncMode: 'IMPORT' },
   }
 
-  /** What Keycloak is asked to write of mappers, where it has these. */
+  /** What is written to Keycloak about mappers, given the existing ones. */
   async function writesOf(emailClaim: string, mappers: object[]): Promise<string[]> {
     const known = { alias, providerId: 'oidc', enabled: true, config: {} }
     const writes: string[] = []
@@ -103,23 +103,23 @@ describe('the claim with the address of a person, in Keycloak', () => {
     return writes
   }
 
-  it('is mapped once', async () => {
+  it('creates the mapper once', async () => {
     expect(await writesOf('mail', [])).to.deep.equal([`POST  ${JSON.stringify(mapper)}`])
     expect(await writesOf('mail', [{ ...mapper, id: '1' }])).to.deep.equal([])
   })
 
-  it('is mapped without a moment in which it is not', async () => {
+  it('updates the mapper in place', async () => {
     const other = { ...mapper, id: '1', config: { ...mapper.config, claim: 'other' } }
     expect(await writesOf('mail', [other])).to.deep.equal([`PUT /1 ${JSON.stringify({ ...mapper, id: '1' })}`])
   })
 
-  it('is not mapped where Keycloak reads it by itself', async () => {
+  it('deletes the mapper if Keycloak reads the claim by itself', async () => {
     expect(await writesOf('email', [{ ...mapper, id: '1' }])).to.deep.equal(['DELETE /1 {}'])
   })
 })
 
-describe('the providers of an organization of Keycloak', () => {
-  it('are listed once, however many there are to write', async () => {
+describe('keycloakFederation, for several providers', () => {
+  it("lists an organization's providers once and links the missing ones", async () => {
     let listed = 0
     const linked: unknown[] = []
     const known = [{ alias: brokerAlias(TENANT, 'p0'), providerId: 'oidc', enabled: true, config: {} }]

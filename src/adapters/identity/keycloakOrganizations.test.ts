@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { KeycloakAdmin } from './keycloakAdmin.ts'
 import { keycloakOrganizations } from './keycloakOrganizations.ts'
 
-describe('members of organizations of Keycloak', () => {
+describe('keycloakOrganizations.countIn', () => {
   const known = ['one', 'two', 'three'].map((name, index) => ({ id: `id-${name}`, name, members: index + 1 }))
 
   async function counted(tenantIds: string[]) {
@@ -18,7 +18,7 @@ describe('members of organizations of Keycloak', () => {
     return { counts: Object.fromEntries(counts), asked }
   }
 
-  it('are counted where there is an organization, in one call for each and one for all', async () => {
+  it('counts members with one search and one call per existing organization', async () => {
     const { counts, asked } = await counted(['one', 'three', 'none'])
     expect(counts).to.deep.equal({ one: 1, three: 3, none: 0 })
     expect(asked).to.deep.equal([
@@ -28,7 +28,7 @@ describe('members of organizations of Keycloak', () => {
     ])
   })
 
-  it('of one tenant are asked of that alone', async () => {
+  it('searches for a single tenant by its name', async () => {
     expect(await counted(['two'])).to.deep.equal({
       counts: { two: 2 },
       asked: ['/organizations', '/organizations/id-two/members/count'],
@@ -37,8 +37,8 @@ describe('members of organizations of Keycloak', () => {
   })
 })
 
-describe('tenants by member, with many organizations of Keycloak', () => {
-  it('are asked for side by side, a few at once, and each comes in the order of the list', async () => {
+describe('keycloakOrganizations.tenantsByMember', () => {
+  it('requests 10 organizations at a time and keeps their order', async () => {
     const known = Array.from({ length: 40 }, (_, index) => ({ id: `id-${index}`, name: `tenant-${index}` }))
     let [open, most] = [0, 0]
     const call: KeycloakAdmin['call'] = async (_method, path) => {
@@ -53,7 +53,7 @@ describe('tenants by member, with many organizations of Keycloak', () => {
     expect(most).to.equal(10)
   })
 
-  it('are not asked for any more once one answer was a failure', async () => {
+  it('stops after the first failed request', async () => {
     const known = Array.from({ length: 40 }, (_, index) => ({ id: `id-${index}`, name: `tenant-${index}` }))
     const asked: string[] = []
     const call: KeycloakAdmin['call'] = async (_method, path) => {

@@ -3,8 +3,8 @@ import type { KeycloakAdmin } from './keycloakAdmin.ts'
 import type { KeycloakOrganizations } from './keycloakOrganizations.ts'
 import { keycloakUsers } from './keycloakUsers.ts'
 
-describe('people of Keycloak in a list', () => {
-  it('are external where they sign in at a provider of the realm, or come from a directory', async () => {
+describe('keycloakUsers.list', () => {
+  it('marks users as external if they sign in at an identity provider or come from a directory', async () => {
     const person = (id: string, more = {}) => ({ id, username: id, enabled: true, ...more })
     const everybody = [
       person('own'),
@@ -28,8 +28,8 @@ describe('people of Keycloak in a list', () => {
   })
 })
 
-describe('people whom the platform makes in Keycloak', () => {
-  it('have the role of everybody in the realm, without which their programs cannot stay signed in', async () => {
+describe('keycloakUsers.create', () => {
+  it('assigns the default role of the realm, which offline sessions need', async () => {
     const imported: unknown[] = []
     const call: KeycloakAdmin['call'] = async (method, path, { body } = {}) => {
       if (path === '/partialImport') imported.push(body)

@@ -20,7 +20,7 @@ const RULES = {
   allowEmail: false,
 }
 
-describe('the local identity provider as an identity provider', () => {
+describe('createLocalProvider', () => {
   const kube = new FakeKubeClient()
   const state = secretStateStore(kube)
   const provider = createLocalProvider({
@@ -38,7 +38,7 @@ describe('the local identity provider as an identity provider', () => {
     kube,
     async () => (await kube.list<PlatformUser & KubeObject>(PlatformUser.resource)).items,
   )
-  // Through the stores of the provider that people meet: what one writes, the other must read.
+  // Reads through the stores of the identity provider: what the port writes, they must understand.
   identityContract(() => ({
     provider,
     async takesPassword(userName, password) {
@@ -55,7 +55,7 @@ describe('the local identity provider as an identity provider', () => {
     },
   }))
 
-  it('knows people by the names that their objects say', async () => {
+  it('searches users by user name, full name and display name', async () => {
     const { apiVersion, kind } = PlatformUser
     const name = '6f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
     const spec = { userName: 'ada1815', firstName: 'Ada', lastName: 'Lovelace', displayName: 'The Countess' }
@@ -70,7 +70,7 @@ describe('the local identity provider as an identity provider', () => {
     expect(await provider.users.find(name)).to.include(spec)
   })
 
-  it('ends what a user signed in to with a new password', async () => {
+  it("ends a user's sessions when it sets a new password", async () => {
     const made = await provider.users.create({ userName: 'x', emailVerified: false, password: 'Correct-horse-42' })
     await state.write({ name: 'identity-session-x', entries: {}, expiresAt: 2_000_000_000, userId: made.id })
     await provider.users.setPassword(made.id, 'Another-horse-43')
@@ -78,26 +78,26 @@ describe('the local identity provider as an identity provider', () => {
   })
 })
 
-describe('rules for passwords', () => {
+describe('password rules', () => {
   const ada = { userName: 'ada', email: 'Ada.Lovelace-1815@example.com' }
   for (const [password, isKept, why] of [
-    ['Correct-horse-42', true, 'has all kinds of characters'],
-    ['Correct-ho-4', true, 'is just long enough'],
-    ['Correct-h-4', false, 'is one short'],
-    [`Aa-1${'x'.repeat(125)}`, false, 'is one too long'],
+    ['Correct-horse-42', true, 'has all classes of characters'],
+    ['Correct-ho-4', true, 'has exactly the minimum length'],
+    ['Correct-h-4', false, 'is one character too short'],
+    [`Aa-1${'x'.repeat(125)}`, false, 'is one character too long'],
     ['Correct-horse-x', false, 'has no digit'],
-    ['CORRECT-HORSE-4', false, 'has no small letter'],
-    ['correct-horse-4', false, 'has no capital'],
-    ['Correcthorse42', false, 'has nothing but letters and digits'],
-    ['ada.LOVELACE-1815@example.com', false, 'is the address'],
-    ['Größe-straße-4', true, 'has letters of other languages'],
+    ['CORRECT-HORSE-4', false, 'has no lower-case letter'],
+    ['correct-horse-4', false, 'has no upper-case letter'],
+    ['Correcthorse42', false, 'has only letters and digits'],
+    ['ada.LOVELACE-1815@example.com', false, 'is the email address'],
+    ['Größe-straße-4', true, 'has non-ASCII letters'],
   ] as const) {
-    it(`${isKept ? 'take' : 'refuse'} a password that ${why}`, () => {
+    it(`${isKept ? 'accept' : 'reject'} a password that ${why}`, () => {
       expect(satisfiesPasswordRules(password, RULES, ada)).to.equal(isKept)
     })
   }
 
-  it("are read from Keycloak's own form", () => {
+  it("parsePasswordPolicy reads Keycloak's format", () => {
     expect(
       parsePasswordPolicy('length(12) and maxLength(64) and digits(2) and specialChars(1) and notEmail(undefined)'),
     ).to.include({

@@ -17,7 +17,7 @@ const mail = {
 
 type Received = { from: string; to: string[]; text: string }
 
-/** A mail server on loopback that keeps what it is given. */
+/** A mail server on loopback that keeps what it receives. */
 async function startServer(options: SMTPServerOptions = {}) {
   const received: Received[] = []
   const server = new SMTPServer({
@@ -51,8 +51,8 @@ async function failure(promise: Promise<unknown>): Promise<MailError> {
   throw new Error('Nothing was thrown.')
 }
 
-describe('mail by SMTP', () => {
-  it('arrives with its sender, receiver, subject and text', async () => {
+describe('createSmtpMailer', () => {
+  it('sends mail with its sender, recipient, subject and text', async () => {
     const server = await startServer()
     const mailer = createSmtpMailer({ url: `smtp://127.0.0.1:${server.port}`, from: 'freehold@example.test' })
     await mailer.send(mail)
@@ -65,7 +65,7 @@ describe('mail by SMTP', () => {
     expect(found?.text).to.match(/^Subject: =\?UTF-8\?/m)
   })
 
-  it('signs in with the credentials of the address', async () => {
+  it('signs in with the credentials from its URL', async () => {
     const seen: string[] = []
     const server = await startServer({
       authOptional: false,
@@ -83,7 +83,7 @@ describe('mail by SMTP', () => {
     expect(seen).to.deep.equal(['post/p@ss/word'])
   })
 
-  it('goes to one receiver, whatever the address says', async () => {
+  it('sends mail to a single recipient, whatever the address contains', async () => {
     const server = await startServer()
     const mailer = createSmtpMailer({ url: `smtp://127.0.0.1:${server.port}`, from: 'freehold@example.test' })
     for (const to of ['a@example.com, b@example.com', 'a@example.com\r\nBcc: b@example.com']) {
@@ -95,10 +95,10 @@ describe('mail by SMTP', () => {
   })
 
   for (const [title, code, isTemporary] of [
-    ['a receiver refused for good', 550, false],
-    ['a receiver refused for now', 451, true],
+    ['permanently (550)', 550, false],
+    ['temporarily (451)', 451, true],
   ] as const) {
-    it(`says of ${title} whether another try is worth it, without the server's words`, async () => {
+    it(`reports a recipient refused ${title} without quoting the server`, async () => {
       const server = await startServer({
         onRcptTo: (_address, _session, done) => done(Object.assign(new Error('secret words'), { responseCode: code })),
       })
@@ -111,7 +111,7 @@ describe('mail by SMTP', () => {
     })
   }
 
-  it('sends neither credentials nor mail where STARTTLS is required and not offered', async () => {
+  it('sends neither credentials nor mail if STARTTLS is required and not offered', async () => {
     const seen: string[] = []
     const server = await startServer({
       allowInsecureAuth: true,
@@ -137,18 +137,18 @@ describe('mail by SMTP', () => {
   })
 
   for (const [title, url, expected] of [
-    ['another machine must offer STARTTLS', 'smtp://mail.example.com', true],
-    ['a server inside the cluster must offer it too', 'smtp://relay.mail.svc:25', true],
-    ['this machine need not', 'smtp://127.0.0.1:1025', false],
-    ['nor need one for which the URL says so', 'smtp://relay.mail.svc:25?starttls=optional', false],
-    ['a choice that is misspelled does not weaken it', 'smtp://relay.mail.svc:25?starttls=optionel', true],
+    ['requires STARTTLS of another host', 'smtp://mail.example.com', true],
+    ['requires STARTTLS of a service in the cluster', 'smtp://relay.mail.svc:25', true],
+    ['does not require STARTTLS on loopback', 'smtp://127.0.0.1:1025', false],
+    ['does not require STARTTLS if the URL says so', 'smtp://relay.mail.svc:25?starttls=optional', false],
+    ['requires STARTTLS if the option is misspelled', 'smtp://relay.mail.svc:25?starttls=optionel', true],
   ] as const) {
     it(title, () => {
       expect(requiresStarttls(new URL(url))).to.equal(expected)
     })
   }
 
-  it('says that a server is away', async () => {
+  it('reports a temporary error if the server does not answer', async () => {
     const server = await startServer()
     await server.stop()
     const mailer = createSmtpMailer({ url: `smtp://127.0.0.1:${server.port}`, from: 'freehold@example.test' })
@@ -159,8 +159,8 @@ describe('mail by SMTP', () => {
   })
 })
 
-describe('mail into a folder', () => {
-  it('is a file of its own that only its owner may read', async () => {
+describe('createFolderMailer', () => {
+  it('writes each mail to its own file with no permissions for others', async () => {
     const root = await mkdtemp(join(tmpdir(), 'mails-'))
     const folder = join(root, 'mails')
     const mailer = createFolderMailer(folder, systemClock)
@@ -174,7 +174,7 @@ describe('mail into a folder', () => {
     await rm(root, { recursive: true })
   })
 
-  it('that cannot be written is an error without the mail in it', async () => {
+  it('reports a folder that cannot be written without quoting the mail', async () => {
     const error = await failure(createFolderMailer('/dev/null/mails', systemClock).send(mail))
     expect(error.message).to.not.contain('abc')
   })

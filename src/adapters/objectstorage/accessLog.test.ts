@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { logged, toldEntry } from '../../../test/make/accessLog.ts'
 import { accessLogReader, bucketLogPath, rotatedLogPath } from './accessLog.ts'
 
-describe('the audit that an access log tells', () => {
+describe('accessLogReader', () => {
   let folder: string
   let path: string
   beforeEach(async () => {
@@ -20,7 +20,7 @@ describe('the audit that an access log tells', () => {
   const idsIn = async (text: string, limit?: number) => (await ask(text, limit)).map(({ requestId }) => requestId)
   const one = (RequestID: string) => logged({ RequestID })
 
-  it('says who did what', async () => {
+  it('returns the operation, key, status, requester and time of each request', async () => {
     const failed = { HttpStatus: 500, ErrorCode: 'get iam data: no such file', Requester: '', Key: 'b', BytesSent: 9 }
     const [first, second] = await ask(
       logged({ Time: '2026-11-28T19:44:35.1+01:00', ...failed }) +
@@ -37,12 +37,12 @@ describe('the audit that an access log tells', () => {
     })
   })
 
-  it('says of a request to the bucket itself that it has no key', async () => {
+  it('returns no key for a request to the bucket itself', async () => {
     const [found] = await ask(logged({ Key: '', Requester: '-' }))
     expect(found).to.deep.include({ key: undefined, accessKeyId: undefined })
   })
 
-  it('has what is asked for, of the newest that are wanted, whatever their keys hold', async () => {
+  it('returns the newest requests up to the limit, whatever their keys contain', async () => {
     const keys = Array.from({ length: 3_000 }, (_, at) => `${at}\n${one('FORGED')}é\u2028"}\n`.repeat(3))
     const lines = keys.map((Key, at) => logged({ Key, RequestID: `R${at}` }))
     const found = await ask(lines.join(''))
@@ -51,12 +51,12 @@ describe('the audit that an access log tells', () => {
     expect(await idsIn(lines.join(''), 2)).to.deep.equal(['R2999', 'R2998'])
   })
 
-  it('is in the order of the times, where the later request was told of first', async () => {
+  it('sorts requests by time, even if they were logged in another order', async () => {
     const late = logged({ RequestID: 'R2', Time: '2026-11-28T18:44:36.2Z' })
     expect(await idsIn(late + logged({ RequestID: 'R1', Time: '2026-11-28T18:44:36.1Z' }))).to.deep.equal(['R2', 'R1'])
   })
 
-  it('leaves out other buckets and the requests of the platform, but not who pretends to be it', async () => {
+  it('omits other buckets and requests by the platform, but not a refused use of its name', async () => {
     const found = await idsIn(
       logged({ RequestID: 'R1', Requester: 'platform' }) +
         logged({ RequestID: 'R2', Requester: 'platform', HttpStatus: 404 }) +
@@ -68,7 +68,7 @@ describe('the audit that an access log tells', () => {
     expect(found).to.deep.equal(['R4', 'R3'])
   })
 
-  it('skips lines that are no entries', async () => {
+  it('skips lines that are not entries', async () => {
     const { Time: _, ...timeless } = toldEntry()
     const others = [
       ...[
@@ -92,16 +92,16 @@ describe('the audit that an access log tells', () => {
     expect(await idsIn(`${one('R1')}${others.join('\n')}\n${one('R2')}`)).to.deep.equal(['R2', 'R1'])
   })
 
-  it('takes the words of the store as they are, with whatever else it says', async () => {
+  it('accepts an entry with unknown fields', async () => {
     const line = JSON.stringify({ ...toldEntry({ RequestID: 'R1' }), BucketOwner: 'freehold', UserAgent: 'x\ny' })
     expect(await idsIn(`${line}\n`)).to.deep.equal(['R1'])
   })
 
-  it('has nothing of a line that is being written', async () => {
+  it('ignores a line that is still being written', async () => {
     expect(await idsIn(one('R1') + one('R2').slice(0, -2))).to.deep.equal(['R1'])
   })
 
-  it('goes on in the older file, and tells of nothing twice', async () => {
+  it('continues in the rotated file and returns no request twice', async () => {
     await writeFile(path, one('R1') + one('R2'))
     await rename(path, rotatedLogPath(path))
     expect(await idsIn(one('R2') + one('R3')))
@@ -109,14 +109,14 @@ describe('the audit that an access log tells', () => {
       .and.to.have.length(3)
   })
 
-  it('reads no more than it should, of both files', async () => {
+  it('reads at most 8 MiB of both files together', async () => {
     await writeFile(rotatedLogPath(path), one('R0'))
     const others = logged({ Bucket: 'other' })
     const flood = others.repeat(Math.ceil((9 * 1024 * 1024) / others.length))
     expect(await idsIn(one('R1') + flood + one('R2'))).to.deep.equal(['R2'])
   })
 
-  it('is read from the logs of each bucket, where they are in a folder', async () => {
+  it('reads the logs of each bucket from a folder', async () => {
     const flood = Array.from({ length: 1_100 }, () => logged({ Key: 'x'.repeat(8_000), HttpStatus: 403 })).join('')
     await writeFile(bucketLogPath(folder, 'one', 'done'), logged({ RequestID: 'R1', Time: '2026-11-28T18:44:34Z' }))
     await writeFile(bucketLogPath(folder, 'one', 'refused'), flood + logged({ RequestID: 'R2', HttpStatus: 403 }))
@@ -129,7 +129,7 @@ describe('the audit that an access log tells', () => {
     expect(await audit(new Set(['one', 'two']), 2)).to.have.length(2)
   })
 
-  it('is empty if there is none', async () => {
+  it('returns nothing without a log', async () => {
     expect(await accessLogReader(path, 'platform')(new Set(['one']), 5)).to.deep.equal([])
     expect(await accessLogReader(undefined, 'platform')(new Set(['one']), 5)).to.deep.equal([])
   })

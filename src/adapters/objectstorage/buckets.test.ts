@@ -18,7 +18,7 @@ const SETTINGS: BucketSettings = {
   ...{ publicRead: false, lifecycleRules: [], corsRules: [] },
 }
 
-describe('a bucket at a store', () => {
+describe('bucketCalls.ensureBucket', () => {
   for (const refused of [
     'PutBucketVersioningCommand',
     'GetObjectLockConfigurationCommand',
@@ -26,7 +26,7 @@ describe('a bucket at a store', () => {
     'GetBucketCorsCommand',
     'GetBucketLifecycleConfigurationCommand',
   ]) {
-    it(`is closed to the public although the store refuses ${refused}`, async () => {
+    it(`removes public access although the store refuses ${refused}`, async () => {
       let policy = JSON.stringify(withPublic(undefined, 'media.one', true))
       const answers: Record<string, () => object> = {
         GetBucketTaggingCommand: () => ({ TagSet: [{ Key: 'freehold-owner', Value: 'a-life' }] }),
@@ -50,10 +50,10 @@ describe('a bucket at a store', () => {
   }
 })
 
-describe('a bucket that goes', () => {
+describe('bucketCalls.removeBucket', () => {
   const WHOLE: Removal = { empty: true, owner: 'a-life', objectLock: false }
 
-  /** A store of which a bucket's lists fail, on this machine if it has folders. */
+  /** A store whose bucket lists fail; it has local folders if given. */
   function failing(change: Partial<StoreFolders> = {}, owner = 'a-life') {
     const removed: string[] = []
     const folders: StoreFolders = {
@@ -78,13 +78,20 @@ describe('a bucket that goes', () => {
   }
 
   for (const [sentence, how, change, owner, state, removed] of [
-    ['goes by its folders with all that is in it', WHOLE, {}, 'a-life', 'Gone', ['media.one']],
-    ['stays without force, and is told to be unlisted', { ...WHOLE, empty: false }, {}, 'a-life', 'Unlisted', []],
-    ['is the store’s to empty if it may hold locks', { ...WHOLE, objectLock: true }, {}, 'a-life', 'Failed', []],
-    ['of somebody else stays', WHOLE, {}, 'another', 'Gone', []],
-    ['is the store’s to empty if its folder is not here', WHOLE, { has: async () => false }, 'a-life', 'Failed', []],
+    ['removes the folders of a bucket with all of its objects', WHOLE, {}, 'a-life', 'Gone', ['media.one']],
     [
-      'goes on where it had begun, whoever the store says its owner is',
+      'reports Unlisted and keeps the bucket if it may not empty it',
+      { ...WHOLE, empty: false },
+      {},
+      'a-life',
+      'Unlisted',
+      [],
+    ],
+    ['leaves a bucket with object lock to the store', { ...WHOLE, objectLock: true }, {}, 'a-life', 'Failed', []],
+    ['keeps a bucket of another owner', WHOLE, {}, 'another', 'Gone', []],
+    ['leaves a bucket without a local folder to the store', WHOLE, { has: async () => false }, 'a-life', 'Failed', []],
+    [
+      'completes a removal that had begun, whatever owner the store reports',
       { ...WHOLE, empty: false },
       { isLeaving: async () => true },
       'another',
@@ -98,7 +105,7 @@ describe('a bucket that goes', () => {
       expect(store.removed).to.deep.equal(removed)
     })
 
-  it('is the store’s to empty if that is not on this machine', async () => {
+  it('leaves the bucket to a store on another machine', async () => {
     const store = failing()
     expect(await store.remove(WHOLE, false)).to.equal('Failed')
     expect(await store.remove({ ...WHOLE, empty: false }, false)).to.equal('Unlisted')

@@ -4,7 +4,7 @@ import { bucketCalls } from './buckets.ts'
 import type { Clients } from './calls.ts'
 import { emptyBucket } from './emptyBucket.ts'
 
-/** Keys as XML carries them: what it cannot is a stand-in, byte by byte where it is no UTF-8. */
+/** Keys in XML: what it cannot represent is a replacement character, per byte for invalid UTF-8. */
 function shown(key: Buffer): string {
   let text = ''
   for (let at = 0; at < key.length; ) {
@@ -72,15 +72,15 @@ class ListingStore {
 const HIDDEN = ['a\u0001b', 'a\u0002b', 'a\ufffdb', 'a\ufffeb', 'x\u001b\uffff', '\u0001', '\ufffd', ' ']
 const BYTES = ['61ef62', '61efbf62', 'fffe', 'eda080', 'e282'].map((hex) => Buffer.from(hex, 'hex'))
 
-describe('a bucket whose objects have keys that a list cannot say', () => {
-  it('is emptied by a store that encodes them', async () => {
+describe('emptyBucket, for keys that XML cannot represent', () => {
+  it('deletes them if the store encodes keys', async () => {
     const store = new ListingStore([...HIDDEN, 'plain', 'é', '\uf000'])
     store.encodes = true
     expect(await store.empty()).to.equal('Empty')
     expect(store.keys).to.deep.equal([])
   })
 
-  it('is emptied of more than one page of them', async () => {
+  it('deletes more than one page of them', async () => {
     const store = new ListingStore(Array.from({ length: 1_100 }, (_, index) => `\u0001${index}`))
     store.encodes = true
     let state = 'Emptying'
@@ -93,11 +93,11 @@ describe('a bucket whose objects have keys that a list cannot say', () => {
   })
 
   for (const [what, keys, encodes] of [
-    ['are no text', BYTES, true],
-    ['are told as others', ['a\u0001b', '\u0002'], false],
-    ['are many that are no text', Array.from({ length: 1_100 }, (_, at) => Buffer.of(0xff, at % 256, at >> 8)), true],
+    ['are not UTF-8', BYTES, true],
+    ['appear as other keys', ['a\u0001b', '\u0002'], false],
+    ['are 1,100 and not UTF-8', Array.from({ length: 1_100 }, (_, at) => Buffer.of(0xff, at % 256, at >> 8)), true],
   ] as const)
-    it(`is told to be stuck after a few requests where they ${what}`, async () => {
+    it(`reports Stuck after fewer than 30 requests if keys ${what}`, async () => {
       const store = new ListingStore([...keys, 'plain'])
       store.encodes = encodes
       expect(await store.empty()).to.equal('Stuck')
@@ -109,16 +109,16 @@ describe('a bucket whose objects have keys that a list cannot say', () => {
 
   for (const [what, keys] of [
     ['plain', ['a', 'b']],
-    ['hidden', HIDDEN],
+    ['not representable', HIDDEN],
     ['of both kinds', ['a', ...HIDDEN]],
   ] as const) {
-    it(`is told to be stuck if the store deletes nothing and says it did: keys are ${what}`, async () => {
+    it(`reports Stuck if the store deletes nothing but reports success: keys are ${what}`, async () => {
       const store = new ListingStore(keys)
       store.deletes = false
       expect(await store.empty()).to.equal('Stuck')
     })
 
-    it(`is told to be locked if the store refuses to delete: keys are ${what}`, async () => {
+    it(`reports Locked if the store refuses to delete: keys are ${what}`, async () => {
       const store = new ListingStore(keys)
       store.refuses = true
       expect(await store.empty()).to.equal('Locked')
@@ -126,17 +126,17 @@ describe('a bucket whose objects have keys that a list cannot say', () => {
   }
 })
 
-describe('the use of a bucket whose objects have keys that a list cannot say', () => {
+describe('bucketCalls.use, for keys that XML cannot represent', () => {
   const numbered = (count: number, head: string) =>
     Array.from({ length: count }, (_, index) => `${head}${String(index).padStart(5, '0')}`)
   const useOf = (store: ListingStore) => bucketCalls(store.clients).use('one')
 
-  it('counts what comes after a page that ends in one', async () => {
+  it('counts all objects after a page that ends with such a key', async () => {
     const keys = [...numbered(990, 'a'), ...numbered(20, 'b\u0001'), ...numbered(1_500, 'c')]
     expect((await useOf(new ListingStore(keys))).objectCount).to.equal(keys.length)
   })
 
-  it('is not counted for ever where the store begins anew', async () => {
+  it('stops counting if the store lists the same page again', async () => {
     const alike = numbered(1_500, '').map((key) => Buffer.concat([Buffer.of(0xff), Buffer.from(key)]))
     const store = new ListingStore(alike)
     await useOf(store)

@@ -8,26 +8,26 @@ const failing = (name: string, httpStatusCode?: number) => () =>
   )
 
 const CASES: [sentence: string, name: string, status: number | undefined, code: string, words: string][] = [
-  ['a bucket that is gone', 'NoSuchBucket', 404, 'NotFound', 'the store does not know it'],
-  ['a user of IAM that is gone', 'NoSuchEntityException', 404, 'NotFound', 'the store does not know it'],
-  ["a bucket of somebody else's", 'BucketAlreadyExists', 409, 'Taken', 'the name is taken'],
+  ['a missing bucket', 'NoSuchBucket', 404, 'NotFound', 'the store does not know it'],
+  ['a missing IAM user', 'NoSuchEntityException', 404, 'NotFound', 'the store does not know it'],
+  ['a bucket of another owner', 'BucketAlreadyExists', 409, 'Taken', 'the name is taken'],
   ['a full disk', 'InternalError', 507, 'Full', 'the store has no room for it'],
-  ['a policy that has grown too large', 'PolicyTooLarge', 400, 'Full', 'the store has no room for it'],
-  ['more users than IAM keeps', 'LimitExceededException', 409, 'Full', 'the store has no room for it'],
-  ['no connection', 'ECONNREFUSED', undefined, 'Unreachable', 'the store did not answer.'],
-  ['what the store cannot do', 'InternalError', 500, 'Failed', 'the store failed (500)'],
-  ['a gateway without a store', 'BadGateway', 502, 'Unreachable', 'the store did not answer (502)'],
-  ['too many requests', 'TooManyRequests', 429, 'Unreachable', 'the store did not answer (429)'],
-  ['a store that asks to slow down', 'SlowDown', 400, 'Unreachable', 'the store did not answer (400)'],
-  ['a rule of the user that cannot be', 'InvalidRequest', 400, 'Invalid', 'the store refused it (400 InvalidRequest)'],
-  ['a policy that we wrote', 'MalformedPolicy', 400, 'Refused', 'the store refused it (400 MalformedPolicy)'],
-  ['credentials that it does not take', 'InvalidAccessKeyId', 403, 'Refused', 'the store refused it (403'],
-  ['a code that is no word', '<script>', 403, 'Refused', 'the store refused it (403).'],
+  ['a policy that is too large', 'PolicyTooLarge', 400, 'Full', 'the store has no room for it'],
+  ['more users than IAM allows', 'LimitExceededException', 409, 'Full', 'the store has no room for it'],
+  ['a refused connection', 'ECONNREFUSED', undefined, 'Unreachable', 'the store did not answer.'],
+  ['an internal error of the store', 'InternalError', 500, 'Failed', 'the store failed (500)'],
+  ['status 502 from a gateway', 'BadGateway', 502, 'Unreachable', 'the store did not answer (502)'],
+  ['status 429', 'TooManyRequests', 429, 'Unreachable', 'the store did not answer (429)'],
+  ['SlowDown', 'SlowDown', 400, 'Unreachable', 'the store did not answer (400)'],
+  ['an invalid rule from the user', 'InvalidRequest', 400, 'Invalid', 'the store refused it (400 InvalidRequest)'],
+  ['a malformed policy', 'MalformedPolicy', 400, 'Refused', 'the store refused it (400 MalformedPolicy)'],
+  ['invalid credentials', 'InvalidAccessKeyId', 403, 'Refused', 'the store refused it (403'],
+  ['an error code that is not a word', '<script>', 403, 'Refused', 'the store refused it (403).'],
 ]
 
-describe('a failure of the object store', () => {
+describe('attempt', () => {
   for (const [sentence, name, status, code, words] of CASES) {
-    it(`is ${code} for ${sentence}, without a word of the store`, async () => {
+    it(`reports ${code} for ${sentence}, without quoting the store`, async () => {
       const error = await attempt('The bucket "x" could not be read', failing(name, status)).catch((thrown) => thrown)
       expect(error).to.be.instanceOf(StoreError)
       expect(error.code).to.equal(code)
@@ -37,7 +37,7 @@ describe('a failure of the object store', () => {
     })
   }
 
-  it('is no answer where its code is expected', async () => {
+  it('returns undefined for an expected error code', async () => {
     expect(await attempt('x', failing('NoSuchEntityException', 404), ['NoSuchEntity'])).to.equal(undefined)
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { storeFolders } from './folders.ts'
 
-describe('the folders of a store', () => {
+describe('storeFolders', () => {
   let home: string
   beforeEach(async () => {
     home = await mkdtemp(join(tmpdir(), 'store-'))
@@ -26,7 +26,7 @@ describe('the folders of a store', () => {
       ),
     )
 
-  it('lose a bucket with names of any bytes, and keep the others', async () => {
+  it('removes a bucket whose file names are any bytes, and keeps the others', async () => {
     for (const bucket of ['acc.one', 'acc.one2', 'acc.two']) await fill(bucket)
     const folders = storeFolders(home)
     expect(await folders.has('acc.one')).to.equal(true)
@@ -36,13 +36,13 @@ describe('the folders of a store', () => {
     expect(await content()).to.deep.equal({ metadata: others, objects: others, removed: [], versions: others })
   })
 
-  it('lose one without versions, and without metadata in files', async () => {
+  it('removes a bucket without versions and metadata', async () => {
     await fill('one', ['objects'])
     await storeFolders(home).remove('one', 'owner-1')
     expect(await content()).to.deep.equal({ objects: [], removed: [] })
   })
 
-  it('follow no link', async () => {
+  it('does not follow symbolic links', async () => {
     await mkdir(join(home, 'elsewhere'))
     await writeFile(join(home, 'elsewhere/kept'), 'x')
     await fill('one')
@@ -52,26 +52,26 @@ describe('the folders of a store', () => {
   })
 
   for (const [when, moved] of [
-    ['nothing was moved', []],
-    ['the objects were moved', ['objects']],
-    ['the versions were moved', ['objects', 'versions']],
-    ['all was moved', ['objects', 'versions', 'metadata']],
+    ['before anything was moved', []],
+    ['after the objects were moved', ['objects']],
+    ['after the versions were moved', ['objects', 'versions']],
+    ['after everything was moved', ['objects', 'versions', 'metadata']],
   ] as const)
-    it(`lose the rest of a bucket after a process died when ${when}`, async () => {
+    it(`completes a removal that was interrupted ${when}`, async () => {
       await fill('one')
       const place = join(home, 'removed/one_owner-1')
       await mkdir(place, { recursive: true })
       for (const part of moved) await rename(join(home, part, 'one'), join(place, part))
       const folders = storeFolders(home)
       expect(await folders.isLeaving('one', 'owner-1')).to.equal(true)
-      expect(await folders.isLeaving('one', 'owner-2'), 'not that of a namesake').to.equal(false)
+      expect(await folders.isLeaving('one', 'owner-2'), "another owner's bucket").to.equal(false)
       await folders.remove('one', 'owner-1')
       expect(await folders.isLeaving('one', 'owner-1')).to.equal(false)
       expect(await content()).to.deep.equal({ metadata: [], objects: [], removed: [], versions: [] })
     })
 
   for (const name of ['', '.', '..', '../one', 'a/b', 'a..b', 'a\0b', 'One', '-one', 'one_two', 'a\\b'])
-    it(`are not touched for what is no name of a bucket: ${JSON.stringify(name)}`, async () => {
+    it(`rejects an invalid bucket name: ${JSON.stringify(name)}`, async () => {
       await fill('one')
       const before = await content()
       const folders = storeFolders(home)

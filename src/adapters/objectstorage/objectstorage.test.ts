@@ -4,7 +4,7 @@ import type { StoreGrant } from '../../contracts/objectstorage.ts'
 import { FakeObjectStore } from './fake.ts'
 import { type PolicyDocument, withGrant, withPublic } from './policies.ts'
 
-describe('a store in memory', () => {
+describe('FakeObjectStore', () => {
   objectStoreContract(
     () => {
       const store = new FakeObjectStore()
@@ -14,12 +14,12 @@ describe('a store in memory', () => {
   )
 })
 
-describe('policies', () => {
+describe('withGrant and withPublic', () => {
   const principalOf = (user: string) => ({ user, principal: `arn:aws:iam::0:user/${user}` })
   const granted = (policy: PolicyDocument | undefined, user: string, grant: Omit<StoreGrant, 'bucket'>) =>
     withGrant(policy, principalOf(user), { bucket: 'b', ...grant })
 
-  it('never let a key change who else may do something', () => {
+  it('grant no action that changes policies, ACLs or buckets', () => {
     for (const permission of ['Read', 'Write', 'ReadWrite', 'Admin'] as const) {
       for (const prefix of [{}, { prefix: 'in/' }]) {
         const { Statement = [] } = granted(undefined, 'k', { permission, ...prefix }) ?? {}
@@ -33,14 +33,14 @@ describe('policies', () => {
     }
   })
 
-  it('hold a prefix on objects and on what may be listed', () => {
+  it('restrict objects and lists to the prefix', () => {
     const [list, objects] = granted(undefined, 'k', { permission: 'ReadWrite', prefix: 'in/' })?.Statement ?? []
     expect(list?.Condition).to.deep.equal({ StringLike: { 's3:prefix': 'in/*' } })
     expect(list?.Action).not.to.include('s3:GetBucketLocation')
     expect(objects?.Resource).to.equal('arn:aws:s3:::b/in/*')
   })
 
-  it('give the same text for the same grants, whatever the order, and nothing for none', () => {
+  it('return the same document in any order of grants, and undefined without grants', () => {
     const forth = granted(granted(undefined, 'key-1', { permission: 'Read' }), 'key-2', { permission: 'Read' })
     const back = granted(granted(undefined, 'key-2', { permission: 'Read' }), 'key-1', { permission: 'Read' })
     expect(JSON.stringify(forth)).to.equal(JSON.stringify(back))
@@ -51,7 +51,7 @@ describe('policies', () => {
     expect(withPublic(open, 'b', false)).to.deep.equal(less)
   })
 
-  it('have one statement for each permission and prefix, whoever holds it', () => {
+  it('have one statement per permission and prefix for 100 users', () => {
     let policy: PolicyDocument | undefined
     const users = Array.from(
       { length: 100 },
@@ -67,7 +67,7 @@ describe('policies', () => {
     expect(policy).to.equal(undefined)
   })
 
-  it('replace what a former release wrote for a user', () => {
+  it('replace the statements of an earlier version', () => {
     const Principal = { AWS: principalOf('key-1').principal }
     const former: PolicyDocument = {
       Version: '2012-10-17',

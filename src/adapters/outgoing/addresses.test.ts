@@ -14,15 +14,15 @@ const lookup = async (host: string) => {
 }
 const addressesOf = createAddressResolver(['inner.example.com'], lookup)
 
-describe('addresses that a build may reach for its repository', () => {
+describe('createAddressResolver', () => {
   const cases: [string, string, string[] | 'NotAllowed' | 'Unreachable'][] = [
-    ['are those of a public host', 'https://git.example.com/a.git', ['93.184.216.34']],
-    ['are the same over ssh', 'ssh://git@git.example.com:2222/a.git', ['93.184.216.34']],
-    ['are all of a host that the configuration lists', 'https://inner.example.com/a.git', ['10.0.0.2']],
-    ['are none if one of them is not public', 'https://half.example.com/a.git', 'NotAllowed'],
-    ['are none of a name of the inside', 'https://kubernetes.default.svc/a.git', 'NotAllowed'],
-    ['are none of the metadata of a cloud', 'https://169.254.169.254/a.git', 'NotAllowed'],
-    ['are none of a name that nobody knows', 'https://nobody.example.com/a.git', 'Unreachable'],
+    ['returns the addresses of a public host', 'https://git.example.com/a.git', ['93.184.216.34']],
+    ['returns the addresses of an SSH host', 'ssh://git@git.example.com:2222/a.git', ['93.184.216.34']],
+    ['returns private addresses of an allowed host', 'https://inner.example.com/a.git', ['10.0.0.2']],
+    ['reports NotAllowed if one address is private', 'https://half.example.com/a.git', 'NotAllowed'],
+    ['reports NotAllowed for a cluster-internal name', 'https://kubernetes.default.svc/a.git', 'NotAllowed'],
+    ['reports NotAllowed for the metadata address', 'https://169.254.169.254/a.git', 'NotAllowed'],
+    ['reports Unreachable for a name that does not resolve', 'https://nobody.example.com/a.git', 'Unreachable'],
   ]
   for (const [title, url, expected] of cases) {
     it(title, async () => {

@@ -9,7 +9,7 @@ import { Authority } from '../../../scripts/controlplane/pki.ts'
 import { createOutgoing, type OutgoingOptions } from './client.ts'
 import { OutgoingError, type OutgoingPort } from './port.ts'
 
-describe('calls of addresses that tenants named', () => {
+describe('createOutgoing', () => {
   let folder: string
   let authority: Authority
   let server: Server
@@ -76,7 +76,7 @@ describe('calls of addresses that tenants named', () => {
     return error
   }
 
-  it('reach a listed host, whose certificate is verified', async () => {
+  it('connects to an allowed host and verifies its certificate', async () => {
     expect(await open().document(`https://${host}/`)).to.equal('{"ok":true}')
     const stranger = createOutgoing({ allowedHosts: [host] })
     opened.push(stranger)
@@ -87,7 +87,7 @@ describe('calls of addresses that tenants named', () => {
     )
   })
 
-  it('reach hosts of the authorities that Node trusts, whatever other authority is named', async () => {
+  it("trusts Node's default authorities in addition to the configured one", async () => {
     const trusted = getCACertificates('default')
     setDefaultCACertificates([...trusted, authority.certPem])
     try {
@@ -98,7 +98,7 @@ describe('calls of addresses that tenants named', () => {
     }
   })
 
-  it('do not reach this machine where it is not listed, by number or by name', async () => {
+  it('does not connect to loopback unless it is allowed, by address or by name', async () => {
     const outgoing = open({ allowedHosts: [] })
     expect((await failure(outgoing.document(`https://${host}/`))).reason).to.equal('NotAllowed')
     expect((await failure(outgoing.document('https://localhost/'))).reason).to.equal('NotAllowed')
@@ -109,11 +109,11 @@ describe('calls of addresses that tenants named', () => {
     ['a private address', ['10.1.2.3']],
     ['the metadata address', ['169.254.169.254']],
     ['one private address among public ones', ['93.184.215.14', '127.0.0.1']],
-    ['an IPv4 address in IPv6 clothes', ['::ffff:127.0.0.1']],
+    ['an IPv4-mapped IPv6 address', ['::ffff:127.0.0.1']],
     ['no address', []],
   ]
   for (const [title, addresses] of answers) {
-    it(`do not reach a name of the Internet that resolves to ${title} when it is called`, async () => {
+    it(`does not connect to a public name that resolves to ${title} at the time of the call`, async () => {
       const lookup = (_name: string, _options: object, callback: (error: null, all: object[]) => void) =>
         callback(
           null,
@@ -124,7 +124,7 @@ describe('calls of addresses that tenants named', () => {
     })
   }
 
-  it('follow a redirect, but not to the inside, not to plain http, and not for ever', async () => {
+  it('follows redirects, but not to a private address, to plain HTTP or in a loop', async () => {
     expect(await open().document(`https://${host}/away`)).to.equal('{"ok":true}')
     expect((await failure(open().document(`https://${host}/inside`))).reason).to.equal('NotAllowed')
     expect((await failure(open().document(`https://${host}/plain`))).reason).to.equal('NotAllowed')
@@ -133,7 +133,7 @@ describe('calls of addresses that tenants named', () => {
     expect(seen).to.have.length(4)
   })
 
-  it('take credentials to no other host, and repeat nothing that is not a GET', async () => {
+  it('sends credentials to no other host and repeats only GET requests', async () => {
     const headers = { authorization: 'Basic c2VjcmV0' }
     await open().fetch(`https://${host}/away`, { headers })
     expect(seen.map(({ authorization }) => authorization)).to.deep.equal([headers.authorization, undefined])
@@ -143,14 +143,14 @@ describe('calls of addresses that tenants named', () => {
     expect(seen).to.have.length(1)
   })
 
-  it('read no further than is enough, and pass on that they are to come again', async () => {
+  it('stops reading after the requested bytes, and passes on only the retry-after header', async () => {
     const answer = await open().fetch(`https://${host}/big`, { beginning: 10 })
     expect(await answer.text()).to.equal('x'.repeat(10))
     const { headers } = await open().fetch(`https://${host}/spent`)
     expect([headers.get('retry-after'), headers.get('x-powered-by')]).to.deep.equal(['60', null])
   })
 
-  it('end with what is too long, too late or not there, and say nothing of the answer', async () => {
+  it('reports an answer that is too long, too late or 404 without quoting it', async () => {
     expect((await failure(open().document(`https://${host}/big`))).message).to.contain('2000 bytes')
     expect((await failure(open({ timeout: 50 }).document(`https://${host}/slow`))).reason).to.equal('Unreachable')
     const error = await failure(open().document(`https://${host}/missing`))

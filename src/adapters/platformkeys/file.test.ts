@@ -10,18 +10,18 @@ import { openKeyFile, PlatformKeysError, parsePlatformKeys } from './file.ts'
 const key = (kid: string, bytes = 32) => ({ kty: 'oct', kid, k: randomBytes(bytes).toString('base64url') })
 const text = (...keys: object[]) => JSON.stringify({ keys })
 
-describe('the file of the platform keys', () => {
+describe('parsePlatformKeys and openKeyFile', () => {
   const good = key('a')
   const refused: Record<string, string> = {
-    'no JSON': 'nonsense',
+    'text that is not JSON': 'nonsense',
     'no keys': text(),
     'a key without an id': text({ kty: 'oct', k: good.k }),
-    'two keys of one id': text(key('a'), key('a')),
+    'two keys with the same id': text(key('a'), key('a')),
     'a key of 128 bits': text(key('a', 16)),
     'a key of another type': text({ ...good, kty: 'RSA' }),
   }
   for (const [title, content] of Object.entries(refused)) {
-    it(`is refused with ${title}, without a word of its content`, () => {
+    it(`reject ${title} without quoting the file`, () => {
       expect(() => parsePlatformKeys(content, '/keys')).to.throw(PlatformKeysError, '/keys')
       try {
         parsePlatformKeys(content, '/keys')
@@ -31,7 +31,7 @@ describe('the file of the platform keys', () => {
     })
   }
 
-  it('is read again when it changes; what is not usable then leaves the keys in force', async () => {
+  it('reload a changed file, and keep the current keys if it is invalid', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-keys-'))
     const path = join(folder, 'keys.json')
     const clock = new ManualClock()
@@ -56,7 +56,7 @@ describe('the file of the platform keys', () => {
     }
   })
 
-  it('must be there at the start', async () => {
+  it('reject a missing file at the start', async () => {
     const opened = openKeyFile('/nowhere/keys.json', { clock: new ManualClock(), log: silentLog })
     expect(await opened.catch((error: unknown) => error)).to.be.instanceOf(PlatformKeysError)
   })

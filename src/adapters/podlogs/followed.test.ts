@@ -7,11 +7,11 @@ import { followedPodLogs } from './followed.ts'
 import type { LogSource, PodLogs } from './port.ts'
 
 const SOURCE: LogSource = { namespace: 'a', pod: 'b', container: 'c' }
-/** Lines of a later and later time. */
+/** Lines with increasing times. */
 let count = 0
 const line = (text: string) => `${new Date(Date.UTC(2026, 0, 1) + ++count).toISOString()} ${text}\n`
 
-describe('followers of a container', () => {
+describe('followedPodLogs', () => {
   let logs: FakePodLogs
   let isAlive: boolean
   let stop: AbortController
@@ -27,11 +27,11 @@ describe('followers of a container', () => {
   const followed = () => {
     const open: PodLogs['open'] = (source, window) =>
       (window?.follow === true ? failures.shift() : undefined)?.(source, window) ?? logs.open(source, window)
-    // Waiting is no part of what is tested.
+    // Shortens the delays, which the tests are not about.
     const setTimeout = (task: () => void) => systemClock.setTimeout(task, 1)
     return followedPodLogs({ open }, { clock: { ...systemClock, setTimeout }, isAlive: () => isAlive })
   }
-  /** Follows, and collects what comes. */
+  /** Follows the log and collects its lines. */
   const follow = (from: ReturnType<typeof followed>, tailLines = 500, signal = stop.signal) => {
     const texts: string[] = []
     const ended = (async () => {
@@ -45,7 +45,7 @@ describe('followers of a container', () => {
       expect(texts).to.deep.equal(expected),
     )
 
-  it('see the end of what was written and then each new line once', async () => {
+  it('yields the last lines and then each new line once', async () => {
     logs.write(SOURCE, line('one') + line('two'))
     const { texts } = follow(followed(), 1)
     await shows(texts, ['two'])
@@ -55,7 +55,7 @@ describe('followers of a container', () => {
     await shows(texts, ['two', 'three', 'four', 'five'])
   })
 
-  it('cost one stream of the node, however many they are, and whoever comes late sees what the others saw', async () => {
+  it('shares one stream among 100 followers, and yields earlier lines to later ones', async () => {
     logs.write(SOURCE, line('one'))
     const from = followed()
     const first = Array.from({ length: 50 }, () => follow(from))
@@ -66,14 +66,14 @@ describe('followers of a container', () => {
     await Promise.all(late.map(({ texts }) => shows(texts, ['one', 'two'])))
     logs.write(SOURCE, line('three'))
     await Promise.all([...first, ...late].map(({ texts }) => shows(texts, ['one', 'two', 'three'])))
-    // The end of the log, read once, and the stream.
+    // One request for the end of the log, and one for the stream.
     expect([logs.following, logs.opened]).to.deep.equal([1, 2])
     stop.abort()
     await Promise.all([...first, ...late].map(({ ended }) => ended))
     await until('the stream of the node has ended', () => logs.following === 0)
   })
 
-  it('may ask for more than is remembered, and miss and repeat nothing', async () => {
+  it('yields more earlier lines than it has cached, without gaps or repeats', async () => {
     for (let at = 0; at < 30; at += 1) logs.write(SOURCE, line(`old ${at}`))
     const from = followed()
     const short = follow(from, 1)
@@ -87,10 +87,10 @@ describe('followers of a container', () => {
     expect(logs.following).to.equal(1)
   })
 
-  it('have the node look no further back than it must, and miss nothing where more was written meanwhile', async () => {
+  it('asks the node for no more lines than necessary, and misses none that were written meanwhile', async () => {
     logs.write(SOURCE, line('one'))
     const asked: (number | undefined)[] = []
-    // What is written between the end of the log and the stream, and what of that is near the end.
+    // Lines written between the two requests; a tail request then returns only the last two of them.
     const between: string[] = []
     const open: PodLogs['open'] = async (source, window = {}) => {
       if (window.follow !== true) return logs.open(source, window)
@@ -109,7 +109,7 @@ describe('followers of a container', () => {
     expect(asked).to.deep.equal([2_000, 2_000, 20_000, 200_000, undefined])
   })
 
-  it('may ask for new lines only', async () => {
+  it('yields only new lines if no earlier ones are requested', async () => {
     logs.write(SOURCE, line('old'))
     const { texts } = follow(followed(), 0)
     await until('it is followed', () => logs.following === 1)
@@ -117,7 +117,7 @@ describe('followers of a container', () => {
     await shows(texts, ['new'])
   })
 
-  it('end with the pod', async () => {
+  it('ends with the pod', async () => {
     logs.write(SOURCE, line('one'))
     const { texts, ended } = follow(followed())
     await shows(texts, ['one'])
@@ -128,14 +128,14 @@ describe('followers of a container', () => {
     expect(texts).to.deep.equal(['one', 'last'])
   })
 
-  it('end at once if there is no pod', async () => {
+  it('ends at once if the pod does not exist', async () => {
     isAlive = false
     const { texts, ended } = follow(followed())
     await ended
     expect(texts).to.deep.equal([])
   })
 
-  it('wait for a container that has not started, and go on with its next run', async () => {
+  it('waits for a container to start, and continues after it restarts', async () => {
     const { texts } = follow(followed())
     await until('it was asked for', () => logs.opened > 2)
     logs.write(SOURCE, line('first run'))
@@ -145,7 +145,7 @@ describe('followers of a container', () => {
     await shows(texts, ['first run', 'second run'])
   })
 
-  it('leave nothing behind, however often a container that has not started is asked', async () => {
+  it('adds no listeners with each attempt to open a log', async () => {
     const signals: AbortSignal[] = []
     const open: PodLogs['open'] = async (_source, window) => {
       if (window?.follow === true && window.signal !== undefined) signals.push(window.signal)
@@ -157,7 +157,7 @@ describe('followers of a container', () => {
     expect(getEventListeners(signals[0] as AbortSignal, 'abort').length).to.be.at.most(2)
   })
 
-  it('do not notice that a connection was lost', async () => {
+  it('reconnects after a lost connection without gaps or repeats', async () => {
     failures.push(async (source, window) => {
       const chunks = await logs.open(source, window)
       return (async function* () {
@@ -174,7 +174,7 @@ describe('followers of a container', () => {
     await shows(texts, ['one', 'two', 'three'])
   })
 
-  it('hear that the node does not answer, after some tries', async () => {
+  it('throws if the node does not answer after several attempts', async () => {
     logs.write(SOURCE, line('one'))
     for (let time = 0; time < 5; time += 1) failures.push(() => Promise.reject(new Error('no answer')))
     const { ended } = follow(followed())
@@ -182,7 +182,7 @@ describe('followers of a container', () => {
     expect((error as Error).message).to.equal('no answer')
   })
 
-  it('are all ended by their own signal, and the last one ends the stream', async () => {
+  it('ends each follower by its own signal, and the stream with the last one', async () => {
     logs.write(SOURCE, line('one'))
     const from = followed()
     const [own, other] = [new AbortController(), new AbortController()]
@@ -199,9 +199,9 @@ describe('followers of a container', () => {
   })
 })
 
-describe('a slow follower', () => {
+describe('followedPodLogs, for a slow follower', () => {
   const megabyte = line('x'.repeat(1024)).repeat(1024)
-  /** A node that writes as fast as it is read. */
+  /** A node that writes as fast as its log is read. */
   const endless = () => {
     const node = { chunks: 0 }
     const open: PodLogs['open'] = async (_source, { follow, signal } = {}) =>
@@ -218,7 +218,7 @@ describe('a slow follower', () => {
     for (let turn = 0; turn < many; turn += 1) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  it('makes the node wait if it is the only one', async () => {
+  it('applies back-pressure to the node if it is the only follower', async () => {
     const { node, from } = endless()
     const stop = new AbortController()
     const reader = from.follow(SOURCE, { tailLines: 0, signal: stop.signal })
@@ -236,7 +236,7 @@ describe('a slow follower', () => {
     await reader.return(undefined)
   })
 
-  it('is cut off if others go on', async () => {
+  it('ends the follower with TOO_MANY_REQUESTS if others continue', async () => {
     const { from } = endless()
     const stop = new AbortController()
     const [slow, fast] = [0, 1].map(() => from.follow(SOURCE, { tailLines: 0, signal: stop.signal }))

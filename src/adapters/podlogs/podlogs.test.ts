@@ -10,20 +10,20 @@ async function* chunks(...texts: string[]): AsyncIterable<Uint8Array> {
 }
 const end = async (most: number, ...texts: string[]) => Buffer.from(await lastBytes(chunks(...texts), most)).toString()
 
-describe('the end of a log', () => {
+describe('lastBytes', () => {
   const cases: [string, number, string[], string][] = [
-    ['is all of a short one', 100, ['one\n', 'two\n'], 'one\ntwo\n'],
-    ['is nothing of nothing', 100, [], ''],
-    ['is all if it fits exactly', 8, ['one\n', 'two\n'], 'one\ntwo\n'],
+    ['returns all of a short log', 100, ['one\n', 'two\n'], 'one\ntwo\n'],
+    ['returns nothing for an empty log', 100, [], ''],
+    ['returns all of a log that fits exactly', 8, ['one\n', 'two\n'], 'one\ntwo\n'],
     ['begins at the start of a line', 6, ['one\ntwo\n'], 'two\n'],
-    ['crosses chunks', 9, ['one\ntw', 'o\nthr', 'ee\n'], 'three\n'],
-    ['is the end of the line if one line is longer', 4, ['abcdefgh'], 'efgh'],
+    ['joins chunks', 9, ['one\ntw', 'o\nthr', 'ee\n'], 'three\n'],
+    ['returns the end of a line that is longer than the limit', 4, ['abcdefgh'], 'efgh'],
   ]
   for (const [title, most, texts, expected] of cases) {
     it(title, async () => expect(await end(most, ...texts)).to.equal(expected))
   }
 
-  it('holds little of a long one', async () => {
+  it('keeps at most the limit of a long log', async () => {
     async function* long(): AsyncIterable<Uint8Array> {
       for (let line = 0; line < 20_000; line += 1) yield Buffer.from(`${line} ${'x'.repeat(1000)}\n`)
     }
@@ -33,12 +33,12 @@ describe('the end of a log', () => {
   })
 })
 
-describe('pod logs of a container that writes faster than it is read', () => {
+describe('kubePodLogs, with a number of lines', () => {
   const source = { namespace: 'a', pod: 'fast', container: 'c' }
   const lines = (count: number) => Array.from({ length: count }, (_, at) => `${at}\n`)
 
   const read = async (tailLines: number, texts: readonly string[]) => {
-    // The node goes on with what comes meanwhile.
+    // The node keeps sending lines that are written meanwhile.
     const body = Readable.from(texts.map((text) => Buffer.from(text)))
     const logs = kubePodLogs({ request: async () => ({ status: 200, body }) as never }, { isPlayed: false })
     const parts: Uint8Array[] = []
@@ -46,18 +46,18 @@ describe('pod logs of a container that writes faster than it is read', () => {
     return { text: Buffer.concat(parts).toString(), isClosed: body.destroyed }
   }
 
-  it('end with the last line that there was', async () => {
+  it('closes the log after the last requested line', async () => {
     expect(await read(3, lines(1_000))).to.deep.equal({ text: '0\n1\n2\n', isClosed: true })
     expect(await read(3, [lines(1_000).join('')])).to.deep.equal({ text: '0\n1\n2\n', isClosed: true })
     expect(await read(0, lines(1_000))).to.deep.equal({ text: '', isClosed: true })
   })
 
-  it('are whole if there are fewer', async () => {
+  it('returns fewer lines if there are no more', async () => {
     expect(await read(10, ['0\n1', '\n2'])).to.deep.equal({ text: '0\n1\n2', isClosed: true })
   })
 })
 
-describe('the fake of pod logs', () => {
+describe('FakePodLogs', () => {
   const logs = new FakePodLogs()
   const running = { namespace: 'a', pod: 'running', container: 'c' }
   const restarted = { ...running, pod: 'restarted' }

@@ -16,7 +16,7 @@ import {
 } from './port.ts'
 import { queryOf } from './queries.ts'
 
-describe('metrics in memory', () => {
+describe('FakeMetricSource', () => {
   const source = new FakeMetricSource()
   const { from, to, every, memory } = PLAYED_METRICS
   for (const { value, ...labels } of memory)
@@ -36,8 +36,8 @@ const target: MetricTarget = {
 const question = (collection: MetricSeriesQuery['collection'], metric: string, more: Partial<MetricSeriesQuery> = {}) =>
   ({ collection, metric, aggregation: 'Average', target, ...more }) as MetricSeriesQuery
 
-describe('the catalogue of queries', () => {
-  it('has every metric that is not counted elsewhere, and no other', () => {
+describe('queryOf', () => {
+  it('covers exactly the metrics that Prometheus measures', () => {
     for (const [collection, entries] of Object.entries(CATALOGUE)) {
       const metrics = Object.entries(METRICS[collection as keyof typeof CATALOGUE])
       const measured = metrics.filter(([, metric]) => !('by' in metric)).map(([name]) => name)
@@ -47,7 +47,7 @@ describe('the catalogue of queries', () => {
     expect(Object.keys(CAPACITIES).sort()).to.deep.equal([...CAPACITY_METRICS, ...CLAIM_METRICS].sort())
   })
 
-  it('names the namespace and the names in every selector of a tenant', () => {
+  it("restricts every selector to the target's namespace and names", () => {
     for (const [collection, entries] of Object.entries(CATALOGUE)) {
       for (const metric of Object.keys(entries)) {
         const query = queryOf(question(collection as keyof typeof CATALOGUE, metric), 60)
@@ -66,13 +66,13 @@ describe('the catalogue of queries', () => {
 
   const cases: [sentence: string, MetricSeriesQuery, stepSeconds: number, query: string][] = [
     [
-      'an average of what stands somewhere',
+      'the average of a gauge',
       question('vectorclusters', 'Collections'),
       60,
       'avg_over_time((max by (pod) (collections_total{namespace="shop-0123456789",pod=~"vc-main-[0-9]+"}))[59s:15s])',
     ],
     [
-      'a sum over all of what is told by the second',
+      'the sum of a rate over all series',
       question('apps', 'Requests', { aggregation: 'Sum', isSummed: true }),
       600,
       '600 * avg_over_time((sum (rate(traefik_service_requests_total{service=~"httproute-shop-0123456789-papp-a-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-shop-0123456789-papp-a--app-[0-9]+@kubernetesgateway"}[3m])))[599s:30s])',
@@ -84,7 +84,7 @@ describe('the catalogue of queries', () => {
       '1000 * histogram_quantile(0.95, sum by (bucket, le) (rate(SeaweedFS_s3_request_seconds_bucket{bucket=~"media\\\\.one"}[180s])))',
     ],
     [
-      'restarts in a step',
+      'restarts within a step',
       question('vectorclusters', 'Restarts', { aggregation: 'Sum', container: 'qdrant' }),
       60,
       ['max', 'min']
@@ -96,15 +96,15 @@ describe('the catalogue of queries', () => {
     ],
   ]
   for (const [sentence, asked, stepSeconds, query] of cases)
-    it(`asks for ${sentence}`, () => expect(queryOf(asked, stepSeconds)).to.equal(query))
+    it(`builds the query for ${sentence}`, () => expect(queryOf(asked, stepSeconds)).to.equal(query))
 
-  it('knows no metric of another collection', () => {
+  it('rejects a metric of another collection', () => {
     expect(() => queryOf(question('jobs', 'Vectors'), 60)).to.throw(RangeError)
     expect(() => queryOf(question('jobs', 'constructor'), 60)).to.throw(RangeError)
   })
 })
 
-describe('metrics from something else than Prometheus', () => {
+describe('createMetricSource, reading an answer', () => {
   const ask = (listener: RequestListener, timeout?: number) =>
     askedOf(listener, async (url) => {
       try {
@@ -117,7 +117,7 @@ describe('metrics from something else than Prometheus', () => {
       }
     })
 
-  it('are taken if they are figures, without what is no number', async () => {
+  it('returns series without values that are not numbers', async () => {
     const found = await ask(
       says(
         whole({
@@ -134,15 +134,15 @@ describe('metrics from something else than Prometheus', () => {
 
   const many = Array.from({ length: 5_001 }, (_, index) => ({ metric: { pod: String(index) }, values: [] }))
   const cases: [sentence: string, RequestListener, timeout?: number][] = [
-    ['an answer that is none of JSON', says('<html>secret')],
-    ['another status', says('secret', 503)],
-    ['a failure that is told with 200', says({ status: 'error', error: 'secret' })],
-    ['samples that are none', says(whole({ metric: {}, values: [['now', 1]] }))],
-    ['more series than anything has', says(whole(...many))],
-    ['an answer that is too long', says(' '.repeat(17 * 1024 * 1024))],
-    ['an answer that never comes', () => {}, 20],
-    ['a connection that breaks', (request) => void request.socket.destroy()],
+    ['a body that is not JSON', says('<html>secret')],
+    ['status 503', says('secret', 503)],
+    ['an error with status 200', says({ status: 'error', error: 'secret' })],
+    ['samples that are not numbers', says(whole({ metric: {}, values: [['now', 1]] }))],
+    ['more than 5,000 series', says(whole(...many))],
+    ['a body of 17 MiB', says(' '.repeat(17 * 1024 * 1024))],
+    ['no answer within the timeout', () => {}, 20],
+    ['a closed connection', (request) => void request.socket.destroy()],
   ]
   for (const [sentence, listener, timeout] of cases)
-    it(`are refused after ${sentence}`, async () => expect(await ask(listener, timeout)).to.equal(undefined))
+    it(`reports ${sentence}`, async () => expect(await ask(listener, timeout)).to.equal(undefined))
 })

@@ -3,22 +3,22 @@ import { askedOf, says, whole } from '../../../test/worlds/playedPrometheus.ts'
 import { silentLog as log } from '../../core/log.ts'
 import { createWalMetrics } from './walMetrics.ts'
 
-describe('logs of databases, as Prometheus tells of them', () => {
+describe('createWalMetrics', () => {
   const all = (...given: Parameters<typeof says>) =>
     askedOf(says(...given), (url) => createWalMetrics({ url, log }).all())
   const of = (pod: string, value: string) => ({ metric: { namespace: 'shop', pod }, value: [0, value] })
 
-  it('are those of the instance that waits longest, by its Cluster', async () => {
+  it('returns the values of the instance with the longest WAL queue, by its Cluster', async () => {
     const found = await all(whole(of('orders-1', '3'), of('orders-2', '7'), of('orders-3', 'NaN')))
     expect([...found]).to.deep.equal([['shop/orders', { readyCount: 7, volumePercent: 7 }]])
   })
 
   const unreadable: [string, ...Parameters<typeof says>][] = [
-    ['an answer that is none of JSON', '<html>'],
-    ['another status', whole(of('orders-1', '3')), 503],
+    ['a body that is not JSON', '<html>'],
+    ['status 503', whole(of('orders-1', '3')), 503],
     ['a series without a value', whole({ metric: { namespace: 'shop', pod: 'orders-1' } })],
-    ['a series of nobody', whole({ metric: {}, value: [0, '3'] })],
+    ['a series without labels', whole({ metric: {}, value: [0, '3'] })],
   ]
   for (const [sentence, ...answer] of unreadable)
-    it(`are not known after ${sentence}`, async () => void expect([...(await all(...answer))]).to.deep.equal([]))
+    it(`returns nothing for ${sentence}`, async () => void expect([...(await all(...answer))]).to.deep.equal([]))
 })

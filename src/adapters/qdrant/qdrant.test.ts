@@ -25,12 +25,12 @@ async function failure(promise: Promise<unknown>) {
   throw new Error('The call was expected to fail.')
 }
 
-/** What both the fake and the real client hold to. */
+/** What the fake and the client have in common. */
 function contract(
   name: string,
   connect: (engine: FakeQdrant) => Promise<{ port: QdrantPort; close(): Promise<void> }>,
 ) {
-  describe(`the vector engine as ${name}`, () => {
+  describe(`${name}`, () => {
     let engine: FakeQdrant
     let port: QdrantPort
     let close: () => Promise<void>
@@ -45,7 +45,7 @@ function contract(
     afterEach(() => close())
     const id = (ordinal: number) => ids[ordinal] ?? -1
 
-    it('names its peers, itself and the leader', async () => {
+    it('returns the peers, its own id and the leader', async () => {
       expect(await port.cluster(at(1))).to.deep.equal({
         peerId: id(1),
         peers: [0, 1, 2].map((n) => ({ id: id(n), uri: `http://vc-p-${n}.vc-p-peers:6335/` })),
@@ -55,7 +55,7 @@ function contract(
       })
     })
 
-    it('shows shards the same from every peer', async () => {
+    it('returns the same shards from every peer', async () => {
       const expected = {
         copies: [
           { shard: 0, peerId: id(0), state: 'Active' },
@@ -67,19 +67,19 @@ function contract(
       for (const ordinal of [0, 1, 2]) expect(await port.collectionShards(at(ordinal), 'docs')).to.deep.equal(expected)
     })
 
-    it('counts points, and none of a collection that is gone', async () => {
+    it('counts points, and 0 for a missing collection', async () => {
       expect(await port.collections(at(0))).to.deep.equal(['docs'])
       expect(await port.points(at(0), 'docs')).to.equal(70)
       expect(await port.points(at(0), 'gone')).to.equal(0)
       expect(await port.collectionShards(at(0), 'gone')).to.equal(undefined)
     })
 
-    it('takes hostile collection names for names', async () => {
+    it('escapes collection names in paths', async () => {
       engine.fill('../cluster/peer?x=1#', 1, [['vc-p-0']])
       expect((await port.collectionShards(at(0), '../cluster/peer?x=1#'))?.copies).to.have.length(1)
     })
 
-    it('shows a move under way, and its end', async () => {
+    it('reports a shard transfer until it is complete', async () => {
       engine.settles = false
       await port.moveShard(at(0), 'docs', { shard: 0, from: id(0), to: id(1) })
       expect((await port.collectionShards(at(0), 'docs'))?.transfers).to.deep.equal([
@@ -89,7 +89,7 @@ function contract(
       expect(engine.holders('docs')).to.deep.equal([['vc-p-1'], ['vc-p-1', 'vc-p-2']])
     })
 
-    it('refuses to remove a peer that holds shards, and removes an empty one', async () => {
+    it('removes an empty peer, and refuses to remove one that holds shards', async () => {
       expect((await failure(port.removePeer(at(0), id(2)))).reason).to.equal('Refused')
       await port.dropReplica(at(0), 'docs', { shard: 1, peerId: id(2) })
       await port.removePeer(at(0), id(2))
@@ -97,7 +97,7 @@ function contract(
       expect((await port.cluster(at(2))).consensusWorking).to.equal(false)
     })
 
-    it('keeps snapshots of what a peer has, once they are complete, until they are removed', async () => {
+    it('lists complete snapshots of a peer until they are removed', async () => {
       engine.settles = false
       await port.takeSnapshot(at(0), 'docs')
       expect(await port.snapshots(at(0), 'docs')).to.deep.equal([])
@@ -111,17 +111,17 @@ function contract(
       expect((await failure(port.takeSnapshot(at(0), 'gone'))).reason).to.equal('Refused')
     })
 
-    it('refuses to drop the last copy', async () => {
+    it('refuses to drop the last replica of a shard', async () => {
       expect((await failure(port.dropReplica(at(0), 'docs', { shard: 0, peerId: id(0) }))).reason).to.equal('Refused')
     })
 
-    it('tries the next key where one is not accepted, and says so if none is', async () => {
+    it('tries the next key if one is not accepted, and reports Unauthorized if none is', async () => {
       expect((await port.cluster(at(0, ['old', 'new']))).peerId).to.equal(id(0))
       expect((await failure(port.cluster(at(0, ['old'])))).reason).to.equal('Unauthorized')
       expect((await failure(port.cluster(at(0, [])))).reason).to.equal('Unauthorized')
     })
 
-    it('is not ready and unreachable where a peer is down, without a word of the engine', async () => {
+    it('reports a peer that is down as not ready and Unreachable, without quoting the engine', async () => {
       expect(await port.ready(at(0))).to.equal(true)
       const peer = engine.peers.get('vc-p-0')
       if (peer !== undefined) peer.reachable = false
@@ -133,9 +133,9 @@ function contract(
   })
 }
 
-contract('a fake in memory', async (engine) => ({ port: engine, close: async () => {} }))
+contract('FakeQdrant', async (engine) => ({ port: engine, close: async () => {} }))
 
-contract('the HTTP API behind the API server’s proxy', async (engine) => {
+contract("createQdrantClient, through the API server's proxy", async (engine) => {
   const standIn = await startQdrantStandIn(engine)
   const client = {
     request: async ({ path, ...options }: Parameters<Parameters<typeof podProxyTransport>[0]['request']>[0]) => {
@@ -146,26 +146,26 @@ contract('the HTTP API behind the API server’s proxy', async (engine) => {
   return { port: createQdrantClient(podProxyTransport(client)), close: standIn.close }
 })
 
-contract('the HTTP API at the address of the pod', async (engine) => {
+contract('createQdrantClient, at the address of the pod', async (engine) => {
   const standIn = await startQdrantStandIn(engine)
   const origin = (target: { namespace: string; pod: string }) =>
     `${standIn.origin}/api/v1/namespaces/${target.namespace}/pods/http:${target.pod}:6333/proxy`
   return { port: createQdrantClient(directTransport(origin)), close: standIn.close }
 })
 
-describe('the client of the vector engine', () => {
+describe('createQdrantClient', () => {
   const answering = (answer: EngineAnswer): EngineTransport => ({ send: async () => answer })
 
   const cases: [sentence: string, answer: EngineAnswer, reason: string][] = [
-    ['takes text that is not JSON for an unknown shape', { status: 200, text: '<html>' }, 'Unexpected'],
-    ['takes a missing field for an unknown shape', { status: 200, text: '{"result":{"peer_id":1}}' }, 'Unexpected'],
+    ['reports text that is not JSON as Unexpected', { status: 200, text: '<html>' }, 'Unexpected'],
+    ['reports a missing field as Unexpected', { status: 200, text: '{"result":{"peer_id":1}}' }, 'Unexpected'],
     [
-      'takes a peer id beyond 2^53 for an unknown shape',
+      'reports a peer id beyond 2^53 as Unexpected',
       { status: 200, text: '{"result":{"peer_id":1e30,"peers":{},"raft_info":{}}}' },
       'Unexpected',
     ],
-    ['takes an answer without a result for an unknown shape', { status: 200, text: '{"status":"ok"}' }, 'Unexpected'],
-    ['reports what the engine cannot do now', { status: 500, text: '{}' }, 'Refused'],
+    ['reports an answer without a result as Unexpected', { status: 200, text: '{"status":"ok"}' }, 'Unexpected'],
+    ['reports status 500 as Refused', { status: 500, text: '{}' }, 'Refused'],
   ]
   for (const [sentence, answer, reason] of cases) {
     it(sentence, async () => {
@@ -174,13 +174,13 @@ describe('the client of the vector engine', () => {
     })
   }
 
-  it('reads no answer with more values than any has: a schema would name each that is wrong', async () => {
+  it('rejects an answer with too many values before the schema checks each of them', async () => {
     const result = Array.from({ length: 30_000 }, (_, at) => ({ name: `s${at}`, size: 1 }))
     const port = createQdrantClient(answering({ status: 200, text: JSON.stringify({ result }) }))
     expect((await failure(port.snapshots(at(0), 'c'))).reason).to.equal('Unexpected')
   })
 
-  it('gives an order once, even where a second key could be tried', async () => {
+  it('sends a change once, even if it has a second key', async () => {
     const sent: string[] = []
     const reach: EngineTransport = {
       send: async (_, { headers }) => {
@@ -192,7 +192,7 @@ describe('the client of the vector engine', () => {
     expect(sent).to.deep.equal(['a'])
   })
 
-  describe('over a slow or endless connection', () => {
+  describe('over a slow or broken connection', () => {
     let standIn: StandIn
     before(async () => {
       standIn = await startQdrantStandIn(new FakeQdrant())
@@ -213,12 +213,12 @@ describe('the client of the vector engine', () => {
       expect(thrown).to.equal('aborted')
     })
 
-    it('says at its root that it is a stand-in', async () => {
+    it('connects to a stand-in that says so at its root', async () => {
       const answer = await request(`${standIn.origin}/api/v1/namespaces/n/pods/http:p:6333/proxy/`)
       expect(await answer.body.text()).to.contain('stand-in')
     })
 
-    it('names the cause of a refused connection by its code only', async () => {
+    it('reports a refused connection by its error code only', async () => {
       const port = createQdrantClient(directTransport(() => 'http://127.0.0.1:1'))
       expect((await failure(port.collections(at(0, ['secret-key'])))).message).to.equal(
         'Peer "ns/vc-p-0" does not answer (ECONNREFUSED).',
@@ -227,8 +227,8 @@ describe('the client of the vector engine', () => {
   })
 })
 
-describe('the reach through the API server', () => {
-  it('tells a missing right of ours from a key that the engine refuses', async () => {
+describe('podProxyTransport', () => {
+  it('distinguishes a missing right on pods/proxy from a key that the engine rejects', async () => {
     const answering = (text: string) => ({
       request: async () => ({ status: 403, body: Readable.from([Buffer.from(text)]) }),
     })
@@ -239,8 +239,8 @@ describe('the reach through the API server', () => {
   })
 })
 
-describe('the played engine', () => {
-  it('is a healthy, empty cluster of itself', async () => {
+describe('playedEngine', () => {
+  it('is a healthy, empty cluster of one peer', async () => {
     const port = playedEngine()
     expect(await port.ready(at(2))).to.equal(true)
     expect(await port.collections(at(2))).to.deep.equal([])

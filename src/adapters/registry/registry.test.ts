@@ -15,14 +15,14 @@ import { FakeImageRegistry } from './fake.ts'
 import { createRegistryKeys, type PemKeyPair } from './keys.ts'
 import { type Credential, RegistryError } from './port.ts'
 
-describe('a registry in memory', () => {
+describe('FakeImageRegistry', () => {
   imageRegistryContract(() => {
     const registry = new FakeImageRegistry()
     return { registry, push: (repository, tag, text) => registry.push(repository, tag, { text }) }
   })
 })
 
-/** The registry itself takes each of these, from whoever may push. */
+/** A registry accepts each of these from anyone who may push. */
 const ODD = [
   { subject: null },
   { subject: 'x' },
@@ -33,7 +33,7 @@ const ODD = [
   { manifests: null },
 ]
 
-describe('what somebody pushed', () => {
+describe('createRegistryClient, given malformed documents', () => {
   let server: Server
   let text: string
   let registry: ReturnType<typeof createRegistryClient>
@@ -46,42 +46,42 @@ describe('what somebody pushed', () => {
   after(() => server.close())
 
   for (const document of ODD) {
-    it(`as a manifest that says ${JSON.stringify(document).slice(0, 30)} is read`, async () => {
+    it(`reads a manifest with ${JSON.stringify(document).slice(0, 30)}`, async () => {
       text = JSON.stringify({ schemaVersion: 2, ...document })
       expect(await registry.manifest('a/b', 'latest')).to.have.property('platforms')
     })
   }
 
   for (const size of [-1, 2 ** 53 + 2, 0.5, 'many']) {
-    it(`as a manifest with a size of ${size} is read, and counts nothing`, async () => {
+    it(`reads a manifest with a size of ${size}, and does not count it`, async () => {
       text = JSON.stringify({ layers: [{ digest: 'sha256:1', size }] })
       expect((await registry.manifest('a/b', 'latest'))?.sizeBytes).to.equal(text.length)
     })
   }
 
   for (const odd of [{ os: null }, { os: 7, architecture: [] }, { config: 'none' }, { config: { Labels: { a: 1 } } }]) {
-    it(`as a configuration that says ${JSON.stringify(odd)} is read as far as it goes`, async () => {
+    it(`reads the valid fields of a configuration with ${JSON.stringify(odd)}`, async () => {
       text = JSON.stringify({ created: '2026-01-01T00:00:00Z', ...odd })
       const { createdAt, labels, platform } = await registry.details('a/b', 'sha256:1')
       expect([createdAt, labels, platform]).to.deep.equal(['2026-01-01T00:00:00Z', {}, undefined])
     })
   }
 
-  it('as a configuration with more values than any has is not read: a schema would name each that is wrong', async () => {
+  it('rejects a configuration with too many values before the schema checks each of them', async () => {
     const Labels = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`l${at}`, 'x']))
     text = JSON.stringify({ config: { Labels } })
     const error = await registry.details('a/b', 'sha256:1').catch((caught: unknown) => caught)
     expect((error as RegistryError).code).to.equal('Unreadable')
   })
 
-  it('as a configuration that a program of Go left empty says nothing', async () => {
+  it('reads the zero values of a configuration written by Go as missing', async () => {
     text = JSON.stringify({ architecture: '', created: '0001-01-01T00:00:00Z', os: '', config: {} })
     const { createdAt, platform } = await registry.details('a/b', 'sha256:1')
     expect([createdAt, platform]).to.deep.equal([undefined, undefined])
   })
 })
 
-describe('keys of the registry', () => {
+describe('createRegistryKeys', () => {
   const NOW = Date.parse('2026-05-01T12:00:00Z')
   let authority: PemKeyPair
   let made = 0
@@ -106,7 +106,7 @@ describe('keys of the registry', () => {
     expiresAt: NOW + 60_000,
   }
 
-  it('sign tokens that carry a certificate of the authority', async () => {
+  it('signs tokens that carry a certificate of the authority', async () => {
     const access = [{ type: 'repository', name: 'a/b', actions: ['pull'] }]
     const token = await keysOf(authority).token('someone', access, { now: NOW, seconds: 300 })
     const [leaf = ''] = decodeProtectedHeader(token).x5c ?? []
@@ -118,7 +118,7 @@ describe('keys of the registry', () => {
     expect(payload).to.deep.include({ sub: 'someone', access, exp: NOW / 1000 + 300 })
   })
 
-  it('take another key twice a day, and no other in between', async () => {
+  it('replaces its key twice a day', async () => {
     const keys = keysOf(authority)
     const at = async (now: number) => {
       const token = await keys.token('someone', [], { now, seconds: 300 })
@@ -131,7 +131,7 @@ describe('keys of the registry', () => {
     expect(made).to.equal(2)
   })
 
-  it('try again where no certificate could be made', async () => {
+  it('tries again after it could not get a certificate', async () => {
     let failures = 1
     const keys = createRegistryKeys({
       authority,
@@ -146,13 +146,13 @@ describe('keys of the registry', () => {
     expect(decodeJwt(await token()).sub).to.equal('someone')
   })
 
-  it('read back what they issued, in any process of the same authority, until it expires', async () => {
+  it('reads its credentials in any process of the same authority until they expire', async () => {
     const text = await keysOf(authority).issue(credential)
     expect(await keysOf(authority).read(text, NOW)).to.deep.equal(credential)
     expect(await keysOf(authority).read(text, NOW + 61_000)).to.equal(undefined)
   })
 
-  it('read nothing that another authority issued, and no token of the registry', async () => {
+  it("reads neither another authority's credentials nor a registry token", async () => {
     const other = await createAuthority('another', new Date(NOW))
     expect(await keysOf(authority).read(await keysOf(other).issue(credential), NOW)).to.equal(undefined)
     const token = await keysOf(authority).token('someone', [], { now: NOW, seconds: 300 })
@@ -162,7 +162,7 @@ describe('keys of the registry', () => {
   })
 })
 
-describe('the disk of a registry', () => {
+describe('registryDisk', () => {
   const [NAMING, NAMED, OTHER] = ['a', 'b', 'd'].map((digit) => digit.repeat(64)) as [string, string, string]
   const later = () => ({ busy: new Set<string>(), before: Date.now() + 60_000 })
   let root: string
@@ -176,7 +176,7 @@ describe('the disk of a registry', () => {
     await mkdir(join(base(), path), { recursive: true })
     await writeFile(join(base(), path, path.startsWith('blobs') ? 'data' : 'link'), text)
   }
-  /** A manifest with this text, the layer that it may name, and one that nothing names, of another tenant. */
+  /** A manifest with this content, the layer that it may reference, and an unreferenced layer of another tenant. */
   async function holding(manifest: string): Promise<ReturnType<typeof registryDisk>> {
     await write(`repositories/x/y/_manifests/revisions/sha256/${NAMING}`, `sha256:${NAMING}`)
     await write(`repositories/x/y/_layers/sha256/${NAMED}`, `sha256:${NAMED}`)
@@ -191,7 +191,7 @@ describe('the disk of a registry', () => {
     return files.filter((path) => path.endsWith('data')).map((path) => path.slice(3, 67))
   }
 
-  it('is left as it is where a manifest cannot be read, since nobody knows what it needs', async () => {
+  it('sweeps nothing while a manifest cannot be read', async () => {
     const disk = await holding('no JSON')
     const failure = await disk.sweep(later()).catch((error: Error) => error)
     expect(failure).to.be.instanceOf(RegistryError)
@@ -208,7 +208,7 @@ describe('the disk of a registry', () => {
     { config: { digest: 1 } },
   ]) {
     const manifest = { config: layers[0], ...document, beside: layers }
-    it(`is swept of what nothing names, whatever manifest a tenant pushed: ${JSON.stringify(document).slice(0, 30)}`, async () => {
+    it(`sweeps unreferenced blobs only, beside a manifest with ${JSON.stringify(document).slice(0, 30)}`, async () => {
       const disk = await holding(JSON.stringify(manifest).replace('sha256:', '\\u0073ha256:'))
       expect((await disk.sweep(later()))?.freedBytes).to.equal('nobody needs it'.length)
       expect(await blobsLeft()).to.have.members([NAMING, NAMED])

@@ -6,7 +6,7 @@ import { createReleaseFeed } from './client.ts'
 import { FakeReleaseFeed } from './fake.ts'
 import { mirrorFetch } from './mirror.ts'
 
-describe('a release feed in memory', () => {
+describe('FakeReleaseFeed', () => {
   releaseFeedContract(() => {
     const feed = new FakeReleaseFeed()
     return {
@@ -17,7 +17,7 @@ describe('a release feed in memory', () => {
   })
 })
 
-describe('a release feed from a registry', () => {
+describe('createReleaseFeed', () => {
   let registry: ChartRegistry
   beforeEach(async () => {
     registry = await startChartRegistry()
@@ -32,7 +32,7 @@ describe('a release feed from a registry', () => {
     away: () => Object.assign(registry, { isAway: true }),
   }))
 
-  it('takes charts from where the copies are, and tells Flux so', () => {
+  it('locates charts in the mirror if there is one', () => {
     const host = new URL(registry.url).host
     expect(feedOf().locate('oci://quay.io/a/b/shop')).to.deep.equal({
       ...{ url: `oci://${host}/copies/shop`, isInsecure: true },
@@ -41,12 +41,12 @@ describe('a release feed from a registry', () => {
     expect(direct.locate('oci://quay.io/a/shop')).to.deep.equal({ url: 'oci://quay.io/a/shop', isInsecure: false })
   })
 
-  it('has no release of what is no chart', async () => {
+  it('returns no release for an image that is not a chart', async () => {
     registry.pushImage('copies/shop', '1.0.0')
     expect(await feedOf().release('oci://quay.io/shop', '1.0.0')).to.equal(undefined)
   })
 
-  it('does not call an address that the platform may not call', async () => {
+  it('reports Refused for an address that may not be called', async () => {
     const fetch = () => Promise.reject(new OutgoingError('NotAllowed', 'The address is not allowed: it is inside.'))
     const found = await createReleaseFeed({ fetch })
       .versions('oci://inside.local/a')

@@ -5,8 +5,8 @@ import { createRestCalls } from './rest.ts'
 
 const CONNECTION = { provider: 'GitLab' as const, baseUrl: 'https://git.example', credentials: {} }
 
-describe('a page of the host of a tenant', () => {
-  it('is judged no further than to the first item that is none', async () => {
+describe('createRestCalls', () => {
+  it('stops validating a page at its first invalid item', async () => {
     let judged = 0
     const item = z.unknown().refine(() => {
       judged += 1

@@ -26,7 +26,7 @@ function played(connection: Connection, fetch: OutgoingFetch) {
   return { port, connection, nobody: { ...connection, baseUrl: 'https://nobody.test' } }
 }
 
-sourceContract('GitHub, played', {
+sourceContract('GitHub (stand-in)', {
   hasWebhooks: true,
   count: 130,
   async open() {
@@ -39,7 +39,7 @@ sourceContract('GitHub, played', {
   },
 })
 
-sourceContract('GitLab, played', {
+sourceContract('GitLab (stand-in)', {
   hasWebhooks: true,
   count: 120,
   async open() {
@@ -53,7 +53,7 @@ sourceContract('GitLab, played', {
   },
 })
 
-sourceContract('Bitbucket, played', {
+sourceContract('Bitbucket (stand-in)', {
   hasWebhooks: true,
   count: 60,
   async open() {
@@ -69,9 +69,9 @@ sourceContract('Bitbucket, played', {
 
 for (const [title, pageMost] of [
   ['Gitea', 50],
-  ['Gitea that shows few at once', 30],
+  ['Gitea with pages of 30', 30],
 ] as const)
-  sourceContract(`${title}, played`, {
+  sourceContract(`${title} (stand-in)`, {
     hasWebhooks: true,
     count: 130,
     async open() {
@@ -83,7 +83,7 @@ for (const [title, pageMost] of [
     },
   })
 
-sourceContract('the fake', {
+sourceContract('FakeSources', {
   hasWebhooks: true,
   count: 1,
   async open() {
@@ -94,7 +94,7 @@ sourceContract('the fake', {
   },
 })
 
-describe('plain Git over https', () => {
+describe('Git over HTTPS', () => {
   let folder: string
   let server: { url: string; fetch: OutgoingFetch; server: Server; close(): Promise<void> }
   before(async () => {
@@ -112,7 +112,7 @@ describe('plain Git over https', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  sourceContract('a real git http-backend', {
+  sourceContract('git http-backend', {
     hasWebhooks: false,
     count: 1,
     async open() {
@@ -123,7 +123,7 @@ describe('plain Git over https', () => {
     },
   })
 
-  it('tells the branch that HEAD stands for, however many others there are', async () => {
+  it('returns the branch of HEAD, among 5,000 other refs', async () => {
     const others = Array.from({ length: 5_000 }, (_, at) => `create refs/pull/${at}/head trunk\n`).join('')
     execFileSync('git', ['update-ref', '--stdin'], { cwd: join(folder, 'shop.git'), input: others })
     const port = createSources(server.fetch, now)
@@ -133,8 +133,8 @@ describe('plain Git over https', () => {
   })
 })
 
-describe('a token of GitHub', () => {
-  it('is for one repository and for reading only', async () => {
+describe('GitHub installation tokens', () => {
+  it('are requested for one repository and for reading only', async () => {
     const gitHub = new PlayedGitHub()
     const port = createSources(fetchOf({ github: gitHub }), now)
     const credentials = { 'app-id': '77', 'private-key': gitHub.pem }
@@ -144,7 +144,7 @@ describe('a token of GitHub', () => {
   })
 })
 
-describe('what a provider answers to a call', () => {
+describe('createSources, given an error status', () => {
   const credentials = { token: 'glpat' }
   const gitLab = { provider: 'GitLab', baseUrl: 'https://stand.in/gitlab', credentials } as const
   const answering =
@@ -152,11 +152,15 @@ describe('what a provider answers to a call', () => {
     async () =>
       new Response(null, { status, headers })
   const cases: [title: string, fetch: OutgoingFetch, reason: string][] = [
-    ['without the right to it is of the credentials', answering(403), 'CredentialRejected'],
-    ['beyond its limit of calls is for later', answering(403, { 'x-ratelimit-remaining': '0' }), 'Unreachable'],
-    ['that is to come again is for later', answering(403, { 'retry-after': '60' }), 'Unreachable'],
-    ['too many is for later', answering(429), 'Unreachable'],
-    ['that it will not carry out is of no name that is taken', answering(422), 'Unreachable'],
+    ['reports CredentialRejected for 403', answering(403), 'CredentialRejected'],
+    [
+      'reports Unreachable for 403 with an exhausted rate limit',
+      answering(403, { 'x-ratelimit-remaining': '0' }),
+      'Unreachable',
+    ],
+    ['reports Unreachable for 403 with retry-after', answering(403, { 'retry-after': '60' }), 'Unreachable'],
+    ['reports Unreachable for 429', answering(429), 'Unreachable'],
+    ['reports Unreachable for 422', answering(422), 'Unreachable'],
   ]
   for (const [title, fetch, reason] of cases)
     it(title, async () => {
@@ -166,7 +170,7 @@ describe('what a provider answers to a call', () => {
       expect(await reasonOf(port.ensureWebhook(gitLab, '1', hook))).to.equal(reason)
     })
 
-  it('for a repository that the installation does not reach is that there is none', async () => {
+  it('reports NotFound for a repository outside of the installation', async () => {
     const gitHub = new PlayedGitHub()
     const own = { 'app-id': '77', 'private-key': gitHub.pem }
     const connection = { provider: 'GitHub', baseUrl: 'https://stand.in/github', installationId: INSTALLATION } as const
@@ -174,7 +178,7 @@ describe('what a provider answers to a call', () => {
     expect(await reasonOf(port.token({ ...connection, credentials: own }, '9999'))).to.equal('NotFound')
   })
 
-  it('for a name that is taken is that', async () => {
+  it('reports NameTaken for the name of an existing repository', async () => {
     const gitea = new PlayedGitea()
     const token = gitea.account('ada')
     const connection = { provider: 'Circuit', baseUrl: 'https://stand.in/gitea', credentials: { token } } as const
@@ -184,7 +188,7 @@ describe('what a provider answers to a call', () => {
   })
 })
 
-describe('GitLab, which keeps deploy tokens that have expired', () => {
+describe('GitLab deploy tokens', () => {
   const credentials = { token: 'glpat' }
   const connection = { provider: 'GitLab', baseUrl: 'https://stand.in/gitlab', credentials } as const
   const at = (seconds: number) => new Date(now() + seconds * 1_000).toISOString()
@@ -195,27 +199,27 @@ describe('GitLab, which keeps deploy tokens that have expired', () => {
   }
   const namesOf = ({ deployTokens }: PlayedGitLab) => deployTokens.map(({ id, name }) => `${id} ${name}`)
 
-  it('loses those of ours with the next one, and no other', async () => {
+  it('are deleted after they expire, if they are ours, when the next one is created', async () => {
     const { gitLab, port } = keeping(['freehold', -60], ['freehold', 60], ['somebody', -60], ['freehold', -86_400])
     await port.token(connection, '1')
     expect(namesOf(gitLab)).to.deep.equal(['2 freehold', '3 somebody', '5 freehold'])
   })
 
-  it('loses twenty at once', async () => {
+  it('are deleted 20 at a time', async () => {
     const { gitLab, port } = keeping(...Array.from({ length: 30 }, (): [string, number] => ['freehold', -60]))
     await port.token(connection, '1')
     expect(gitLab.deployTokens).to.have.length(11)
   })
 
-  it('gives a token also where it keeps them', async () => {
+  it('are created even if GitLab does not list the earlier ones', async () => {
     const { gitLab, port } = keeping(['freehold', -60])
     gitLab.tellsTokens = false
     expect((await port.token(connection, '1')).token).to.equal('gldt-1')
   })
 })
 
-describe('GitHub, whose clock is a minute behind ours', () => {
-  it('takes our tokens', async () => {
+describe('GitHub with a clock 55 seconds behind', () => {
+  it("accepts the platform's tokens", async () => {
     const gitHub = new PlayedGitHub()
     gitHub.now = () => new Date(now() - 55_000)
     const port = createSources(fetchOf({ github: gitHub }), now)
@@ -225,8 +229,8 @@ describe('GitHub, whose clock is a minute behind ours', () => {
   })
 })
 
-describe('a host with more repositories than are told of at once', () => {
-  it('finds any of them by its name', async () => {
+describe('a GitHub installation with 1,120 repositories', () => {
+  it('lists 1,000 of them and finds any by its name', async () => {
     const gitHub = new PlayedGitHub(1_120)
     const port = createSources(fetchOf({ github: gitHub }), now)
     const credentials = { 'app-id': '77', 'private-key': gitHub.pem }
@@ -238,27 +242,27 @@ describe('a host with more repositories than are told of at once', () => {
   })
 })
 
-describe('a registry, played', () => {
+describe('createSources, connected to a registry', () => {
   const registry = new PlayedRegistry('ada', 'good', 'https://stand.in/registry')
   const port = createSources(fetchOf({ registry }), now)
   const connection = (password: string): Connection => {
     return { provider: 'Registry', baseUrl: 'https://stand.in/registry', username: 'ada', credentials: { password } }
   }
   const cases: [string, string, { repository?: string; tag?: string }, object][] = [
-    ['takes good credentials', 'good', {}, { isReachable: true, isAuthenticated: true, canPull: true }],
+    ['accepts valid credentials', 'good', {}, { isReachable: true, isAuthenticated: true, canPull: true }],
     [
-      'tells the digest of an image',
+      'returns the digest of an image',
       'good',
       { repository: 'team/app' },
       { canPull: true, digest: `sha256:${'a'.repeat(64)}` },
     ],
     [
-      'has no such tag',
+      'reports a missing tag',
       'good',
       { repository: 'team/app', tag: 'no' },
       { isAuthenticated: true, canPull: false, digest: null },
     ],
-    ['refuses others', 'wrong', {}, { isReachable: true, isAuthenticated: false, canPull: false }],
+    ['rejects invalid credentials', 'wrong', {}, { isReachable: true, isAuthenticated: false, canPull: false }],
   ]
   for (const [title, password, image, wanted] of cases) {
     it(title, async () => {
@@ -267,10 +271,10 @@ describe('a registry, played', () => {
   }
 
   for (const [title, path] of [
-    ['to whoever signs in', '/v2/'],
-    ['about an image', '/v2/team/app/manifests/latest'],
+    ['at sign-in', '/v2/'],
+    ['for an image', '/v2/team/app/manifests/latest'],
   ] as const)
-    it(`that has had too many calls says so ${title}, and nothing else`, async () => {
+    it(`reports status 429 ${title}`, async () => {
       const fetch = fetchOf({ registry })
       const busy: OutgoingFetch = async (url, options) =>
         url.endsWith(path) && options?.headers?.authorization !== undefined
@@ -282,13 +286,13 @@ describe('a registry, played', () => {
       expect(reason).to.equal(path === '/v2/' ? 'Unreachable' : 'none')
     })
 
-  it('that is no registry, or away, is not reachable', async () => {
+  it('reports an address without a registry as unreachable', async () => {
     const none = await port.verifyRegistry({ ...connection('good'), baseUrl: 'https://stand.in/nothing' }, {})
     expect(none).to.include({ isReachable: false, canPull: false })
     expect(await reasonOf(createSources(away, now).check(connection('good')))).to.equal('Unreachable')
   })
 
-  it('at an address that is not called says so', async () => {
+  it('reports NotAllowed for an address that may not be called', async () => {
     const refusing = () => Promise.reject(new OutgoingError('NotAllowed', 'no'))
     expect(await reasonOf(createSources(refusing, now).verifyRegistry(connection('good'), {}))).to.equal('NotAllowed')
   })

@@ -12,7 +12,7 @@ import { readAdvertisementOverSsh } from './ssh.ts'
 
 const WITHOUT_HTTPS = () => Promise.reject(new Error('Nothing is asked over https.'))
 
-describe('plain Git over ssh, of a real sshd', () => {
+describe('Git over SSH', () => {
   let server: SshServer
   let port: SourcePort
   let file: string
@@ -35,7 +35,7 @@ describe('plain Git over ssh, of a real sshd', () => {
   })
   after(() => server?.stop())
 
-  sourceContract('asked as a provider', {
+  sourceContract('an sshd', {
     hasWebhooks: false,
     hasTokens: false,
     count: 1,
@@ -46,7 +46,7 @@ describe('plain Git over ssh, of a real sshd', () => {
     },
   })
 
-  it('tells the branch that HEAD stands for, whoever the address names', async () => {
+  it('returns the branch of HEAD if the URL names no user', async () => {
     const [found] = await port.repositories(
       connectionWith(await readFile(file, 'utf8'), { baseUrl: server.url('shop.git', '') }),
     )
@@ -63,7 +63,7 @@ describe('plain Git over ssh, of a real sshd', () => {
     ['ECDSA in PKCS #8', ['-t', 'ecdsa', '-m', 'PKCS8']],
   ]
   for (const [title, words] of forms) {
-    it(`signs in with a key of ${title}, with line ends of any system`, async () => {
+    it(`signs in with a ${title} key, with LF, CRLF or no final line end`, async () => {
       const other = makeKey(server.folder, title.replaceAll(/\W/g, ''), words)
       await server.authorize(file, other)
       const text = await readFile(other, 'utf8')
@@ -73,7 +73,7 @@ describe('plain Git over ssh, of a real sshd', () => {
   }
 
   const refused: [string, () => string | Promise<string>, RegExp][] = [
-    ['a key that the host does not know', () => readFile(makeKey(server.folder, 'stranger'), 'utf8'), /deploy key/],
+    ['a key that the host does not accept', () => readFile(makeKey(server.folder, 'stranger'), 'utf8'), /deploy key/],
     [
       'a key with a passphrase',
       () => readFile(makeKey(server.folder, 'locked', ['-t', 'rsa', '-b', '2048'], 'secret'), 'utf8'),
@@ -89,23 +89,23 @@ describe('plain Git over ssh, of a real sshd', () => {
       () => readFile(makeKey(server.folder, 'locked-8', ['-t', 'rsa', '-b', '2048', '-m', 'PKCS8'], 'secret'), 'utf8'),
       /passphrase/,
     ],
-    ['the public half', () => readFile(`${file}.pub`, 'utf8'), /from BEGIN to END/],
-    ['what is no key', () => 'a key', /from BEGIN to END/],
+    ['a public key', () => readFile(`${file}.pub`, 'utf8'), /from BEGIN to END/],
+    ['text that is not a key', () => 'a key', /from BEGIN to END/],
     [
-      'an Ed25519 key that ssh of builds cannot read',
+      'an Ed25519 key that OpenSSH in builds cannot read',
       () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
       /as ssh-keygen writes it/,
     ],
   ]
   for (const [title, key, sentence] of refused) {
-    it(`refuses ${title} in a sentence`, async () => {
+    it(`reports ${title}`, async () => {
       const connection = connectionWith(await key())
       expect(await reasonOf(port.check(connection))).to.equal('CredentialRejected')
       expect(await sentenceOf(connection)).to.match(sentence)
     })
   }
 
-  it('believes the key that the host showed first, and then no other, but those of known-hosts', async () => {
+  it('trusts the host key seen first and rejects any other, unless known-hosts lists it', async () => {
     const privateKey = await readFile(file, 'utf8')
     const { hostKey } = await port.check(connectionWith(privateKey))
     expect((await port.check(connectionWith(privateKey, { hostKey }))).hostKey).to.equal(hostKey)
@@ -124,7 +124,7 @@ describe('plain Git over ssh, of a real sshd', () => {
     expect(await reasonOf(port.check({ ...pinned, credentials }))).to.equal('HostKeyRefused')
   })
 
-  it('connects to nobody inside who is not listed, by number or by name', async () => {
+  it('connects to a private address only if it is allowed, by address or by name', async () => {
     const privateKey = await readFile(file, 'utf8')
     const unlisted = portFor([])
     const seen = server.log
@@ -139,7 +139,7 @@ describe('plain Git over ssh, of a real sshd', () => {
     expect(server.log).to.equal(seen)
   })
 
-  it('runs nothing of an address but git-upload-pack', async () => {
+  it('runs no command from a URL but git-upload-pack', async () => {
     const mark = join(server.folder, 'mark')
     await writeFile(mark, 'there')
     const baseUrl = `${server.url()}';rm%20${mark};'`
@@ -147,7 +147,7 @@ describe('plain Git over ssh, of a real sshd', () => {
     expect(await readFile(mark, 'utf8')).to.equal('there')
   })
 
-  it('that is not there, or is no sshd, is not reachable', async () => {
+  it('reports Unreachable if no sshd listens', async () => {
     const privateKey = await readFile(file, 'utf8')
     await server.halt()
     expect(await reasonOf(port.check(connectionWith(privateKey)))).to.equal('Unreachable')
@@ -155,8 +155,8 @@ describe('plain Git over ssh, of a real sshd', () => {
   })
 })
 
-describe('a Git host', () => {
-  it('is not asked over ssh for whoever went while its name was resolved', async () => {
+describe('readAdvertisementOverSsh', () => {
+  it('does not connect if the request is aborted while the name is resolved', async () => {
     const connected: Socket[] = []
     const host = createServer((socket) => connected.push(socket))
     await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening))

@@ -8,7 +8,7 @@ import { isSqlFault, type SqlEngine, type SqlTarget } from './port.ts'
 import { postgresqlDriver } from './postgresql.ts'
 
 const MEBIBYTE = 1024 * 1024
-describe('answers of a database', () => {
+describe('DriverEngine, size of results', () => {
   let engine: SqlEngine
   let stop: () => void
   let sent: string[] = []
@@ -49,14 +49,14 @@ describe('answers of a database', () => {
     isEditable: false,
   }
 
-  it('come whole where they are not too long', async () => {
+  it('returns all rows of a result below the limit', async () => {
     const target = await begin({ rows: 20, bytes: MEBIBYTE - 1 })
     const { results, failure } = await engine.run(target, request)
     expect(failure).to.equal(undefined)
     expect(results[0]?.rows).to.have.length(20)
   })
 
-  it('tell how much the engine said, also where it was too much', async () => {
+  it('reports the bytes that the engine sent, even of a result that is too large', async () => {
     for (const rows of [20, 400]) {
       const heard: number[] = []
       const target = await begin({ rows, bytes: MEBIBYTE - 1 })
@@ -74,21 +74,21 @@ describe('answers of a database', () => {
     ['many rows', { rows: 400, bytes: MEBIBYTE - 1 }],
     ['one row', { rows: 1, bytes: 200 * MEBIBYTE }],
   ] as const)
-    it(`are given up where they are longer than memory may be taken for them: ${title}`, async () => {
+    it(`reports RESULT_TOO_LARGE: ${title}`, async () => {
       const target = await begin(size)
       const { results, failure } = await engine.run(target, request)
       expect(results).to.deep.equal([])
       expect(failure?.code).to.equal('RESULT_TOO_LARGE')
     })
 
-  it('are given up the same where rows of a table are read', async () => {
+  it('reports TooLarge for rows of a table', async () => {
     const target = await begin({ rows: 400, bytes: MEBIBYTE - 1 })
     const asked = { table, limit: 1_000, offset: 0, filters: [], sort: undefined }
     const fault = await engine.rows(target, asked).catch((error: unknown) => error)
     expect(isSqlFault(fault, 'TooLarge')).to.equal(true)
   })
 
-  it('are given up before anything is committed', async () => {
+  it('does not commit after a result that is too large', async () => {
     const target = await begin({ rows: 33, bytes: MEBIBYTE - 1 })
     const { failure } = await engine.run(target, { ...request, isReadOnly: false })
     expect(failure?.code).to.equal('RESULT_TOO_LARGE')

@@ -6,13 +6,13 @@ import { isSqlFault } from './port.ts'
 
 const MIB = 1024 * 1024
 
-describe('answers of databases that are read at once', () => {
+describe('superviseCall', () => {
   const watches: CallSupervisor[] = []
   afterEach(() => {
     for (const watch of watches.splice(0)) watch.stop()
   })
 
-  /** Sessions that have read so much, and which of them were ended with which message. */
+  /** Sessions that have read this many MiB, and the message with which each was ended. */
   function reading(lengths: readonly number[]): Map<number, string> {
     const ended = new Map<number, string>()
     for (const [index, length] of lengths.entries()) {
@@ -33,13 +33,13 @@ describe('answers of databases that are read at once', () => {
     return ended
   }
 
-  it('end with the longest where they are too much together', async () => {
+  it('ends the longest of several results that are too large together', async () => {
     const ended = reading([30, 31, 30, 30, 30, 1])
     await until('one is ended', () => ended.size > 0)
     expect([...ended]).to.deep.equal([[1, 'Databases answer too much at once: try again, or ask for fewer rows.']])
   })
 
-  it('stay where the one that is too long by itself makes room', async () => {
+  it('keeps the others if one that is too large by itself makes room', async () => {
     const ended = reading([31, 31, 31, 31, 1, 33])
     await until('the one that is too long is ended', () => ended.size > 0)
     expect([...ended.keys()]).to.deep.equal([5])

@@ -13,10 +13,10 @@ import { isSqlFault } from './port.ts'
 import { postgresqlDriver } from './postgresql.ts'
 
 const MEBIBYTE = 1024 * 1024
-/** More than is on its way between two looks. */
+/** More than may be in flight between two checks. */
 const MOST = 256 * MEBIBYTE
 
-/** Sends without an end, as fast as it is taken. */
+/** Sends data without an end, as fast as it is read. */
 async function flood(socket: Socket, piece: (index: number) => Buffer): Promise<void> {
   const closed = once(socket, 'close')
   for (let index = 0; !socket.destroyed; index += 1)
@@ -28,10 +28,10 @@ const GIBIBYTE = Buffer.from([0x40, 0, 0, 0])
 
 type Played = [title: string, driver: SqlDriver, play: (socket: Socket, index: number) => unknown, patience?: number]
 
-/** What an engine in other hands may do that never stops. */
+/** Endless answers of a malicious engine. */
 const PLAYED: Played[] = [
   [
-    'PostgreSQL, before it lets anybody in',
+    'PostgreSQL during authentication',
     postgresqlDriver,
     (socket) => {
       socket.write(Buffer.concat([Buffer.from('R'), GIBIBYTE]))
@@ -39,12 +39,12 @@ const PLAYED: Played[] = [
     },
   ],
   [
-    'PostgreSQL, in an answer',
+    'PostgreSQL during a query',
     postgresqlDriver,
     (socket) => playPostgresql(socket, { rows: Number.POSITIVE_INFINITY, bytes: MEBIBYTE }, []),
   ],
   [
-    'MariaDB, before it lets anybody in',
+    'MariaDB during authentication',
     mariadbDriver,
     (socket) => {
       socket.write(MARIADB_GREETING)
@@ -52,7 +52,7 @@ const PLAYED: Played[] = [
     },
   ],
   [
-    'MariaDB, in an answer, and no second time to be told to stop',
+    'MariaDB during a query, ignoring the request to kill it',
     mariadbDriver,
     (socket, index) =>
       index === 0 &&
@@ -64,11 +64,11 @@ const PLAYED: Played[] = [
       }),
   ],
   [
-    'SQL Server, before it lets anybody in',
+    'SQL Server during authentication',
     mssqlDriver,
     (socket) =>
       flood(socket, () => Buffer.concat([Buffer.from([4, 0, 0x7f, 0xff, 0, 0, 0, 0]), X.subarray(0, 0x7ff7)])),
-    // Only time ends it.
+    // Only the timeout ends it.
     3_000,
   ],
 ]
@@ -77,7 +77,7 @@ const targetAt = (port: number, { dialect }: Pick<SqlDriver, 'dialect'>) => ({
   ...{ dialect, host: '127.0.0.1', port, database: 'a', user: 'app', password: 'secret' },
 })
 
-describe('an engine that never stops', () => {
+describe('DriverEngine, connected to a server that sends without an end', () => {
   let server: Server
   let sockets: Socket[]
   afterEach(() => {
@@ -86,7 +86,7 @@ describe('an engine that never stops', () => {
   })
 
   for (const [title, driver, play, patience] of PLAYED)
-    it(`is given up: ${title}`, async () => {
+    it(`gives up on ${title}`, async () => {
       sockets = []
       const ended = Promise.withResolvers<number>()
       server = createServer((socket) => {
@@ -106,8 +106,8 @@ describe('an engine that never stops', () => {
     })
 })
 
-describe('a MariaDB that is told too late to end something', () => {
-  it('does no harm', async () => {
+describe('mariadbDriver', () => {
+  it('ignores the error of a KILL that comes too late', async () => {
     const [unhandled, killed] = [[] as unknown[], Promise.withResolvers<void>()]
     const hear = (reason: unknown) => void unhandled.push(reason)
     const earlier = process.listeners('unhandledRejection')
@@ -135,7 +135,7 @@ describe('a MariaDB that is told too late to end something', () => {
     await killed.promise
     await asked
     session.close()
-    // Node tells of rejections that nobody handled once the work at hand is done.
+    // Node reports unhandled rejections after the current tasks.
     await new Promise((done) => setImmediate(() => setImmediate(done)))
     process.removeListener('unhandledRejection', hear)
     for (const listener of earlier) process.on('unhandledRejection', listener)
@@ -144,13 +144,13 @@ describe('a MariaDB that is told too late to end something', () => {
   })
 })
 
-describe('an engine that talks nonsense', () => {
-  // What a driver throws at it where nobody catches it fails the test.
+describe('DriverEngine, connected to a server that sends malformed bytes', () => {
+  // An uncaught error of a driver fails the test.
   for (const [driver, transcript] of [
     [postgresqlDriver, postgresqlTranscript()],
     [mariadbDriver, mariadbTranscript()],
   ] as const)
-    it(`ends nothing but its session, whichever byte of ${driver.dialect} is another one`, async () => {
+    it(`rejects the call, whichever byte of the ${driver.dialect} handshake is wrong`, async () => {
       const wrong: Buffer[] = []
       for (const at of transcript.keys())
         for (const value of [0, 0x7f, 0xff]) {
@@ -174,7 +174,7 @@ describe('an engine that talks nonsense', () => {
       server.close()
     })
 
-  it('ends nothing but its session over TLS either', async () => {
+  it('rejects the call over TLS too', async () => {
     const authority = await createAuthority('engines', new Date())
     const request = { commonName: 'engine', purpose: 'server', names: ['localhost'] } as const
     const { certPem: cert, keyPem: key } = await issueCertificate(authority, request, new Date())

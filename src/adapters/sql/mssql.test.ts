@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { AnswerLimiter } from './answerLimiter.ts'
 import { mssqlConfiguration } from './mssql.ts'
 
-describe('a session of SQL Server', () => {
-  it('goes nowhere else, whatever the engine says', async () => {
+describe('mssqlConfiguration', () => {
+  it('connects once, and follows no redirect to another server', async () => {
     const server = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo

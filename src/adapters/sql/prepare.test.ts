@@ -10,7 +10,7 @@ const LOGINS = {
   owner: { user: 'app', password: 'three' },
 }
 
-/** What a driver sends as administrator, inside the database of the tenant and outside of it. */
+/** Statements that a driver sends as administrator, inside and outside of the tenant's database. */
 async function sent(driver: SqlDriver): Promise<{ outside: string[]; inside: string[] }> {
   const texts = { outside: [] as string[], inside: [] as string[] }
   const session = (where: keyof typeof texts) =>
@@ -24,15 +24,15 @@ async function sent(driver: SqlDriver): Promise<{ outside: string[]; inside: str
   return texts
 }
 
-describe('an administrator who prepares the database of a tenant', () => {
-  it('acts in SQL Server as nobody who is more than the owner of that database', async () => {
+describe('SqlDriver.prepare', () => {
+  it("acts in SQL Server as the owner of the tenant's database at most", async () => {
     const { outside, inside } = await sent(mssqlDriver)
     expect(inside).to.have.length(3)
     for (const text of inside) expect(text).to.match(/^EXECUTE AS USER = N'dbo'; .*; REVERT$/)
     expect(outside.filter((text) => /USER|ROLE|TRIGGER/.test(text.replaceAll('SUSER_ID', '')))).to.deep.equal([])
   })
 
-  it('changes nothing in SQL Server that is as it should be, so that no trigger runs', async () => {
+  it('changes only what differs in SQL Server, so that no trigger runs', async () => {
     const { inside } = await sent(mssqlDriver)
     const changes = inside.flatMap((text) => text.split('; ').slice(1, -1))
     expect(changes).to.deep.equal([
@@ -46,13 +46,13 @@ describe('an administrator who prepares the database of a tenant', () => {
     ])
   })
 
-  it('finds operators of PostgreSQL in its catalogue alone, before it becomes the owner', async () => {
+  it('restricts the search path of PostgreSQL to pg_catalog before it sets the role', async () => {
     const { inside } = await sent(postgresqlDriver)
     expect(inside[0]).to.equal('SET search_path TO pg_catalog, pg_temp')
     expect(inside.filter((text) => text.startsWith('SET ROLE'))).to.have.length(1)
   })
 
-  it('sends MariaDB nothing inside of it', async () => {
+  it("sends MariaDB nothing inside the tenant's database", async () => {
     expect((await sent(mariadbDriver)).inside).to.deep.equal([])
   })
 })

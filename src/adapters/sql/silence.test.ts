@@ -28,7 +28,7 @@ const never = () => {
   return new Promise<never>(() => undefined)
 }
 
-/** An engine that lets everybody in, and says nothing to what it is asked then: its node is gone, or it is in other hands. */
+/** Accepts a login and answers nothing: its node is down, or it is malicious. */
 class SilentSession implements SqlSession {
   isUsable = true
   bytesRead = 0
@@ -42,7 +42,7 @@ class SilentSession implements SqlSession {
   close = () => void this.ended.add('close')
 }
 
-describe('an engine that says nothing', () => {
+describe('DriverEngine, connected to a server that does not answer', () => {
   let sessions: SilentSession[]
   const open = async () => {
     const session = new SilentSession()
@@ -71,7 +71,7 @@ describe('an engine that says nothing', () => {
     prepare: (engine, call) => engine.prepare(TARGET, { database: 'orders', logins }, call),
     admit: (engine, call) => engine.admit(TARGET, { reader: 'r', writer: 'w' }, call),
   }
-  it('about its tables is asked once by all who want to know', async () => {
+  it('shares one catalogue query between concurrent callers', async () => {
     const engine = new DriverEngine(driver, { patience: 1 })
     const both = [engine.catalogue(TARGET), engine.catalogue(TARGET)]
     expect((await Promise.allSettled(both)).map(({ status }) => status)).to.deep.equal(['rejected', 'rejected'])
@@ -89,20 +89,20 @@ describe('an engine that says nothing', () => {
     )
 
   for (const [name, call] of Object.entries(calls)) {
-    it(`that lets nobody in is not reachable: ${name}`, async () => {
+    it(`reports Unreachable if nobody can sign in: ${name}`, async () => {
       const reason = await reasonOf(call(new DriverEngine({ ...driver, open: never }, { patience: 1 })))
       expect(reason).to.equal('Unreachable')
     })
 
-    it(`is waited for no longer than work may take: ${name}`, async () => {
+    it(`gives up after the timeout: ${name}`, async () => {
       const reason = await reasonOf(call(new DriverEngine(driver, { patience: 1 })))
       expect(reason).to.equal(name === 'run' ? 'QUERY_TIMEOUT' : 'Timeout')
       expect([...(sessions[0]?.ended ?? [])]).to.include('destroy')
     })
 
-    // Which is asked for by many at once.
+    // The catalogue is shared by many callers.
     if (name === 'catalogue') continue
-    it(`is waited for no longer by whoever has gone: ${name}`, async () => {
+    it(`gives up when the caller aborts: ${name}`, async () => {
       const control = new AbortController()
       const reason = reasonOf(call(new DriverEngine(driver), { signal: control.signal }))
       while (asked === 0) await Promise.resolve()

@@ -29,13 +29,13 @@ const PLACE: FilesLocation = {
   node: 'node-1',
 }
 
-describe('the pod beside volumes', () => {
+describe('buildFilesJob', () => {
   const { spec } = buildFilesJob(PLACE, IMAGE) as unknown as {
     spec: { template: { metadata: { labels: object }; spec: Record<string, unknown> } }
   }
   const { spec: made, metadata } = spec.template
 
-  it('mounts each claim once, where the program looks for it', () => {
+  it('mounts each claim once, where mountedFolders expects it', () => {
     expect(made.volumes).to.deep.equal([{ name: 'claim-0', persistentVolumeClaim: { claimName: 'one' } }])
     const [container] = made.containers as { volumeMounts: object[] }[]
     expect(container?.volumeMounts).to.deep.equal([
@@ -48,7 +48,7 @@ describe('the pod beside volumes', () => {
     ])
   })
 
-  it('runs as the container does, with no token, on the node of the volume', () => {
+  it("runs as the container's user, without a token, on the node of the volume", () => {
     expect(made.securityContext).to.deep.include({
       runAsUser: 1000,
       runAsGroup: 1000,
@@ -59,10 +59,10 @@ describe('the pod beside volumes', () => {
     expect(JSON.stringify(made.affinity)).to.include('node-1')
   })
 
-  it('has no label of its resource, by which a Service would find it', () =>
+  it('has no label of its resource, which a Service would select', () =>
     expect(Object.keys(metadata.labels).sort()).to.deep.equal(['app.kubernetes.io/managed-by', 'freehold.dev/files']))
 
-  it('is another one for another image, user, volume, node or owner', () => {
+  it('has another name for another image, user, volume, node or owner', () => {
     const others: FilesLocation[] = [
       { ...PLACE, node: 'node-2' },
       { ...PLACE, identity: { user: 1 } },
@@ -78,11 +78,11 @@ describe('the pod beside volumes', () => {
   })
 })
 
-describe('files through pods beside volumes', () => {
+describe('podVolumeFiles', () => {
   let folder: string
   let client: FakeKubeClient
   let stop: AbortController
-  /** Pods whose processes can be reached. */
+  /** Pods whose processes accept connections. */
   let reachable: Set<string>
   let open: number
   let play: NodeJS.Timeout
@@ -94,7 +94,7 @@ describe('files through pods beside volumes', () => {
     reachable = new Set()
     open = 0
     let made = 0
-    // What the Job controller and a node do.
+    // Plays the Job controller and the node.
     play = setInterval(() => {
       for (const { metadata } of [...client.stored(JOBS)]) {
         if ([...client.stored(PODS)].some((one) => one.metadata.ownerReferences?.[0]?.uid === metadata.uid)) continue
@@ -124,7 +124,7 @@ describe('files through pods beside volumes', () => {
   const exec: Exec = async ({ pod }) => {
     if (!reachable.has(pod)) throw new Error('gone')
     const [stdin, output] = [new PassThrough(), new PassThrough()]
-    // As of a socket: its end comes when the process has ended, whoever reads.
+    // Like a socket: it ends when the process has ended, whether or not it is read.
     const stdout = new Readable({ read: () => void output.resume() })
     open += 1
     stdout.on('error', () => {})
@@ -155,7 +155,7 @@ describe('files through pods beside volumes', () => {
     for (const one of texts) yield Buffer.from(one)
   }
 
-  it('come from one pod, which is made when it is first needed', async () => {
+  it('creates one pod on the first request and uses it again', async () => {
     const from = files()
     const { answer } = await ask(from, upload, body('one', 'two'))
     expect(answer).to.include({ isNew: true })
@@ -164,7 +164,7 @@ describe('files through pods beside volumes', () => {
     expect([...client.stored(PODS)]).to.have.length(1)
   })
 
-  it('come again when the pod has gone meanwhile', async () => {
+  it('creates another pod when the first is deleted', async () => {
     const from = files()
     ;(await ask(from, list)).bytes.destroy()
     reachable.clear()
@@ -175,7 +175,7 @@ describe('files through pods beside volumes', () => {
     bytes.destroy()
   })
 
-  it('come from no pod that is about to end', async () => {
+  it('does not use a pod that is being deleted', async () => {
     client.seed(PODS, {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -192,7 +192,7 @@ describe('files through pods beside volumes', () => {
     bytes.destroy()
   })
 
-  it('let no request wait for one that has its answer, or whose bytes nobody wants', async () => {
+  it('frees the connection of a request that is answered or aborted', async () => {
     const from = files()
     for (let count = 0; count < 12; count += 1) await ask(from, list)
     await ask(from, upload, body('one'))
@@ -200,7 +200,7 @@ describe('files through pods beside volumes', () => {
     await until('every process has ended', () => open === 0)
   })
 
-  it('are asked for by a few at once, the others wait', async () => {
+  it('runs four requests at a time and queues the others', async () => {
     const from = files()
     await ask(from, upload, body('x'.repeat(300_000))).then(({ bytes }) => bytes.destroy())
     await until('the first has ended', () => open === 0)
@@ -211,10 +211,10 @@ describe('files through pods beside volumes', () => {
   })
 
   for (const [title, answers] of [
-    ['answers what is no answer', ['nonsense', '{"half":']],
-    ['does not answer at all', []],
+    ['sends malformed frames', ['nonsense', '{"half":']],
+    ['does not answer', []],
   ] as const) {
-    it(`end what was begun where the side of the volumes ${title}`, async () => {
+    it(`reports SERVICE_UNAVAILABLE and closes the connection if the agent ${title}`, async () => {
       let ended = 0
       const broken: Exec = async () => {
         const stdout = new PassThrough()
@@ -228,7 +228,7 @@ describe('files through pods beside volumes', () => {
       const from = podVolumeFiles({
         ...{ client, exec: broken, image: async () => IMAGE, isPlayed: false, other: () => nobody, answerWithin: 20 },
       })
-      // More than there are places for.
+      // More than the number of slots.
       for (let count = 1; count <= 5; count += 1) {
         const error = (await ask(from, list).catch((caught: unknown) => caught)) as PlatformError
         expect(error.code, String(error)).to.equal('SERVICE_UNAVAILABLE')
@@ -237,7 +237,7 @@ describe('files through pods beside volumes', () => {
     })
   }
 
-  it('come from the cluster that the volumes are on, where nothing of ours owns the pod', async () => {
+  it('uses the cluster of the volumes, and sets no owner there', async () => {
     const from = podVolumeFiles({
       ...nobody,
       image: async () => IMAGE,
@@ -250,7 +250,7 @@ describe('files through pods beside volumes', () => {
     expect(made?.metadata.ownerReferences).to.equal(undefined)
   })
 
-  it('cannot be had where pods are played', async () => {
+  it('reports FEATURE_UNSUPPORTED or INSTANCE_STOPPED if pods are played', async () => {
     const played = podVolumeFiles({ ...nobody, image: async () => IMAGE, isPlayed: true, other: () => nobody })
     const refusal = async (isStopped: boolean) => {
       const asked = played.ask({ ...PLACE, isStopped }, list, { signal: stop.signal })
@@ -262,8 +262,8 @@ describe('files through pods beside volumes', () => {
   })
 })
 
-describe('what is sent and received', () => {
-  it('ends with an error if the answer breaks off', async () => {
+describe('decodeFileAnswer and encodeFileRequest', () => {
+  it('reject an answer that is cut off', async () => {
     async function* nothing(): AsyncGenerator<Uint8Array> {
       yield encodeFrame(Buffer.from('{"removed":true}'))[0] ?? Buffer.alloc(0)
       yield Buffer.from('{"removed":')
@@ -272,7 +272,7 @@ describe('what is sent and received', () => {
     expect((error as Error).message).to.equal('The bytes ended early.')
   })
 
-  it('ends with an error if the bytes break off, also between two pieces', async () => {
+  it('reject content that is cut off, even between two frames', async () => {
     async function* half(): AsyncGenerator<Uint8Array> {
       yield* encodeFrame(Buffer.from('{"archive":"data"}'))
       yield* encodeFrame(Buffer.from('some'))
@@ -293,33 +293,33 @@ describe('what is sent and received', () => {
     ['more', ['some', 'thing']],
     ['fewer', ['so']],
   ] as const)
-    it(`ends with an error where ${what} bytes come than were announced: the rest would be another answer`, async () => {
+    it(`reject content with ${what} bytes than announced`, async () => {
       const { bytes } = await decodeFileAnswer(answering({ file: FILE, first: 0, last: 4 }, ...pieces))
       const error = await buffer(bytes).catch((caught: Error) => caught)
       expect((error as Error).message).to.contain('another number of bytes')
     })
 
   const ODD: [what: string, answer: unknown][] = [
-    ['nothing', null],
-    ['a refusal in words of its own', { refused: 'toString' }],
-    ['a file that begins where none does', { file: FILE, first: -1, last: 4 }],
-    ['a file that ends behind its end', { file: FILE, first: 0, last: 9 }],
-    ['a file of a number of bytes that is none', { file: FILE, first: 'a', last: null }],
-    ['a file of no time', { file: { ...FILE, modifiedAt: 'then' }, first: 0, last: 4 }],
-    ['a name that is no Unicode', { entries: [{ ...FILE, name: '\ud800' }], truncated: false }],
-    ['an archive without a name', { archive: { toString: 1 } }],
-    ['entries that are none', { entries: { length: 1 }, truncated: false }],
-    ['more entries than are listed', { entries: Array(5_001).fill(FILE), truncated: false }],
-    ['more values than a list has', { removed: true, more: Array(50_000).fill(0) }],
-    ['more than an answer has', { removed: true, more: 'x'.repeat(8 * 1024 * 1024) }],
+    ['null', null],
+    ['an unknown refusal', { refused: 'toString' }],
+    ['a range that begins below zero', { file: FILE, first: -1, last: 4 }],
+    ['a range that ends behind the file', { file: FILE, first: 0, last: 9 }],
+    ['a range that is not a number', { file: FILE, first: 'a', last: null }],
+    ['a file with an invalid date', { file: { ...FILE, modifiedAt: 'then' }, first: 0, last: 4 }],
+    ['a name that is not Unicode', { entries: [{ ...FILE, name: '\ud800' }], truncated: false }],
+    ['an archive with an invalid name', { archive: { toString: 1 } }],
+    ['entries that are not a list', { entries: { length: 1 }, truncated: false }],
+    ['more than 5,000 entries', { entries: Array(5_001).fill(FILE), truncated: false }],
+    ['more values than a list can have', { removed: true, more: Array(50_000).fill(0) }],
+    ['more than 8 MiB', { removed: true, more: 'x'.repeat(8 * 1024 * 1024) }],
   ]
   for (const [what, answer] of ODD)
-    it(`takes ${what} for no answer: the cluster may be in the hands of somebody else`, async () => {
+    it(`reject an answer with ${what}`, async () => {
       const error = await decodeFileAnswer(answering(answer)).catch((caught: unknown) => caught)
       expect(error).to.be.instanceOf(Error)
     })
 
-  it('tells the end of an upload from a lost connection', async () => {
+  it('mark the end of an upload', async () => {
     const chunks: Buffer[] = []
     for await (const chunk of encodeFileRequest([], { op: 'list', path: '/' }, undefined)) chunks.push(chunk)
     expect(Buffer.concat(chunks).subarray(-4).readUInt32BE()).to.equal(0)

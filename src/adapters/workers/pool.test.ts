@@ -6,10 +6,10 @@ const small = { dialect: 'postgresql', sql: 'select @a, 1', parameters: ['a'] } 
 /** Some tenths of a second. */
 const large = { dialect: 'mariadb', sql: `select ${Array(4_000).fill('a').join(',')}`, parameters: [] } as const
 
-describe('workers', () => {
+describe('startWorkers', () => {
   let workers: Workers
   const started = (limits: Partial<PoolLimits> = {}) => {
-    // No deadline that a slow machine would pass, unless a test is about it.
+    // A slow machine would miss a short deadline; only the test of it sets one.
     workers = startWorkers({ deadline: 600_000, ...limits })
     return workers
   }
@@ -20,13 +20,13 @@ describe('workers', () => {
     )
   afterEach(() => workers.stop())
 
-  it('give what the task gives', async () => {
+  it('returns the result of a task', async () => {
     const { classification, masked } = await started().run('readBatch', small, 'a')
     expect(classification.statements[0]).to.include({ text: 'select $1, 1', kind: 'Read' })
     expect(masked).to.equal('select @a, ?')
   })
 
-  it('leave the thread of the caller free', async () => {
+  it("does not block the caller's thread", async () => {
     await started().run('readBatch', small, 'a')
     let turns = 0
     const timer = setInterval(() => {
@@ -36,35 +36,35 @@ describe('workers', () => {
     await workers.run('readBatch', large, 'a')
     clearInterval(timer)
     expect(performance.now() - began, 'the batch takes no time').to.be.greaterThan(50)
-    // On a thread that was busy with it there would have been none.
+    // A blocked thread would have run no timer.
     expect(turns).to.be.greaterThan(2)
   })
 
-  it('take one after the other of each principal, so that nobody waits for all that one has asked', async () => {
+  it('runs one task per principal at a time, so that no principal waits for all tasks of another', async () => {
     started({ threads: 2 })
     const ended: string[] = []
     const ask = (who: string, batch: typeof small | typeof large) =>
       workers.run('readBatch', batch, who).then(() => ended.push(who))
-    // Both threads: one that must start first takes as long as some tasks.
+    // Starts both threads first: the start takes as long as some tasks.
     await Promise.all([ask('warm', small), ask('warm too', small)])
     await Promise.all([ask('greedy', large), ask('greedy', large), ask('greedy', large), ask('modest', small)])
     expect(ended.indexOf('modest')).to.be.lessThan(ended.lastIndexOf('greedy'))
   })
 
-  it('refuse a principal that has too much under way, and nobody else for it', async () => {
+  it("reports TooMany for a principal with two tasks, and accepts another principal's", async () => {
     started({ perPrincipal: 2 })
     const asked = ['a', 'a', 'a', 'b'].map((who) => refusalOf(workers.run('readBatch', small, who)))
     expect(await Promise.all(asked)).to.deep.equal(['none', 'none', 'TooMany', 'none'])
     expect(await refusalOf(workers.run('readBatch', small, 'a'))).to.equal('none')
   })
 
-  it('refuse everybody where too much is waiting', async () => {
+  it('reports Busy if the queue is full', async () => {
     started({ threads: 1, waiting: 2 })
     const asked = ['a', 'b', 'c', 'd'].map((who) => refusalOf(workers.run('readBatch', small, who)))
     expect(await Promise.all(asked)).to.deep.equal(['none', 'none', 'none', 'Busy'])
   })
 
-  it('give a principal so much time in a minute, and say when there is more', async () => {
+  it("limits a principal's time per minute, and reports when to retry", async () => {
     started({ perMinute: 1 })
     expect(await refusalOf(workers.run('readBatch', large, 'a'))).to.equal('none')
     const error: unknown = await workers.run('readBatch', small, 'a').catch((thrown: unknown) => thrown)
@@ -74,7 +74,7 @@ describe('workers', () => {
     expect(await refusalOf(workers.run('readBatch', small, 'b'))).to.equal('none')
   })
 
-  it('end what is not done in time, and go on with the next', async () => {
+  it('reports Overdue after the deadline and starts the next task', async () => {
     started({ deadline: 1 })
     expect(await refusalOf(workers.run('readBatch', large, 'a'))).to.equal('Overdue')
     await workers.stop()
@@ -82,7 +82,7 @@ describe('workers', () => {
     expect(await refusalOf(workers.run('readBatch', small, 'a'))).to.equal('none')
   })
 
-  it('refuse what still waits when they stop', async () => {
+  it('reports Busy for queued tasks when it stops', async () => {
     started({ threads: 1 })
     const asked = ['a', 'b'].map((who) => refusalOf(workers.run('readBatch', large, who)))
     await workers.stop()

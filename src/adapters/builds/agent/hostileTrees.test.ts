@@ -12,12 +12,12 @@ import { parseTerminationMessage } from '../../../contracts/builds/pod.ts'
 
 const HOST = join(import.meta.dirname, '../../../../test/node/builds/host.ts')
 const PROGRAM = join(import.meta.dirname, '../../../../test/make/partsApart.ts')
-/** Of the program itself; git holds what it reads outside. */
+/** Heap of the program alone: git runs in its own process. */
 const MEMORY_MIB = 96
 const CANARY = 'a-canary-that-nobody-reads'
 
-/** What the first container of a build runs, with a folder in the place of its own root. */
-describe('a hostile commit fails with a reason, and nothing outside is touched', () => {
+/** Runs the first container of a build with a folder in place of its root. */
+describe('fetching a hostile commit fails with a reason and changes no file outside of the build', () => {
   let above: string
   let host: ChildProcess
   let program: ChildProcess

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { fetchedSource } from '../../../../test/make/fetchedSource.ts'
 import { serveGit } from '../../../../test/worlds/providers/gitBackend.ts'
 
-describe('a build fetches a repository over https', () => {
+describe('fetching a repository over HTTPS for a build', () => {
   let above: string
   let server: Awaited<ReturnType<typeof serveGit>>
   before(async () => {
@@ -25,20 +25,20 @@ describe('a build fetches a repository over https', () => {
     await rm(above, { recursive: true, force: true })
   })
 
-  /** Nothing can be written beside the credentials, as in a volume of a Secret: another one has the lock for ever. */
+  /** A volume of a Secret is read-only; here a lock that stays makes git unable to store credentials. */
   function fetchWith(password: string) {
     const url = `${server.url}/shop.git`
     const entries = { 'git-credentials': `https://git:${password}@${new URL(url).host}\n`, 'git-credentials.lock': '' }
     return fetchedSource(above, { url, entries, certificateAuthority: server.certificateAuthority })
   }
 
-  it('with the password of its source, which nobody tries to keep', async () => {
+  it('uses the password of the source without trying to store it', async () => {
     const { word, log } = await fetchWith('good')
     expect(word.commit, log).to.match(/^[0-9a-f]{40}$/)
     expect(log).to.not.match(/credential|fatal|error/i)
   })
 
-  it('not with a password that the host refuses, which nobody tries to forget', async () => {
+  it('reports a rejected password without trying to erase it', async () => {
     const { word, log } = await fetchWith('other')
     expect(word.message, log).to.equal(
       'The Git host refused the credentials: check the deployment source of the repository.',

@@ -8,7 +8,7 @@ import type { BuildFailure } from '../../../contracts/builds/progress.ts'
 import { buildPathsUnder } from './buildPaths.ts'
 import { runPart } from './part.ts'
 
-describe('one part of a build ends', () => {
+describe('runPart', () => {
   let root: string
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'freehold-part-'))
@@ -22,13 +22,13 @@ describe('one part of a build ends', () => {
     return [status, JSON.parse(readFileSync(join(root, 'dev/termination-log'), 'utf8'))]
   }
 
-  it('with 1 and its word where the source is the cause', async () =>
+  it('exits with 1 and a termination message if the source is the cause', async () =>
     expect(await endOf('CommandFailed')).to.deep.equal([1, { failure: 'CommandFailed', message: 'It failed.' }]))
 
-  it('with 70 and its word where the builder is the cause', async () =>
+  it('exits with 70 and a termination message if the builder is the cause', async () =>
     expect(await endOf('BuilderFailed')).to.deep.equal([70, { failure: 'BuilderFailed', message: 'It failed.' }]))
 
-  it('with 70 where its program breaks', () => {
+  it('exits with 70 if the program itself fails', () => {
     const program = join(import.meta.dirname, 'main.ts')
     const { status, stderr } = endOfOwn([program, 'source', root])
     expect([status, stderr]).to.deep.equal([70, stderr])

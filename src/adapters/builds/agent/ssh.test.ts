@@ -6,7 +6,7 @@ import { makeKey, SshServer } from '../../../../test/cluster/sshServer.ts'
 import { fetchedSource } from '../../../../test/make/fetchedSource.ts'
 import { knownHostsOf } from '../../../contracts/sources/hostKeys.ts'
 
-describe('a build fetches a repository of a real sshd', () => {
+describe('fetching a repository over SSH for a build', () => {
   let server: SshServer
   let key: string
   let above: string
@@ -25,7 +25,7 @@ describe('a build fetches a repository of a real sshd', () => {
     fetchedSource(above, { url, entries })
   const good = async () => ({ 'private-key': await readFile(key, 'utf8'), 'known-hosts': await server.knownHosts() })
 
-  it('with the key of its source, as git if the address names nobody', async () => {
+  it('uses the key of the source, and the user "git" if the URL names none', async () => {
     for (const url of [server.url(), server.url('shop.git', '')]) {
       const { word, files, log } = await fetchWith(await good(), url)
       expect(word.commit, log).to.match(/^[0-9a-f]{40}$/)
@@ -33,7 +33,7 @@ describe('a build fetches a repository of a real sshd', () => {
     }
   })
 
-  it('of the key that the host showed to the platform, and of no other', async () => {
+  it('accepts the host key that the platform recorded and rejects any other', async () => {
     const [, type, line] = (await server.knownHosts()).trim().split(' ')
     const connection = { baseUrl: server.url(), credentials: {}, hostKey: `${type} ${line?.split('\n')[0]}` }
     const known = { ...(await good()), 'known-hosts': knownHostsOf(connection) ?? '' }
@@ -47,7 +47,7 @@ describe('a build fetches a repository of a real sshd', () => {
     }
   })
 
-  it('not with a key that the host does not know', async () => {
+  it('reports a private key that the host does not accept', async () => {
     const stranger = await readFile(makeKey(server.folder, 'stranger'), 'utf8')
     const { word } = await fetchWith({ ...(await good()), 'private-key': stranger })
     expect(word.message).to.equal(

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { unpackOutput } from './unpackOutput.ts'
 
-describe('an archive that a program writes', () => {
+describe('unpackOutput', () => {
   let folder: string
   const unpacked = (script: string) =>
     unpackOutput(spawn('sh', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] }), join(folder, 'out'))
@@ -17,17 +17,21 @@ describe('an archive that a program writes', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('is unpacked', async () => {
+  it('unpacks the archive that a program writes', async () => {
     await unpacked('cat all.tgz')
     expect(await readFile(join(folder, 'out/index.js'), 'utf8')).to.equal('hello')
   })
 
   for (const [title, script, failure] of [
-    ['is not refused, but missing, if the program fails before its end', 'head -c 40 all.tgz; exit 1', 'BuilderFailed'],
-    ['is missing if the program fails before its beginning', 'exit 1', 'BuilderFailed'],
-    ['is missing if the program fails after it', 'cat all.tgz; exit 1', 'BuilderFailed'],
-    ['is refused if that is all', 'head -c 40 all.tgz', 'SourceRefused'],
-    ['is refused while it is written if it is none', 'yes', 'SourceRefused'],
+    [
+      'reports BuilderFailed if the program fails in the middle of the archive',
+      'head -c 40 all.tgz; exit 1',
+      'BuilderFailed',
+    ],
+    ['reports BuilderFailed if the program fails before it writes', 'exit 1', 'BuilderFailed'],
+    ['reports BuilderFailed if the program fails after a complete archive', 'cat all.tgz; exit 1', 'BuilderFailed'],
+    ['reports SourceRefused if the archive is cut off and the program succeeds', 'head -c 40 all.tgz', 'SourceRefused'],
+    ['reports SourceRefused while the program still writes, if its output is no archive', 'yes', 'SourceRefused'],
   ] as const)
     it(title, async () => {
       const error = await unpacked(script).catch((thrown: unknown) => thrown)

@@ -39,7 +39,7 @@ type Answer = {
   sizeBytes?: number
 }
 
-describe('files of volumes', () => {
+describe('serve', () => {
   let root: string
   let volumes: { path: string; folder: string }[]
   beforeEach(() => {
@@ -67,7 +67,7 @@ describe('files of volumes', () => {
       answer: answer as Answer & FileAnswer,
       bytes: await buffer(bytes),
     }
-    // Whoever has the whole answer hangs up.
+    // A client with a complete answer disconnects.
     await served.catch(() => undefined)
     return found
   }
@@ -100,7 +100,7 @@ describe('files of volumes', () => {
     return found
   }
 
-  it('are listed, folders first, with what links say', async () => {
+  it('lists folders first, with the targets of links', async () => {
     mkdirSync(inData('z'))
     writeFileSync(inData('b'), 'bb')
     writeFileSync(inData('a'), 'a')
@@ -118,7 +118,7 @@ describe('files of volumes', () => {
     expect(entries?.[1]?.mode).to.equal('0640')
   })
 
-  it('are found from the root of the container down to the mounts, and nothing beside them', async () => {
+  it('lists the path from the root to the mounts, and nothing beside them', async () => {
     expect((await list('/')).entries?.map(({ path }) => path)).to.deep.equal(['/data', '/var'])
     expect((await list('/var')).entries?.map(({ path }) => path)).to.deep.equal(['/var/cache'])
     for (const path of [
@@ -136,20 +136,20 @@ describe('files of volumes', () => {
     expect((await list('/data/none')).refused).to.equal('NotFound')
   })
 
-  it('of a very large folder are listed in part, and that is said', async () => {
+  it('truncates the list of a folder with more than 5,000 entries', async () => {
     for (let at = 0; at < 5_001; at += 1) writeFileSync(inData(`f${at}`), '')
     const { entries, truncated } = await list('/data')
     expect([entries?.length, truncated]).to.deep.equal([5_000, true])
   })
 
-  it('with names that take more than an answer may are listed in part, and that is said', async () => {
+  it('truncates a list whose names exceed the size of an answer', async () => {
     for (let at = 0; at < 4_000; at += 1) writeFileSync(inData(`${at}${'\u0001'.repeat(240)}`), '')
     const { entries = [], truncated } = await list('/data')
     expect(truncated).to.equal(true)
     expect(entries.length).to.be.within(1_000, 3_999)
   })
 
-  it('are read whole and in part', async () => {
+  it('downloads files and byte ranges', async () => {
     writeFileSync(inData('a'), '0123456789')
     const part = async (range: { first: number; last?: number } | { suffix: number }) => {
       const { answer, bytes } = await run({ op: 'download', path: '/data/a', range })
@@ -169,7 +169,7 @@ describe('files of volumes', () => {
     expect(await download('/')).to.equal('IsDirectory')
   })
 
-  it('are written whole or not at all', async () => {
+  it('writes an uploaded file completely or not at all', async () => {
     expect((await upload('/data/a', 'one')).answer).to.deep.include({ isNew: true })
     expect((await upload('/data/a', 'two')).answer).to.deep.include({ isNew: false })
     expect((await upload('/data/a', 'three', false)).answer.refused).to.equal('AlreadyExists')
@@ -179,7 +179,7 @@ describe('files of volumes', () => {
     expect([readFileSync(inData('a'), 'utf8'), readdirSync(inData(''))]).to.deep.equal(['two', ['a']])
   })
 
-  it('keep their mode when they are replaced, and other links to them what they had', async () => {
+  it('keeps the mode of a replaced file and the content of its hard links', async () => {
     writeFileSync(inData('a'), 'one')
     chmodSync(inData('a'), 0o750)
     linkSync(inData('a'), join(root, 'secret/linked'))
@@ -188,7 +188,7 @@ describe('files of volumes', () => {
     expect(lstatSync(inData('a')).mode & 0o777).to.equal(0o750)
   })
 
-  it('are not written in place of a folder or outside of the volumes', async () => {
+  it('does not write over a folder or outside of the volumes', async () => {
     mkdirSync(inData('folder'))
     expect((await upload('/data/folder', 'x')).answer.refused).to.equal('AlreadyExists')
     expect((await upload('/a', 'x')).answer.refused).to.equal('NotAllowed')
@@ -199,7 +199,7 @@ describe('files of volumes', () => {
     }
   })
 
-  it('may stand in new folders', async () => {
+  it('creates folders, with their parents if requested', async () => {
     const make = async (path: string, parents = true) => {
       const { answer } = await run({ op: 'makeDirectory', path, parents })
       return answer.refused ?? answer.isNew
@@ -215,7 +215,7 @@ describe('files of volumes', () => {
     expect(await make('/')).to.equal('NotAllowed')
   })
 
-  it('are moved within their volume', async () => {
+  it('moves files and folders within their volume', async () => {
     await upload('/data/a', 'one')
     mkdirSync(inData('folder/in'), { recursive: true })
     const move = async (from: string, to: string, overwrite = false) => {
@@ -235,7 +235,7 @@ describe('files of volumes', () => {
     expect(await move('/data/renamed', '/tmp/x')).to.equal('NotAllowed')
   })
 
-  it('are removed, folders with what is in them only if that is asked for', async () => {
+  it('removes files, and folders with content only if requested', async () => {
     mkdirSync(inData('folder/deep'), { recursive: true })
     await upload('/data/folder/deep/a', 'x')
     execFileSync('mkfifo', [inData('folder/pipe')])
@@ -253,7 +253,7 @@ describe('files of volumes', () => {
     expect(existsSync(join(root, 'secret/key'))).to.equal(true)
   })
 
-  it('come as an archive, with links as links', async () => {
+  it('archives folders, with links as links', async () => {
     await upload('/data/a', 'one')
     mkdirSync(inData(`folder/${'n'.repeat(120)}`), { recursive: true })
     await upload(`/data/folder/${'n'.repeat(120)}/b`, 'x'.repeat(300_000))
@@ -269,7 +269,7 @@ describe('files of volumes', () => {
     expect(await archive('/data/a')).to.deep.equal({ a: 'one' })
   })
 
-  it('are archived and removed however deep folders lie in each other', async () => {
+  it('archives up to 1,000 nested folders, and removes any depth', async () => {
     nest('folder', 700)
     await upload('/data/folder/file', 'x')
     expect(Object.keys(await archive('/data/folder'))).to.have.length(700)
@@ -280,7 +280,7 @@ describe('files of volumes', () => {
     expect(readdirSync(inData(''))).to.deep.equal([])
   })
 
-  /** So many folders in each other; a path alone could not lead that deep. */
+  /** Nested folders, deeper than a path could be long. */
   function nest(name: string, count: number): void {
     const path = '/d'.repeat(500)
     const below = Math.ceil(count / 500) - 1
@@ -293,7 +293,7 @@ describe('files of volumes', () => {
     }
   }
 
-  it('are reached through links that stay in the volumes', async () => {
+  it('follows links that stay in the volumes', async () => {
     await upload('/data/a', 'one')
     mkdirSync(inData('folder/deep'), { recursive: true })
     symlinkSync('../../a', inData('folder/deep/up'))
@@ -307,7 +307,7 @@ describe('files of volumes', () => {
     expect(existsSync(inData('folder/new'))).to.equal(true)
   })
 
-  it('are never reached outside of the volumes: no link, in any place of a path, leads out', async () => {
+  it('follows no link out of the volumes, anywhere in a path', async () => {
     const links = [
       ...['/', '..', '../..', '../secret', '../secret/key', join(root, 'secret'), '/proc/self/root', '/proc/self/fd'],
       ...[
@@ -356,7 +356,7 @@ describe('files of volumes', () => {
     expect(existsSync(inData('stolen'))).to.equal(false)
   })
 
-  it('that are FIFOs or devices are not opened', async () => {
+  it('does not open FIFOs and devices', async () => {
     execFileSync('mkfifo', [inData('pipe')])
     symlinkSync('pipe', inData('link'))
     for (const path of ['/data/pipe', '/data/link']) {
@@ -367,11 +367,11 @@ describe('files of volumes', () => {
     expect(lstatSync(inData('pipe')).isFile()).to.equal(true)
   })
 
-  it('are not reached by a folder that becomes a link at the same time', async () => {
+  it('follows no link that replaces a folder at the same time', async () => {
     mkdirSync(inData('turn'))
     writeFileSync(inData('turn/key'), 'harmless')
     symlinkSync(join(root, 'secret'), inData('other'))
-    // Another thread lets folder and link change places all the time.
+    // Another thread swaps the folder and the link all the time.
     const swap = `
       const { renameSync } = require('node:fs')
       for (;;) for (const [from, to] of require('node:worker_threads').workerData) renameSync(from, to)`
