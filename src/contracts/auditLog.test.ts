@@ -5,15 +5,15 @@ const bytes = (value: unknown) => Buffer.from(JSON.stringify(value))
 const rest = { auditID: 'a', verb: 'patch', objectRef: { name: 'shop' } }
 const long = 'x'.repeat(100_000)
 
-describe('a long part of the audit log', () => {
+describe('shortAuditLog', () => {
   const cases: [sentence: string, event: unknown, expected: unknown][] = [
     [
-      'keeps who did what and how it is then',
+      'keeps who changed which object, the status and the resulting object',
       { ...rest, requestObject: { spec: long }, responseStatus: { code: 200 }, responseObject: { spec: long } },
       { ...rest, responseStatus: { code: 200 }, responseObject: { spec: long } },
     ],
     [
-      'keeps of a refusal that it was one, and why in one word',
+      'keeps only the code and the reason of a rejected request',
       {
         ...rest,
         responseStatus: { code: 422, reason: 'Invalid', message: long, details: { causes: [{ message: long }] } },
@@ -21,7 +21,7 @@ describe('a long part of the audit log', () => {
       },
       { ...rest, responseStatus: { code: 422, reason: 'Invalid' } },
     ],
-    ['leaves what is no event to whoever reads it', 1, 1],
+    ['returns an item that is not an event unchanged', 1, 1],
   ]
   for (const [sentence, event, expected] of cases) {
     it(sentence, () => {
@@ -30,7 +30,7 @@ describe('a long part of the audit log', () => {
     })
   }
 
-  it('is nothing if it is not JSON, and as it is if it holds no events', () => {
+  it('returns undefined for invalid JSON, and JSON without events unchanged', () => {
     expect(shortAuditLog(Buffer.from('{'))).to.equal(undefined)
     for (const other of [null, 1, { kind: 'Pod' }, { items: 'none' }])
       expect(shortAuditLog(bytes(other))).to.deep.equal(other)

@@ -27,14 +27,22 @@ const taken = (day: number, phase: string): Backup => ({
   status: { phase, startTimestamp: `2026-01-0${day}T02:00:00Z`, errors: 2, warnings: 1 },
 })
 
-describe('the place of backups', () => {
+describe('selectBackupLocation and backupLocationObstacle', () => {
   const cases: [string, BackupLocation[], RegExp | undefined][] = [
-    ['is missing where there is none', [], /has no backup target/],
-    ['is missing where none of several is the default', [place('a'), place('b')], /has no backup target/],
-    ['is the only one', [place('a')], undefined],
-    ['is the default of several', [place('a', {}, 'Unavailable'), place('b', { default: true })], undefined],
-    ['is of no use while it is not available', [place('a', {}, 'Unavailable')], /not available/],
-    ['is of no use while it is read-only', [place('a', { accessMode: 'ReadOnly' })], /read-only/],
+    ['report a missing target without a location', [], /has no backup target/],
+    [
+      'report a missing target without a default among several locations',
+      [place('a'), place('b')],
+      /has no backup target/,
+    ],
+    ['accept the only location', [place('a')], undefined],
+    [
+      'accept the default of several locations',
+      [place('a', {}, 'Unavailable'), place('b', { default: true })],
+      undefined,
+    ],
+    ['report an unavailable location', [place('a', {}, 'Unavailable')], /not available/],
+    ['report a read-only location', [place('a', { accessMode: 'ReadOnly' })], /read-only/],
   ]
   for (const [sentence, locations, expected] of cases) {
     it(sentence, () => {
@@ -45,7 +53,7 @@ describe('the place of backups', () => {
   }
 })
 
-describe('backups by snapshot', () => {
+describe('snapshotObstacle', () => {
   const storageClass = (name: string, provisioner: string, annotations = {}) => ({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -64,11 +72,11 @@ describe('backups by snapshot', () => {
   ]
   const volume = (storageClass?: string) => ({ name: 'site', kind: 'Persistent', storageClass })
   const cases: [string, ReturnType<typeof volume>, object, boolean][] = [
-    ['are possible where a class of snapshots has the driver', volume('disks'), {}, true],
-    ['are not possible where none has the driver of the default class', volume(), {}, false],
-    ['are not possible where the storage class is not there', volume('attic'), {}, false],
-    ['need nothing of a volume that is left out', volume(), { volumes: ['other'] }, true],
-    ['need nothing where files are copied', volume(), { method: 'FileSystem' }, true],
+    ['accepts a volume whose driver has a snapshot class', volume('disks'), {}, true],
+    ['reports a default storage class without a snapshot class', volume(), {}, false],
+    ['reports a missing storage class', volume('attic'), {}, false],
+    ['ignores a volume that the policy omits', volume(), { volumes: ['other'] }, true],
+    ['ignores volumes whose files are copied', volume(), { method: 'FileSystem' }, true],
   ]
   for (const [sentence, asked, policy, isPossible] of cases) {
     it(sentence, () => {
@@ -78,15 +86,20 @@ describe('backups by snapshot', () => {
   }
 })
 
-describe('backups that are kept', () => {
+describe('listSurplusBackups, failureOf and expiryOf', () => {
   const cases: [string, Backup[], number | undefined, string[]][] = [
-    ['are all without a number', [taken(1, 'Completed'), taken(2, 'Completed')], undefined, []],
-    ['are the newest', [taken(1, 'Completed'), taken(3, 'Completed'), taken(2, 'Completed')], 2, ['b1']],
-    ['are good ones, whatever failed since', [taken(1, 'Completed'), taken(2, 'Failed')], 1, []],
-    ['are those under way too', [taken(1, 'Completed'), taken(2, 'InProgress')], 1, []],
-    ['are not those that failed before a good one', [taken(1, 'Failed'), taken(2, 'Completed')], 1, ['b1']],
+    ['list nothing without keepLast', [taken(1, 'Completed'), taken(2, 'Completed')], undefined, []],
+    ['list all but the newest', [taken(1, 'Completed'), taken(3, 'Completed'), taken(2, 'Completed')], 2, ['b1']],
+    [
+      'list nothing if the only completed backup is followed by a failed one',
+      [taken(1, 'Completed'), taken(2, 'Failed')],
+      1,
+      [],
+    ],
+    ['list nothing while a newer backup is in progress', [taken(1, 'Completed'), taken(2, 'InProgress')], 1, []],
+    ['list a failed backup before a completed one', [taken(1, 'Failed'), taken(2, 'Completed')], 1, ['b1']],
   ]
-  it('are at most five hundred, also of those that failed', () => {
+  it('list all beyond 500 backups, including failed ones', () => {
     const at = (index: number) => timestamp(Date.UTC(2026, 0, 1) + index * 60_000)
     const many = Array.from({ length: BACKUPS_MAX + 2 }, (_, index) => ({
       ...{ apiVersion: 'velero.io/v1', kind: 'Backup', metadata: { name: `b${index}` } },
@@ -102,19 +115,19 @@ describe('backups that are kept', () => {
     })
   }
 
-  it('say what went wrong in words of ours', () => {
+  it('return a failure with the numbers of errors and warnings', () => {
     expect(failureOf(taken(1, 'PartiallyFailed'))).to.equal('It ended as PartiallyFailed with 2 errors and 1 warning.')
     expect(failureOf(taken(1, 'Completed'))).to.equal(undefined)
   })
 
   const began = { startTimestamp: '2026-01-01T02:00:00Z' }
   const ends: [string, Pick<Backup, 'spec' | 'status'>, string][] = [
-    ['when Velero says', { status: { ...began, expiration: '2026-02-01T00:00:00Z' } }, '2026-02-01T00:00:00Z'],
-    ['after what they were asked for', { spec: { ttl: '48h30m0s' }, status: began }, '2026-01-03T02:30:00Z'],
-    ['after what Velero keeps them for, if nothing was asked', { status: began }, '2026-01-31T02:00:00Z'],
+    ["Velero's expiration", { status: { ...began, expiration: '2026-02-01T00:00:00Z' } }, '2026-02-01T00:00:00Z'],
+    ['the requested TTL', { spec: { ttl: '48h30m0s' }, status: began }, '2026-01-03T02:30:00Z'],
+    ["Velero's default of 30 days without a TTL", { status: began }, '2026-01-31T02:00:00Z'],
   ]
   for (const [sentence, more, end] of ends) {
-    it(`end ${sentence}`, () => {
+    it(`return ${sentence} as expiry`, () => {
       expect(expiryOf({ ...taken(1, 'Completed'), ...more })).to.equal(end)
     })
   }

@@ -12,7 +12,7 @@ import {
 const at = (seconds: number) => Date.UTC(2026, 0, 1) + seconds * 1000
 const text = (seconds: number) => new Date(at(seconds)).toISOString()
 
-describe('the state of a cluster', () => {
+describe('clusterStateOf and msUntilOffline', () => {
   type Times = { joinedAt?: number; lastSeenAt?: number } & Pick<AgentFacts, 'connection' | 'lostConnection'>
   const facts = ({ joinedAt, lastSeenAt, ...connections }: Times = {}, revokedAt?: number): ClusterFacts => ({
     spec: { isPlatform: false, ...(revokedAt !== undefined && { revokedAt: text(revokedAt) }) },
@@ -26,60 +26,56 @@ describe('the state of a cluster', () => {
   })
   const lost = { joinedAt: 0, connection: 'b', lostConnection: 'b' }
   const cases: [string, ClusterFacts, string][] = [
-    ['that nobody joined awaits an agent', facts(), 'AwaitingJoin'],
-    ['is joining until the agent has opened its tunnel', facts({ joinedAt: 90 }), 'Joining'],
-    ['is joining again where the last sign of life is of before', facts({ joinedAt: 95, lastSeenAt: 90 }), 'Joining'],
-    ['is joining again after it was offline', facts({ joinedAt: 95, lastSeenAt: 2 }), 'Joining'],
-    ['is online for as long as its connection is open', facts({ joinedAt: 0, connection: 'b' }), 'Online'],
-    ['is online shortly after it was lost', facts({ ...lost, lastSeenAt: 70 }), 'Online'],
-    ['is offline 90 seconds after it was lost', facts({ ...lost, lastSeenAt: 10 }), 'Offline'],
-    ['is online if it was an older one that was lost', facts({ ...lost, connection: 'c', lastSeenAt: 10 }), 'Online'],
-    ['is offline if the agent never came after it joined', facts({ joinedAt: 0 }), 'Offline'],
-    ['is revoked whatever the agent says', facts({ joinedAt: 0, lastSeenAt: 99 }, 50), 'Revoked'],
-    ['is revoked before anybody joined', facts({}, 50), 'Revoked'],
+    ['AwaitingJoin without an agent', facts(), 'AwaitingJoin'],
+    ['Joining until the agent opens its tunnel', facts({ joinedAt: 90 }), 'Joining'],
+    ['Joining if the last heartbeat was before the join', facts({ joinedAt: 95, lastSeenAt: 90 }), 'Joining'],
+    ['Joining again after it was offline', facts({ joinedAt: 95, lastSeenAt: 2 }), 'Joining'],
+    ['Online while its connection is open', facts({ joinedAt: 0, connection: 'b' }), 'Online'],
+    ['Online shortly after the connection was lost', facts({ ...lost, lastSeenAt: 70 }), 'Online'],
+    ['Offline 90 seconds after the connection was lost', facts({ ...lost, lastSeenAt: 10 }), 'Offline'],
+    ['Online if only an older connection was lost', facts({ ...lost, connection: 'c', lastSeenAt: 10 }), 'Online'],
+    ['Offline if the agent never connected after it joined', facts({ joinedAt: 0 }), 'Offline'],
+    ['Revoked, whatever the agent reports', facts({ joinedAt: 0, lastSeenAt: 99 }, 50), 'Revoked'],
+    ['Revoked before the first join', facts({}, 50), 'Revoked'],
     [
-      'is revoked though a manifest of before names an earlier revocation again',
+      'Revoked although an old manifest restores an earlier revocation',
       { ...facts({ joinedAt: 20 }, 10), status: { agent: { joinedAt: text(20) }, revokedUntil: text(50) } },
       'Revoked',
     ],
     [
-      'is revoked though a manifest of before names no revocation',
+      'Revoked although an old manifest removes the revocation',
       { ...facts({ joinedAt: 20 }), status: { agent: { joinedAt: text(20) }, revokedUntil: text(50) } },
       'Revoked',
     ],
     [
-      'is revoked later than before',
+      'Revoked by a later revocation',
       { ...facts({ joinedAt: 20 }, 50), status: { agent: { joinedAt: text(20) }, revokedUntil: text(10) } },
       'Revoked',
     ],
-    [
-      'is online again once an agent joined after the revocation',
-      facts({ joinedAt: 60, lastSeenAt: 99 }, 50),
-      'Online',
-    ],
+    ['Online after an agent joined again', facts({ joinedAt: 60, lastSeenAt: 99 }, 50), 'Online'],
   ]
   for (const [name, given, state] of cases) {
     it(name, () => expect(clusterStateOf(given, at(100))).to.equal(state))
   }
 
-  it('of the platform is online, and degraded while a node is not ready', () => {
+  it("return Online for the platform's cluster, and Degraded while a node is not ready", () => {
     const spec = { isPlatform: true }
     expect(clusterStateOf({ spec }, 0)).to.equal('Online')
     expect(clusterStateOf({ spec, status: { nodeCount: 2, readyNodeCount: 1 } }, 0)).to.equal('Degraded')
     expect(msUntilOffline({ spec }, 'Online', 0)).to.equal(undefined)
   })
 
-  it('changes by itself 90 seconds after the connection was lost, and only then', () => {
+  it('return the time until 90 seconds after the connection was lost, only while Online', () => {
     expect(msUntilOffline(facts({ joinedAt: 0, connection: 'b' }), 'Online', at(100))).to.equal(undefined)
     expect(msUntilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Online', at(100))).to.equal(60_000)
     expect(msUntilOffline(facts({ joinedAt: 0, lastSeenAt: 70 }), 'Revoked', at(100))).to.equal(undefined)
   })
 })
 
-describe('join tokens', () => {
+describe('withToken and consumeJoinToken', () => {
   const token = (hash: string, expires: number, reusable = false) => ({ hash, expiresAt: text(expires), reusable })
 
-  it('end ten minutes after a newer one, or sooner if they did anyway; those that are over are forgotten', () => {
+  it('shorten other tokens to ten minutes when a token is added, and drop expired ones', () => {
     const before = [token('over', 5), token('soon', 300), token('long', 9_000)]
     expect(withToken(before, token('new', 3_600), at(10))).to.deep.equal([
       token('soon', 300),
@@ -88,14 +84,14 @@ describe('join tokens', () => {
     ])
   })
 
-  it('are ten at most, the oldest forgotten', () => {
+  it('keep the ten newest tokens', () => {
     const many = Array.from({ length: 12 }, (_, index) => token(`${index}`, 500))
     expect(withToken(many, token('new', 600), at(0)).map(({ hash }) => hash))
       .to.have.length(10)
       .and.include('new')
   })
 
-  it('are good once, or while they last', () => {
+  it('accept a token once, or until it expires if it is reusable', () => {
     const [once, often] = [token('once', 100), token('often', 100, true)]
     expect(consumeJoinToken([once, often], 'once', at(0))).to.deep.equal([often])
     expect(consumeJoinToken([once, often], 'often', at(0))).to.deep.equal([once, often])
@@ -104,7 +100,7 @@ describe('join tokens', () => {
   })
 })
 
-describe('an agent with a certificate', () => {
+describe('agentRefusalOf', () => {
   const identity = { clusterId: 'c', incarnation: 'one', issuedAt: at(100) }
   const cluster = (change: object = {}) => ({
     spec: { isPlatform: false },
@@ -113,22 +109,26 @@ describe('an agent with a certificate', () => {
     ...change,
   })
   const cases: [string, Parameters<typeof agentRefusalOf>[1], RegExp | undefined][] = [
-    ['comes in', cluster(), undefined],
+    ['accepts a certificate of the cluster', cluster(), undefined],
     [
-      'comes in if it joined after a revocation',
+      'accepts an agent that joined after a revocation',
       cluster({ spec: { isPlatform: false, revokedAt: text(99) } }),
       undefined,
     ],
-    ['is refused once revoked', cluster({ spec: { isPlatform: false, revokedAt: text(100) } }), /revoked/],
     [
-      'is refused though a manifest of before names an earlier revocation again',
+      'refuses a certificate from before the revocation',
+      cluster({ spec: { isPlatform: false, revokedAt: text(100) } }),
+      /revoked/,
+    ],
+    [
+      'refuses it although an old manifest restores an earlier revocation',
       cluster({ spec: { isPlatform: false, revokedAt: text(9) }, status: { revokedUntil: text(100) } }),
       /revoked/,
     ],
-    ['is refused where there is no such cluster', undefined, /no such/],
-    ['is refused while the cluster is removed', cluster({ isBeingDeleted: true }), /no such/],
-    ['is refused where another cluster has the id by now', cluster({ incarnation: 'two' }), /no longer exists/],
-    ['is refused for the cluster of the platform', cluster({ spec: { isPlatform: true } }), /own cluster/],
+    ['refuses a certificate of an unknown cluster', undefined, /no such/],
+    ['refuses a certificate of a cluster that is being deleted', cluster({ isBeingDeleted: true }), /no such/],
+    ['refuses a certificate of another cluster with the same id', cluster({ incarnation: 'two' }), /no longer exists/],
+    ["refuses a certificate of the platform's cluster", cluster({ spec: { isPlatform: true } }), /own cluster/],
   ]
   for (const [name, given, why] of cases) {
     it(name, () => {

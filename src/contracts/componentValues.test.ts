@@ -18,12 +18,12 @@ const component = {
 }
 const release = { spec: { requiredValues: ['license', 'replicas'] } }
 
-describe('values of a component', () => {
-  it('are those of the declaration with the defaults of what people may give', () => {
+describe('declaredValues, shownValues, missingValues, neededValues and valueObstacle', () => {
+  it('return the declared values with defaults of required ones', () => {
     expect(declaredValues(component)).to.deep.equal({ auth: { user: 'root' }, replicas: 2 })
   })
 
-  it('are shown as the chart gets them, but no secret is', () => {
+  it('return the values that the chart receives, with secrets masked', () => {
     const held = { 'shop.auth.password': 'hush', 'shop.isOpen': 'true', 'shop.license': 'x', 'other.isOpen': 'false' }
     expect(shownValues(component, release, held)).to.deep.equal({
       ...{ auth: { user: 'root', password: '***' }, replicas: 2 },
@@ -32,11 +32,11 @@ describe('values of a component', () => {
     expect(shownValues(component, undefined, {})).to.deep.equal({ auth: { user: 'root' }, replicas: 2 })
   })
 
-  it('that nobody gave are missing, unless there is a default', () => {
+  it('return required values that are neither set nor have a default', () => {
     expect(missingValues(component, release, { 'shop.isOpen': 'true' })).to.deep.equal(['auth.password', 'license'])
   })
 
-  it('that only a release names count as secret', () => {
+  it('treat a value that only a release requires as secret', () => {
     expect(neededValues(component, release).at(-1)).to.include({ key: 'license', isSecret: true })
   })
 
@@ -48,5 +48,6 @@ describe('values of a component', () => {
     ['1e9', 'Integer', 'must be a whole number'],
   ]
   for (const [text, type, trouble] of texts)
-    it(`"${text}" as ${type}: ${trouble ?? 'can be given'}`, () => expect(valueObstacle(text, type)).to.equal(trouble))
+    it(`${trouble === undefined ? 'accept' : 'reject'} "${text}" as ${type}`, () =>
+      expect(valueObstacle(text, type)).to.equal(trouble))
 })

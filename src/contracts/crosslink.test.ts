@@ -36,10 +36,10 @@ const report = (minute: number, sites: CrosslinkSite[], exposures: CrosslinkExpo
   ...{ observedAtUtc: at(minute), sites, exposures },
 })
 
-describe('a report of a site', () => {
+describe('merged', () => {
   const one = withReport({}, report(5, [site('a')], [exposure('a')]))
 
-  it('stands beside those of others, each with its time', () => {
+  it('keeps the reports of several sites with their times', () => {
     const both = withReport(one, report(3, [site('b')], [exposure('b')]))
     expect(both.sites.map(({ clusterId, observedAtUtc }) => [clusterId, observedAtUtc])).to.deep.equal([
       ['a', at(5)],
@@ -48,29 +48,29 @@ describe('a report of a site', () => {
     expect(both.exposures).to.have.length(2)
   })
 
-  it('replaces all that was known of the site', () => {
+  it('replaces the earlier report of a site', () => {
     const next = withReport(one, report(6, [site('a', { status: 2 })], [exposure('a', { routingKey: 'new' })]))
     expect(next.sites).to.have.length(1)
     expect(next.sites[0]).to.include({ status: 2 })
     expect(next.exposures.map(({ routingKey }) => routingKey)).to.deep.equal(['new'])
   })
 
-  it('changes nothing if something newer is known', () => {
+  it('ignores a report that is older than the known one', () => {
     expect(withReport(one, report(4, [site('a', { status: 3 })]))).to.deep.equal(one)
   })
 
-  it('is heard again after one of a clock that went ahead', () => {
+  it('accepts a report after one with a time in the future', () => {
     const now = Date.parse(at(10))
     const ahead = { ...report(0, [site('a')]), observedAtUtc: '2099-01-01T00:00:00Z' }
     const told = withReport(one, ahead, now)
     expect(told.sites.map(({ observedAtUtc }) => Date.parse(observedAtUtc))).to.deep.equal([now])
     expect(withReport(told, report(11, [site('a', { status: 2 })]), Date.parse(at(11))).sites[0]?.status).to.equal(2)
-    // What an earlier version kept.
+    // As stored by an earlier version.
     const kept = { sites: [{ ...site('a'), observedAtUtc: '2099-01-01T00:00:00Z' }] }
     expect(withReport(kept, report(11, [site('a', { status: 2 })]), Date.parse(at(11))).sites[0]?.status).to.equal(2)
   })
 
-  it('takes no more room than an object has, whatever it says and in whichever letters', () => {
+  it('limits the size of all reports to 1 MiB', () => {
     const long = {
       namespace: '\u{10348}'.repeat(120),
       podSelector: '\u20ac'.repeat(1024),
@@ -84,7 +84,7 @@ describe('a report of a site', () => {
     expect(Buffer.byteLength(JSON.stringify(told))).to.be.below(1_048_576)
   })
 
-  it('pushes out nothing of other sites', () => {
+  it('keeps the exposures of other sites when one reports many', () => {
     const many = (id: string, count: number) =>
       Array.from({ length: count }, (_, at) => exposure(id, { routingKey: `${id}-${at}` }))
     const two = ['a', 'b'].reduce((known, id) => withReport(known, report(6, [site(id)], many(id, 500))), one)
@@ -96,33 +96,33 @@ describe('a report of a site', () => {
     expect(beside.exposures.filter(({ clusterId }) => clusterId === 'b')).to.have.length(20)
   })
 
-  it('says nothing of exposures of other sites', () => {
+  it('ignores exposures of other sites', () => {
     expect(withReport(one, report(6, [site('b')], [exposure('a'), exposure('a')])).exposures).to.have.length(1)
   })
 
-  it('gives a hub no link', () => {
+  it('sets no link status for a hub', () => {
     expect(withReport({}, report(1, [site('h', { role: 0, linkStatus: 2 })])).sites[0]).to.include({ linkStatus: 0 })
   })
 })
 
-describe('exposures', () => {
+describe('withConflicts', () => {
   for (const [says, exposures, conflicts] of [
-    ['of their own are none', [exposure('a'), exposure('b')], [false, false]],
-    ['with one routing key are both', [exposure('a'), exposure('b', { routingKey: 'a' })], [true, true]],
-    ['with one service and port are both', [exposure('a'), exposure('b', { serviceName: 'a' })], [true, true]],
+    ['no conflict between different exposures', [exposure('a'), exposure('b')], [false, false]],
+    ['a conflict between equal routing keys', [exposure('a'), exposure('b', { routingKey: 'a' })], [true, true]],
+    ['a conflict between equal services and ports', [exposure('a'), exposure('b', { serviceName: 'a' })], [true, true]],
     [
-      'with one service on two ports are none',
+      'no conflict between two ports of one service',
       [exposure('a'), exposure('b', { serviceName: 'a', publishedPort: 81 })],
       [false, false],
     ],
   ] as const)
-    it(`in conflict: ${says}`, () => {
+    it(`reports ${says}`, () => {
       expect(withConflicts(exposures).map(({ isConflict }) => isConflict)).to.deep.equal(conflicts)
     })
 })
 
-describe('a version of the authority', () => {
-  it('is known everywhere once each site has told so', () => {
+describe('isKnownEverywhere', () => {
+  it('is true after each site has reported the version', () => {
     const { sites } = withReport({}, report(1, [site('a', { observedPkiVersion: 2 }), site('b')]))
     expect(isKnownEverywhere({ sites }, 2)).to.equal(false)
     expect(isKnownEverywhere({ sites: sites.slice(0, 1) }, 2)).to.equal(true)
@@ -130,7 +130,7 @@ describe('a version of the authority', () => {
   })
 })
 
-describe('grants', () => {
+describe('withGrant, newestGrant and selectSpokeGrant', () => {
   const grant = (code: string, minute: number): Grant => ({
     ...{ code, expiresUtc: at(minute), caPem: 'PEM', hubEndpoint: 'hub:1', url: 'https://hub' },
   })
@@ -141,7 +141,7 @@ describe('grants', () => {
     return { code: found?.grant.code, entries: found?.taken === undefined ? given : { ...given, taken: found.taken } }
   }
 
-  it('that somebody has broken are none, and those beside them are good', () => {
+  it('skip malformed entries and use the valid ones beside them', () => {
     for (const text of [
       '{',
       '{}',
@@ -163,12 +163,12 @@ describe('grants', () => {
     expect(newestGrant({ issued: entries.reported ?? '' }, Date.parse(at(21)))).to.equal(undefined)
   })
 
-  it("that are over are nobody's, and forgotten with the next", () => {
+  it('skip expired grants and drop them when the next is added', () => {
     expect(take({ reported: withGrant(undefined, grant('one', 5), 0) }, 'a').code).to.equal(undefined)
     expect(withGrant(entries.reported, grant('three', 30), now)).to.not.include('"one"')
   })
 
-  it('stay with the spoke that has one, and go to no other', () => {
+  it('return the same grant for a spoke again, and no grant of another spoke', () => {
     const first = take(entries, 'a')
     expect(first.code).to.equal('two')
     expect(take(first.entries, 'a').code).to.equal('two')

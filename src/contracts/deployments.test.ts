@@ -1,22 +1,22 @@
 import { expect } from 'chai'
 import { lastLogLines } from './deployments.ts'
 
-describe('the last lines of a log', () => {
+describe('lastLogLines', () => {
   const cases: [string, string, string[]][] = [
-    ['of no text are none', '', []],
-    ['of one empty line are that line', '\n', ['']],
-    ['of fewer lines are all', 'a\nb\n', ['a', 'b']],
-    ['end with one that has no end', 'a\nb', ['a', 'b']],
-    ['of as many lines are all', 'a\nb\nc\n', ['a', 'b', 'c']],
-    ['of more lines are the end', 'a\nb\nc\nd\n', ['b', 'c', 'd']],
-    ['of empty lines are so many of them', '\n\n\n\n\n', ['', '', '']],
-    ['begin with an empty one if there are as many', '\nb\nc', ['', 'b', 'c']],
+    ['returns nothing for an empty text', '', []],
+    ['returns one empty line', '\n', ['']],
+    ['returns all of fewer lines', 'a\nb\n', ['a', 'b']],
+    ['returns a last line without a line break', 'a\nb', ['a', 'b']],
+    ['returns all of as many lines', 'a\nb\nc\n', ['a', 'b', 'c']],
+    ['returns the last of more lines', 'a\nb\nc\nd\n', ['b', 'c', 'd']],
+    ['returns the last of several empty lines', '\n\n\n\n\n', ['', '', '']],
+    ['returns an empty first line', '\nb\nc', ['', 'b', 'c']],
   ]
   for (const [title, text, lines] of cases) {
     it(title, () => expect(lastLogLines(Buffer.from(text), 3)).to.deep.equal(lines))
   }
 
-  it('of bytes that are no text are no longer than these: the log would not hold them', () => {
+  it('replaces invalid UTF-8 without making the line longer', () => {
     const [line = ''] = lastLogLines(Buffer.alloc(1000, 0xff), 3)
     expect(Buffer.byteLength(line)).to.equal(1000)
   })

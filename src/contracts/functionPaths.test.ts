@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { decodePath, stripQuery } from './functionPaths.ts'
 
-describe('the path of a call of a function', () => {
-  it('stands before its query', () => expect(stripQuery('/a/b?c=/d')).to.equal('/a/b'))
+describe('stripQuery and decodePath', () => {
+  it('remove the query', () => expect(stripQuery('/a/b?c=/d')).to.equal('/a/b'))
   const unreadable = [
     '/a/../b',
     '/a/%2e%2E/b',
@@ -15,8 +15,8 @@ describe('the path of a call of a function', () => {
     '/a/%2Fb',
   ]
   for (const path of [...unreadable, '/a%00', '/%', '/a#/../b', 'http://shop.example.com/a', '*'])
-    it(`is of no path that all read alike as ${path}`, () => expect(decodePath(path)).to.equal(undefined))
+    it(`reject the ambiguous path ${path}`, () => expect(decodePath(path)).to.equal(undefined))
   const readable = { '/': '/', '/a/b': '/a/b', '/a..b': '/a..b', '/.well-known/x': '/.well-known/x', '/a%2Fb': '/a/b' }
   for (const [path, decoded] of Object.entries(readable))
-    it(`is readable as ${path}`, () => expect(decodePath(path)).to.equal(decoded))
+    it(`decode ${path}`, () => expect(decodePath(path)).to.equal(decoded))
 })

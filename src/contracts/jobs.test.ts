@@ -1,21 +1,21 @@
 import { expect } from 'chai'
 import { furthestJobState, JOB_STATES, type JobState, parseVaultReference } from './jobs.ts'
 
-describe('the state of a job', () => {
+describe('furthestJobState', () => {
   const cases: [string, JobState | undefined, JobState, JobState][] = [
-    ['begins with what is seen first', undefined, 'Running', 'Running'],
-    ['goes from Pending to Running', 'Pending', 'Running', 'Running'],
-    ['goes from Pending to its end if nobody saw it run', 'Pending', 'Succeeded', 'Succeeded'],
-    ['does not go back to Pending if its pods are gone', 'Running', 'Pending', 'Running'],
-    ['keeps its result if its pods are gone', 'Succeeded', 'Pending', 'Succeeded'],
-    ['keeps its first result', 'TimedOut', 'Failed', 'TimedOut'],
-    ['does not turn from failed to succeeded', 'Failed', 'Succeeded', 'Failed'],
+    ['returns the first observed state', undefined, 'Running', 'Running'],
+    ['moves from Pending to Running', 'Pending', 'Running', 'Running'],
+    ['moves from Pending to Succeeded', 'Pending', 'Succeeded', 'Succeeded'],
+    ['does not move back to Pending when pods are deleted', 'Running', 'Pending', 'Running'],
+    ['keeps Succeeded when pods are deleted', 'Succeeded', 'Pending', 'Succeeded'],
+    ['keeps the first result', 'TimedOut', 'Failed', 'TimedOut'],
+    ['does not move from Failed to Succeeded', 'Failed', 'Succeeded', 'Failed'],
   ]
   for (const [title, before, now, expected] of cases) {
     it(title, () => expect(furthestJobState(before, now)).to.equal(expected))
   }
 
-  it('never goes back, whatever is seen in whatever order', () => {
+  it('never moves back, in any order of observations', () => {
     for (const a of JOB_STATES)
       for (const b of JOB_STATES)
         for (const c of JOB_STATES) {
@@ -26,7 +26,7 @@ describe('the state of a job', () => {
   })
 })
 
-describe('a vault reference', () => {
+describe('parseVaultReference', () => {
   const cases: [string, { vault: string; secret: string } | undefined][] = [
     ['@vault(keys/Token-1)', { vault: 'keys', secret: 'Token-1' }],
     ['plain', undefined],
@@ -36,7 +36,7 @@ describe('a vault reference', () => {
     ['@vault(../token)', undefined],
   ]
   for (const [text, expected] of cases) {
-    it(`${JSON.stringify(text)} ${expected === undefined ? 'is none' : 'names a secret'}`, () =>
+    it(`${expected === undefined ? 'rejects' : 'accepts'} ${JSON.stringify(text)}`, () =>
       expect(parseVaultReference(text)).to.deep.equal(expected))
   }
 })

@@ -14,44 +14,44 @@ import {
 
 const sorted = ['1.0.0-alpha', '1.0.0-alpha.2', '1.0.0-alpha.10', '1.0.0-rc.1', '1.0.0', 'v1.2.0', '1.10.0', '10.0.0']
 
-describe('versions of components', () => {
-  it('are ordered as Semantic Versioning says, with and without a v', () => {
+describe('compareSemver, semverSortKey, isSameVersion, satisfiesConstraint and releaseName', () => {
+  it('order versions by Semantic Versioning, with and without a leading v', () => {
     expect([...sorted].reverse().sort(compareSemver)).to.deep.equal(sorted)
   })
 
-  it('have an order that texts show too', () => {
+  it('build sort keys with the same order', () => {
     expect([...sorted].reverse().sort((a, b) => (semverSortKey(a) < semverSortKey(b) ? -1 : 1))).to.deep.equal(sorted)
   })
 
-  it('are the same with and without a v', () => {
+  it('ignore a leading v', () => {
     expect(isSameVersion('v1.2.0', '1.2.0')).to.equal(true)
     expect(isSameVersion(undefined, undefined)).to.equal(false)
   })
 
   const ranges: [sentence: string, version: string, range: string | undefined, expected: boolean][] = [
-    ['any version does without a range', 'v0.1.0', undefined, true],
-    ['one in the range does', 'v1.15.2', '>=1.15.0 <2', true],
-    ['one before it does not', '1.14.9', '>=1.15.0', false],
-    ['what is no version does not', 'latest', '>=0.0.0', false],
-    ['a range that nobody can read is met by none', '1.0.0', 'some day', false],
+    ['accept any version without a range', 'v0.1.0', undefined, true],
+    ['accept a version in the range', 'v1.15.2', '>=1.15.0 <2', true],
+    ['reject a version below the range', '1.14.9', '>=1.15.0', false],
+    ['reject a text that is not a version', 'latest', '>=0.0.0', false],
+    ['reject any version for an invalid range', '1.0.0', 'some day', false],
   ]
   for (const [sentence, version, range, expected] of ranges)
     it(sentence, () => expect(satisfiesConstraint(version, range)).to.equal(expected))
 
-  it('that are no versions are newer than nothing', () => {
+  it('treat a text that is not a version as not newer', () => {
     expect(isNewerSemver('latest', '1.0.0')).to.equal(false)
     expect(isNewerSemver('1.0.1', 'latest')).to.equal(false)
   })
 
-  it('have a release each, whose name can be one', () => {
+  it('build a valid and different name for each release', () => {
     expect(releaseName('cert-manager', 'v1.0.0-RC.1')).to.match(/^[a-z0-9-]{1,63}$/)
     expect(releaseName('cert-manager', '1.0.0')).not.to.equal(releaseName('cert-manager', 'v1.0.0'))
   })
 })
 
-describe('the newest release', () => {
+describe('newestRelease', () => {
   const release = (component: string, version: string) => ({ spec: { component, version } })
-  it('is no preview, unless there is nothing else', () => {
+  it('prefers a release to a later pre-release', () => {
     const all = [release('a', '1.0.0'), release('a', '2.0.0-rc.1'), release('b', '3.0.0-rc.1'), release('c', '9.0.0')]
     expect(newestRelease(all, 'a')?.spec.version).to.equal('1.0.0')
     expect(newestRelease(all, 'b')?.spec.version).to.equal('3.0.0-rc.1')
@@ -59,16 +59,16 @@ describe('the newest release', () => {
   })
 })
 
-describe('components that must be there first', () => {
+describe('missingDependencies', () => {
   const installed = (name: string, installedVersion?: string) => ({ metadata: { name }, status: { installedVersion } })
-  it('are missing while they are not installed, or too old', () => {
+  it('returns components that are not installed or too old', () => {
     const there = [installed('a', '1.0.0'), installed('b', '1.0.0'), installed('c')]
     const wanted = [{ name: 'a' }, { name: 'b', constraint: '>=1.1' }, { name: 'c' }, { name: 'd' }]
     expect(missingDependencies(wanted, there)).to.deep.equal(['b', 'c', 'd'])
   })
 })
 
-describe('how far the cluster has come with a version', () => {
+describe('componentRolloutOf', () => {
   const told = { version: '2.0.0', state: 'Ready' as const, isInstalled: true, message: 'fine' }
   const missing = { phase: 'EngineMissing', statusMessage: 'Flux is not there.' }
   const cases: [
@@ -77,20 +77,24 @@ describe('how far the cluster has come with a version', () => {
     state: string,
   ][] = [
     [
-      'has failed where nobody is there to carry it out',
+      'returns Failed without an engine',
       { spec: { version: '2.0.0' }, status: { ...missing, observedGeneration: 3 } },
       'Failed',
     ],
     [
-      'is not known where that was said of another wish',
+      'returns Applying if the engine was missing for an earlier generation',
       { spec: { version: '2.0.0' }, status: { ...missing, observedGeneration: 2 } },
       'Applying',
     ],
-    ['is not known while the component is to have another', { spec: { version: '1.0.0' } }, 'Applying'],
-    ['is not known before its controller has looked', { spec: { version: '2.0.0' } }, 'Applying'],
-    ['is what its controller says', { spec: { version: '2.0.0' }, status: { rollout: told } }, 'Ready'],
+    ['returns Applying if the spec has another version', { spec: { version: '1.0.0' } }, 'Applying'],
+    ["returns Applying before the controller's first pass", { spec: { version: '2.0.0' } }, 'Applying'],
     [
-      'is not known while Flux has not heard of the last request',
+      'returns the state that the controller reported',
+      { spec: { version: '2.0.0' }, status: { rollout: told } },
+      'Ready',
+    ],
+    [
+      'returns Applying while the last request is not observed',
       { spec: { version: '2.0.0', requestedAt: 'now' }, status: { rollout: told } },
       'Applying',
     ],
@@ -103,14 +107,14 @@ describe('how far the cluster has come with a version', () => {
     )
 })
 
-describe('an install', () => {
+describe('holdsLifecycleLock', () => {
   const cases: [sentence: string, status: Parameters<typeof holdsLifecycleLock>[0], holds: boolean][] = [
-    ['has its turn while it runs', { state: 'Running', step: 'Checking' }, true],
-    ['keeps it where it paused after it had begun to change something', { state: 'Paused', step: 'Chart' }, true],
-    ['gives it back where it paused before', { state: 'Paused', step: 'Checking' }, false],
-    ['has none while it waits', { state: 'Queued' }, false],
-    ['has none once it has ended', { state: 'Failed', step: 'Chart' }, false],
-    ['has none before it was seen', undefined, false],
+    ['is true while an install runs', { state: 'Running', step: 'Checking' }, true],
+    ['is true for an install that paused after its first change', { state: 'Paused', step: 'Chart' }, true],
+    ['is false for an install that paused before', { state: 'Paused', step: 'Checking' }, false],
+    ['is false for a queued install', { state: 'Queued' }, false],
+    ['is false for a finished install', { state: 'Failed', step: 'Chart' }, false],
+    ['is false without a status', undefined, false],
   ]
   for (const [sentence, status, holds] of cases) it(sentence, () => expect(holdsLifecycleLock(status)).to.equal(holds))
 })

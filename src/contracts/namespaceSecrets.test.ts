@@ -6,18 +6,26 @@ const output = (collection: 'apps' | 'relationalclusters', name: string, output:
   output: { collection, name, output },
 })
 
-describe('what a function namespace has that is secret', () => {
+describe('secretsGivenTo and filterAllowedSecrets', () => {
   const cases: [sentence: string, Parameters<typeof secretsGivenTo>[0], string[]][] = [
-    ['nothing, where it says nothing', {}, []],
-    ['its identity', { managedIdentity: true }, ['managedidentities']],
+    ['nothing for an empty specification', {}, []],
+    ['the managed identity', { managedIdentity: true }, ['managedidentities']],
     ['each vault once', { env: [secret('a'), secret('b'), secret('a')] }, ['secretvaults/a', 'secretvaults/b']],
-    ['a secret output', { env: [output('relationalclusters', 'db', 'password')] }, ['relationalclusters/db']],
-    ['no address', { env: [output('relationalclusters', 'db', 'host'), output('apps', 'web', 'publicUrl')] }, []],
+    [
+      'the resource of a secret output',
+      { env: [output('relationalclusters', 'db', 'password')] },
+      ['relationalclusters/db'],
+    ],
+    [
+      'nothing for outputs that are not secret',
+      { env: [output('relationalclusters', 'db', 'host'), output('apps', 'web', 'publicUrl')] },
+      [],
+    ],
   ]
   for (const [sentence, around, expected] of cases)
-    it(`is ${sentence}`, () => expect(secretsGivenTo(around)).to.deep.equal(expected))
+    it(`return ${sentence}`, () => expect(secretsGivenTo(around)).to.deep.equal(expected))
 
-  it('may be given where it is named, or all of its collection', () => {
+  it('allow a named resource or all of its collection', () => {
     const given = ['managedidentities', 'secretvaults/a', 'secretvaults/b', 'relationalclusters/a']
     const within = (...allowed: string[]) => filterAllowedSecrets(given, allowed)
     expect(within()).to.deep.equal([])

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { objectCountMessage, objectSizeMessage, parseObjectCountMessage, parseObjectSizeLimit } from './objectLimits.ts'
 
-describe('refusals for want of room', () => {
-  it('are read as they are written', () => {
+describe('parseObjectCountMessage and parseObjectSizeLimit', () => {
+  it('read back the messages of the policies', () => {
     expect(
       parseObjectCountMessage(`the groups ${objectCountMessage('5003', '5000').join('')}; delete some`),
     ).to.deep.equal({
@@ -14,7 +14,7 @@ describe('refusals for want of room', () => {
     )
   })
 
-  it('are not taken from other sentences', () => {
+  it('return undefined for other messages', () => {
     expect(parseObjectCountMessage('an object has at most 64 labels')).to.equal(undefined)
     expect(parseObjectSizeLimit('an object has at most 64 labels')).to.equal(undefined)
   })

@@ -16,7 +16,7 @@ const web = (...env: object[]) => ({ components: [{ name: 'web', env }] })
 const database = { output: { collection: 'relationalclusters' as const, name: 'db', output: 'password' } }
 const address = { output: { collection: 'relationalclusters' as const, name: 'db', output: 'host' } }
 
-/** Of the component "web". */
+/** A pod of the component "web". */
 function podOf(spec: PodWithSecrets['spec'], revision = '2'): PodWithSecrets {
   const labels = { [COMPONENT_LABEL]: 'web', [REVISION_LABEL]: revision }
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-1', labels }, spec: spec ?? {} }
@@ -26,7 +26,7 @@ const variable = { env: [{ valueFrom: { secretKeyRef: { name: 'values', key: 'TO
 const files = { name: 'certs', secret: { secretName: 'files' } }
 const identity = { name: 'freehold--identity', secret: { secretName: 'mi' } }
 
-describe('what entering a pod needs because of what it was given', () => {
+describe('podSecretRights', () => {
   const table: [
     sentence: string,
     pod: PodWithSecrets,
@@ -39,33 +39,33 @@ describe('what entering a pod needs because of what it was given', () => {
       { 2: web(inVault('safe')) },
       [],
     ],
-    ['nothing for a pod that shows nothing', { ...podOf({}), spec: {} }, {}, []],
+    ['nothing for a pod without containers', { ...podOf({}), spec: {} }, {}, []],
     [
-      'the vault of a variable in the revision that it runs, though the newest refers to nothing',
+      "the vault of a variable in the pod's revision, though the newest has none",
       podOf({ containers: [variable] }),
       { 2: web(inVault('safe')), 3: web() },
       ['secretvault/readSecrets at safe'],
     ],
     [
-      'the database of a variable in the revision that it runs',
+      "the database of a variable in the pod's revision",
       podOf({ containers: [variable] }),
       { 2: web(database) },
       ['relationalcluster/readSecrets at db'],
     ],
     [
-      'to read the database whose address alone it was given',
+      'the right to read a database for its address',
       podOf({ containers: [variable] }),
       { 2: web(address) },
       ['relationalcluster/read at db'],
     ],
     [
-      'what later revisions refer to as well, since its container may have started again; and nothing of former ones',
+      'rights for later revisions too, since a container may have restarted, but not for earlier ones',
       podOf({ containers: [variable] }),
       { 1: web(inVault('former')), 2: web(address), 3: web(inVault('safe')), 4: web() },
       ['relationalcluster/read at db', 'secretvault/readSecrets at safe'],
     ],
     [
-      'nothing of other components',
+      'nothing for other components',
       podOf({ containers: [variable] }),
       {
         2: {
@@ -78,7 +78,7 @@ describe('what entering a pod needs because of what it was given', () => {
       ['relationalcluster/read at db'],
     ],
     [
-      'the vaults of an app, whose one component has no name',
+      'the vaults of an app, whose component has no name',
       podOf({ containers: [variable] }),
       { 2: { components: [{ env: [inVault('safe')] }] } },
       ['secretvault/readSecrets at safe'],
@@ -89,34 +89,49 @@ describe('what entering a pod needs because of what it was given', () => {
       { 2: { ...web(inVault('unseen')), volumes: [inVault('certs')] }, 3: web() },
       ['secretvault/readSecrets at certs'],
     ],
-    ['anything of the group if its revision is gone', podOf({ containers: [variable] }), { 3: web() }, ANYTHING],
-    ['anything of the group if it names no revision', podOf({ containers: [variable] }, ''), { 2: web() }, ANYTHING],
+    ['all rights in the group if the revision is gone', podOf({ containers: [variable] }), { 3: web() }, ANYTHING],
     [
-      'anything of the group if its revision does not know the component',
+      'all rights in the group if the pod names no revision',
+      podOf({ containers: [variable] }, ''),
+      { 2: web() },
+      ANYTHING,
+    ],
+    [
+      'all rights in the group if the revision lacks the component',
       podOf({ containers: [variable] }),
       { 2: { components: [{ name: 'other', env: [] }] } },
       ANYTHING,
     ],
-    ['anything for a first container', podOf({ initContainers: [variable] }), {}, ANYTHING],
-    ['anything for a debugging container', podOf({ ephemeralContainers: [variable] }), {}, ANYTHING],
-    ['anything for a whole Secret', podOf({ containers: [{ envFrom: [{ secretRef: { name: 's' } }] }] }), {}, ANYTHING],
-    ['anything for a mounted Secret', podOf({ volumes: [files] }), {}, ANYTHING],
+    ['all rights for an init container', podOf({ initContainers: [variable] }), {}, ANYTHING],
+    ['all rights for an ephemeral container', podOf({ ephemeralContainers: [variable] }), {}, ANYTHING],
     [
-      'anything for a projected Secret',
+      'all rights for a whole Secret',
+      podOf({ containers: [{ envFrom: [{ secretRef: { name: 's' } }] }] }),
+      {},
+      ANYTHING,
+    ],
+    ['all rights for a mounted Secret', podOf({ volumes: [files] }), {}, ANYTHING],
+    [
+      'all rights for a projected Secret',
       podOf({ volumes: [{ name: 'all', projected: { sources: [{ secret: { name: 's' } }] } }] }),
       {},
       ANYTHING,
     ],
     [
-      'the right to identities for its identity',
+      'the right to read identities for its identity',
       podOf({ volumes: [identity] }),
       { 2: web(inVault('safe')) },
       [IDENTITY],
     ],
-    ['both', podOf({ containers: [variable], volumes: [identity] }), {}, [...ANYTHING, IDENTITY]],
+    [
+      'all rights and the right to read identities for both',
+      podOf({ containers: [variable], volumes: [identity] }),
+      {},
+      [...ANYTHING, IDENTITY],
+    ],
   ]
   for (const [sentence, pod, revisions, rights] of table) {
-    it(`is ${sentence}`, () => {
+    it(`returns ${sentence}`, () => {
       const known = Object.entries(revisions).map(([number, refers]) => ({ number: Number(number), refers }))
       const said = podSecretRights(pod, known).map((right) =>
         'name' in right ? `${right.action} at ${right.name}` : right.action,

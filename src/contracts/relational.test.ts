@@ -7,12 +7,12 @@ import {
   recoveryWindowObstacle,
 } from './relational.ts'
 
-describe('words of relational databases', () => {
-  it('name the engine itself, never a Service that may lead to another database', () => {
+describe('engineHost, connectionForms, archiveServerName and parameters', () => {
+  it('use the Service of the engine', () => {
     expect(engineHost('home', 'orders')).to.equal('relc-orders-rw.home.svc')
   })
 
-  it('let a snapshot be restored to its end, also where the archive stopped before', () => {
+  it('accept the end of a snapshot as recovery time, even after archiving has stopped', () => {
     const archive = {
       archiving: 'Failing',
       firstRecoverableAt: '2026-01-01T08:00:00Z',
@@ -27,7 +27,7 @@ describe('words of relational databases', () => {
     })
   })
 
-  it('escape what a password may hold, in each form', () => {
+  it('escape special characters of a password in each form', () => {
     const forms = connectionForms({ host: 'h', port: 5432, database: 'app', username: 'a b', password: 'p@/?&;"x' })
     expect(new URL(forms.uri).password).to.equal(encodeURIComponent('p@/?&;"x'))
     expect(new URL(forms.jdbc.replace('jdbc:', '')).searchParams.get('password')).to.equal('p@/?&;"x')
@@ -39,13 +39,13 @@ describe('words of relational databases', () => {
     expect(uri).to.equal('postgresql://a:a@[2001:db8::1]:5432/a?sslmode=require')
   })
 
-  it('give a database that is made anew another place in the archive', () => {
+  it('use another archive for a recreated database', () => {
     expect(archiveServerName('relc-orders', 'aaaaaaaa-1111')).not.to.equal(
       archiveServerName('relc-orders', 'bbbbbbbb-1111'),
     )
   })
 
-  // What the engine's operator sets itself; it refuses the whole Cluster for one of them (CloudNativePG, `configuration.go`).
+  // Set by CloudNativePG itself, which refuses a Cluster with one of them (`configuration.go`).
   const itsOwn = [
     ...['log_rotation_age', 'log_rotation_size', 'log_truncate_on_rotation', 'recovery_min_apply_delay'],
     ...['synchronized_standby_slots', 'syslog_sequence_numbers', 'syslog_split_messages', 'temp_tablespaces'],
@@ -58,9 +58,9 @@ describe('words of relational databases', () => {
     'shared_preload_libraries',
     ...itsOwn,
   ]) {
-    it(`refuse the parameter ${name}`, () => expect(isRefusedParameter(name)).to.equal(true))
+    it(`reject the parameter ${name}`, () => expect(isRefusedParameter(name)).to.equal(true))
   }
   for (const name of ['work_mem', 'max_connections', 'log_statement']) {
-    it(`let the parameter ${name} through`, () => expect(isRefusedParameter(name)).to.equal(false))
+    it(`accept the parameter ${name}`, () => expect(isRefusedParameter(name)).to.equal(false))
   }
 })

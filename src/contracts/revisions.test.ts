@@ -9,7 +9,7 @@ const wanted = (content: Content, redeployedAt: Record<string, string> = {}): Wa
   parts: ({ image, other }) => ({ web: image, ...(other !== undefined && { worker: other }) }),
   essence: ({ size: _, ...rest }) => rest,
 })
-/** What comes of one change after the other. */
+/** The revisions after these changes. */
 function history(...contents: WantedRevision<Content>[]): Revision<Content>[] {
   const known: Revision<Content>[] = []
   for (const each of contents) {
@@ -21,22 +21,22 @@ function history(...contents: WantedRevision<Content>[]): Revision<Content>[] {
 const shown = (known: readonly Revision<Content>[]) =>
   known.map(({ number, reason, message }) => [number, reason, ...(message === undefined ? [] : [message])].join(' '))
 
-describe('revisions', () => {
+describe('nextRevision, revisionOf and changesBetween', () => {
   const [a, b, c] = ['a', 'b', 'c'].map((image) => wanted({ image })) as [
     WantedRevision<Content>,
     WantedRevision<Content>,
     WantedRevision<Content>,
   ]
   const cases: [sentence: string, changes: WantedRevision<Content>[], expected: string[]][] = [
-    ['begin with the first content', [a], ['1 Created']],
-    ['come with changes only', [a, a, b, b], ['1 Created', '2 Updated']],
+    ['create the first revision', [a], ['1 Created']],
+    ['create a revision for a change only', [a, a, b, b], ['1 Created', '2 Updated']],
     [
-      'say which one they go back to',
+      'name the revision that a rollback restores',
       [a, b, c, a],
       ['1 Created', '2 Updated', '3 Updated', '4 RolledBack Rolled back to revision 1.'],
     ],
     [
-      'go back to the newest one of that content',
+      'name the newest revision with the same content',
       [a, b, a, b, a],
       [
         '1 Created',
@@ -46,14 +46,18 @@ describe('revisions', () => {
         '5 RolledBack Rolled back to revision 3.',
       ],
     ],
-    ['come with a redeployment', [a, wanted({ image: 'a' }, { web: DEED.at })], ['1 Created', '2 Redeployed']],
     [
-      'go back also where something grew meanwhile that does not shrink',
+      'create a revision for a redeployment',
+      [a, wanted({ image: 'a' }, { web: DEED.at })],
+      ['1 Created', '2 Redeployed'],
+    ],
+    [
+      'recognise a rollback although a field that only grows has grown',
       [wanted({ image: 'a', size: 1 }), wanted({ image: 'b', size: 2 }), wanted({ image: 'a', size: 2 })],
       ['1 Created', '2 Updated', '3 RolledBack Rolled back to revision 1.'],
     ],
     [
-      'are updates if only that grows',
+      'create an update if only that field grows',
       [wanted({ image: 'a', size: 1 }), wanted({ image: 'a', size: 2 })],
       ['1 Created', '2 Updated'],
     ],
@@ -62,7 +66,7 @@ describe('revisions', () => {
     it(sentence, () => expect(shown(history(...changes))).to.deep.equal(expected))
   }
 
-  it('say since when each part is as it is', () => {
+  it('return since which revision each part is unchanged', () => {
     const known = history(
       wanted({ image: 'a', other: 'x' }),
       wanted({ image: 'b', other: 'x' }),
@@ -77,7 +81,7 @@ describe('revisions', () => {
     ])
   })
 
-  it('are read back as they were stored, and nothing else is', () => {
+  it('read back stored revisions and reject other objects', () => {
     const [first] = history(a) as [Revision<Content>]
     const { number, ...data } = JSON.parse(JSON.stringify(first))
     expect(revisionOf({ metadata: { name: 'x' }, revision: number, data })).to.deep.equal({ number, ...data })
@@ -85,15 +89,15 @@ describe('revisions', () => {
   })
 
   const pairs: [sentence: string, from: unknown, to: unknown, expected: string[]][] = [
-    ['nothing', { a: [1] }, { a: [1] }, []],
-    ['a value', { a: 1 }, { a: 2 }, ['Changed /a 1 2']],
-    ['one that comes and one that goes', { a: 1 }, { b: [2] }, ['Removed /a 1 null', 'Added /b null [2]']],
-    ['an item of a list', { a: [{ x: 1 }, { x: 2 }] }, { a: [{ x: 1 }, { x: 3 }] }, ['Changed /a/1/x 2 3']],
-    ['a name with a slash and a tilde', { 'a/b~': 1 }, {}, ['Removed /a~1b~0 1 null']],
-    ['a list that becomes a record', { a: [1] }, { a: { 0: 1 } }, ['Changed /a [1] {"0":1}']],
+    ['no change', { a: [1] }, { a: [1] }, []],
+    ['a changed value', { a: 1 }, { a: 2 }, ['Changed /a 1 2']],
+    ['a removed and an added field', { a: 1 }, { b: [2] }, ['Removed /a 1 null', 'Added /b null [2]']],
+    ['a changed list item', { a: [{ x: 1 }, { x: 2 }] }, { a: [{ x: 1 }, { x: 3 }] }, ['Changed /a/1/x 2 3']],
+    ['an escaped slash and tilde', { 'a/b~': 1 }, {}, ['Removed /a~1b~0 1 null']],
+    ['a list replaced by an object', { a: [1] }, { a: { 0: 1 } }, ['Changed /a [1] {"0":1}']],
   ]
   for (const [sentence, from, to, expected] of pairs) {
-    it(`differ by ${sentence}`, () => {
+    it(`return ${sentence}`, () => {
       const found = changesBetween(from, to).map(
         (change) => `${change.kind} ${change.path} ${JSON.stringify(change.from)} ${JSON.stringify(change.to)}`,
       )

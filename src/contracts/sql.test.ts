@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { sqlConnectionForms } from './sql.ts'
 
-describe('the connection forms of an SQL instance', () => {
+describe('sqlConnectionForms', () => {
   for (const engine of ['MsSql', 'MariaDb'] as const)
-    it(`escape a password for ADO.NET: ${engine}`, () => {
+    it(`escapes a password for ADO.NET: ${engine}`, () => {
       const parts = { host: 'h', user: 'app', password: 'p;"x' }
       expect(sqlConnectionForms({ engine, databaseName: 'app' }, parts).adoNetString).to.contain('Password="p;""x"')
     })
 
-  it('name host, port, database and user as the drivers expect', () => {
+  it('names host, port, database and user as each driver expects', () => {
     const parts = { host: 'h', user: 'app', password: 'p' }
     const formOf = (engine: 'MsSql' | 'MariaDb') =>
       sqlConnectionForms({ engine, databaseName: 'd' }, parts).adoNetString

@@ -17,34 +17,39 @@ const entity = (id: string, content = `<md:IDPSSODescriptor>${SIGN_ON}</md:IDPSS
 const saml = (...ids: string[]) =>
   `<md:EntitiesDescriptor>${ids.map((id) => entity(id)).join('')}</md:EntitiesDescriptor>`
 
-describe('metadata of an identity provider', () => {
+describe('parseProviderMetadata', () => {
   const oidc: [sentence: string, text: string, asked: { metadataUrl?: string; issuer?: string }, why?: string][] = [
-    ['is taken where it is of the issuer of its address', discovery(ISSUER), {}],
-    ['is taken where it is of the issuer that is named', discovery(ISSUER), { issuer: ISSUER }],
-    ['is taken with a slash at the end, which its address has not', discovery(`${ISSUER}/`), {}],
+    ['accepts the issuer of the metadata URL', discovery(ISSUER), {}],
+    ['accepts the configured issuer', discovery(ISSUER), { issuer: ISSUER }],
+    ['accepts an issuer with a trailing slash', discovery(`${ISSUER}/`), {}],
     [
-      'is taken from elsewhere where it is of the issuer that is named',
+      'accepts the configured issuer from another host',
       discovery(ISSUER),
       { metadataUrl: 'https://files.acme.example/oidc.json', issuer: ISSUER },
     ],
-    ['is not where it is of a different issuer than its address names', discovery(OTHER), {}, 'than its address names'],
+    ['rejects another issuer than the URL names', discovery(OTHER), {}, 'than its address names'],
     [
-      'is not where it is of another issuer than is named, as its address has it',
+      'rejects another issuer than configured, even if the URL names it',
       discovery(ISSUER),
       { issuer: OTHER },
       'than "issuer" names',
     ],
     [
-      'is not from elsewhere where it is of another issuer than is named',
+      'rejects another issuer than configured, from another host',
       discovery(ISSUER),
       { metadataUrl: 'https://files.acme.example/oidc.json', issuer: OTHER },
       'than "issuer" names',
     ],
-    ['is not where only a slash differs', discovery(ISSUER), { issuer: `${ISSUER}/` }, 'than "issuer" names'],
-    ['is not without an issuer', '{}', {}, 'not a discovery document'],
-    ['is not if it is no document at all', 'no', { issuer: ISSUER }, 'not a discovery document'],
     [
-      'is not with more values than any has',
+      'rejects an issuer that differs from the configured one by a slash',
+      discovery(ISSUER),
+      { issuer: `${ISSUER}/` },
+      'than "issuer" names',
+    ],
+    ['rejects a document without an issuer', '{}', {}, 'not a discovery document'],
+    ['rejects text that is not JSON', 'no', { issuer: ISSUER }, 'not a discovery document'],
+    [
+      'rejects a document with more than 30,000 values',
       JSON.stringify({
         ...JSON.parse(discovery(ISSUER)),
         token_endpoint_auth_methods_supported: Array(30_000).fill('a'),
@@ -54,7 +59,7 @@ describe('metadata of an identity provider', () => {
     ],
   ]
   for (const [sentence, text, asked, why] of oidc) {
-    it(`${sentence} (Oidc)`, () => {
+    it(`${sentence} (OIDC)`, () => {
       const read = parseProviderMetadata(text, { protocol: 'Oidc', metadataUrl: WELL_KNOWN, ...asked })
       if (why === undefined) expect(read).to.have.nested.property('endpoints.tokenUrl', `${ISSUER}/token`)
       else expect(read).to.have.property('why').that.contains(why)
@@ -62,40 +67,40 @@ describe('metadata of an identity provider', () => {
   }
 
   const entities: [sentence: string, text: string, issuer: string | undefined, why?: string][] = [
-    ['is taken where no issuer is named', saml(ISSUER), undefined],
-    ['is taken where it has the entity that is named', saml(OTHER, ISSUER), ISSUER],
-    ['is taken where XML writes its id otherwise', saml(`${ISSUER}/?a=b&amp;c=d`), `${ISSUER}/?a=b&c=d`],
-    ['is not where it has another entity', saml(ISSUER), OTHER, 'than "issuer" names'],
-    ['is not where it has none', saml(), OTHER, 'than "issuer" names'],
-    ['is not with a definition of its own', `<!DOCTYPE a>${saml(ISSUER)}`, undefined, 'not SAML metadata'],
-    ['is not if it is a page', '<html>', undefined, 'not SAML metadata'],
+    ['accepts any entity if no issuer is configured', saml(ISSUER), undefined],
+    ['accepts the configured entity among others', saml(OTHER, ISSUER), ISSUER],
+    ['accepts an entity id with XML escapes', saml(`${ISSUER}/?a=b&amp;c=d`), `${ISSUER}/?a=b&c=d`],
+    ['rejects another entity', saml(ISSUER), OTHER, 'than "issuer" names'],
+    ['rejects metadata without entities', saml(), OTHER, 'than "issuer" names'],
+    ['rejects a document type definition', `<!DOCTYPE a>${saml(ISSUER)}`, undefined, 'not SAML metadata'],
+    ['rejects an HTML page', '<html>', undefined, 'not SAML metadata'],
     [
-      'is taken with all that XML may have around it',
+      'accepts a byte order mark, comments, CDATA and references',
       `\uFEFF<?xml version="1.0"?>\n<!-- <a> -->${entity(ISSUER, `<![CDATA[<b>]]>&#x41; <md:IDPSSODescriptor a = '>' >${SIGN_ON}</md:IDPSSODescriptor >`)}\n`,
       ISSUER,
     ],
-    ['is not if it is cut off', saml(ISSUER).slice(0, -10), undefined, 'not SAML metadata'],
-    ['is not if an element is not closed', saml(ISSUER).replace('"/>', '">'), undefined, 'not SAML metadata'],
-    ['is not if two elements cross', `<a>${saml(ISSUER)}<b></a></b>`, undefined, 'not SAML metadata'],
-    ['is not if something comes behind it', `${saml(ISSUER)}<a/>`, undefined, 'not SAML metadata'],
-    ['is not in text', `see ${saml(ISSUER)}`, undefined, 'not SAML metadata'],
-    ['is not with a broken attribute', saml(ISSUER).replace('"redirect"', 'redirect'), undefined, 'not SAML metadata'],
-    ['is not with a stray ampersand', saml(`${ISSUER}?a&b`), undefined, 'not SAML metadata'],
+    ['rejects a truncated document', saml(ISSUER).slice(0, -10), undefined, 'not SAML metadata'],
+    ['rejects an unclosed element', saml(ISSUER).replace('"/>', '">'), undefined, 'not SAML metadata'],
+    ['rejects overlapping elements', `<a>${saml(ISSUER)}<b></a></b>`, undefined, 'not SAML metadata'],
+    ['rejects content after the root element', `${saml(ISSUER)}<a/>`, undefined, 'not SAML metadata'],
+    ['rejects text before the root element', `see ${saml(ISSUER)}`, undefined, 'not SAML metadata'],
+    ['rejects an unquoted attribute', saml(ISSUER).replace('"redirect"', 'redirect'), undefined, 'not SAML metadata'],
+    ['rejects an unescaped ampersand', saml(`${ISSUER}?a&b`), undefined, 'not SAML metadata'],
     [
-      'is not if nobody signs in there',
+      'rejects an entity without an identity provider',
       entity(ISSUER, '<md:SPSSODescriptor/>'),
       undefined,
       'describes no identity provider',
     ],
     [
-      'is not if it does not say where',
+      'rejects an identity provider without a sign-on URL',
       entity(ISSUER, '<md:IDPSSODescriptor/>'),
       undefined,
       'describes no identity provider',
     ],
   ]
   for (const [sentence, text, issuer, why] of entities) {
-    it(`${sentence} (Saml)`, () => {
+    it(`${sentence} (SAML)`, () => {
       const read = parseProviderMetadata(text, {
         protocol: 'Saml',
         metadataUrl: 'https://login.acme.example/saml',

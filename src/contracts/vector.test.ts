@@ -9,8 +9,8 @@ const key = (version: number) => ({
   readOnlyApiKey: `read-${version}`,
 })
 
-describe('what the facade and the controller of vector databases share', () => {
-  it('reads back the keys that it wrote, in every state of a rotation', () => {
+describe('names, keys and hosts of vector databases', () => {
+  it('decodeVectorKeys restores the keys in every state of a rotation', () => {
     for (const keys of [
       { current: key(1), pending: undefined, retired: undefined, createdAt: 't0', rotatedAt: undefined },
       { current: key(1), pending: key(2), retired: undefined, createdAt: 't0', rotatedAt: undefined },
@@ -21,7 +21,7 @@ describe('what the facade and the controller of vector databases share', () => {
     }
   })
 
-  it('shows under the plain names the key that works, never the pending one', () => {
+  it('encodeVectorKeys exposes the current key, not the pending one', () => {
     const data = encodeVectorKeys({
       current: key(1),
       pending: key(2),
@@ -33,7 +33,7 @@ describe('what the facade and the controller of vector databases share', () => {
     expect(Buffer.from(data['read-only-api-key'] ?? '', 'base64').toString()).to.equal('read-1')
   })
 
-  it('takes a generation with a missing part for absent', () => {
+  it('decodeVectorKeys ignores a key with a missing part', () => {
     const data = encodeVectorKeys({
       current: key(1),
       pending: key(2),
@@ -47,7 +47,7 @@ describe('what the facade and the controller of vector databases share', () => {
     expect(decodeVectorKeys(data)).to.equal(undefined)
   })
 
-  it('knows its own pods and claims by ordinal and nobody else’s', () => {
+  it("ordinalOf accepts only the workload's own pods and claims", () => {
     const { workload } = vectorNames('products')
     expect(ordinalOf(workload, claimName(workload, 12))).to.equal(12)
     expect(ordinalOf(workload, 'vc-products-0')).to.equal(0)
@@ -62,14 +62,14 @@ describe('what the facade and the controller of vector databases share', () => {
     }
   })
 
-  it('gives equal names of two groups two hosts, each a valid label', () => {
+  it('defaultHost is a valid and different host for equal names in two groups', () => {
     const one = defaultHost('vectorclusters', 'search-0123456789', 'products', 'cloud.example.org')
     expect(one).to.match(/^products-[0-9a-f]{8}\.cloud\.example\.org$/)
     expect(one).not.to.equal(defaultHost('vectorclusters', 'search-9876543210', 'products', 'cloud.example.org'))
     expect(defaultHost('vectorclusters', 'n', 'a'.repeat(52), 'x.org').split('.')[0]?.length).to.be.at.most(63)
   })
 
-  it('lets people choose only hosts that end as those of their boundary do', () => {
+  it('isHostOf accepts only hosts with the suffix of the boundary', () => {
     const boundary = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
     const isOwn = (host: string) => isHostOf(boundary, host, 'cloud.example.org')
     for (const host of ['shop-5d0f8a52.cloud.example.org', 'a.b-5d0f8a52.cloud.example.org'])
@@ -81,7 +81,7 @@ describe('what the facade and the controller of vector databases share', () => {
       expect(isOwn(host), host).to.equal(false)
   })
 
-  it('gives no two databases of a group children of one name, whatever the databases are called', () => {
+  it('vectorNames never collide between databases of a group', () => {
     const services = ['a', 'a-peers', 'peers-a', 'a-public', 'public-a', 'a-0', 'a-apikey'].flatMap((name) => {
       const { workload, peers, publicService } = vectorNames(name)
       return [workload, peers, publicService]
@@ -89,7 +89,7 @@ describe('what the facade and the controller of vector databases share', () => {
     expect(new Set(services).size).to.equal(services.length)
   })
 
-  it('names every child within the limits of its kind', () => {
+  it('vectorNames respect the length limits of each kind', () => {
     const names = vectorNames('a'.repeat(52))
     expect(names.workload.length).to.be.at.most(52)
     for (const name of Object.values(names)) expect(name.length).to.be.at.most(63)
@@ -100,7 +100,7 @@ describe('what the facade and the controller of vector databases share', () => {
     })
   })
 
-  it('rotates with two accepted keys from 1.17 on', () => {
+  it('acceptsTwoKeys is true from version 1.17', () => {
     expect(['1.16.3', '1.17.0', '1.20.1', 'latest'].map(acceptsTwoKeys)).to.deep.equal([false, true, true, false])
   })
 })

@@ -21,16 +21,16 @@ function lookUp(reference: Reference) {
   return reference.root === 'place' ? `<${reference.name}>` : `<${reference.component}.${reference.field}>`
 }
 
-describe('texts of a template', () => {
+describe('parseTemplateText and renderTemplateText', () => {
   const cases: [sentence: string, text: string, value: unknown][] = [
-    ['a text without expressions stays as it is', 'plain $ text', 'plain $ text'],
-    ['an expression gives way to its value', `a-\${parameters.size}-b`, 'a-large-b'],
-    ['a text of one expression alone keeps the type of the value', `\${parameters.count}`, 3],
-    ['within a text a number is written out', `n=\${parameters.count}`, 'n=3'],
-    ['what has no value is empty within a text', `[\${parameters.none}]`, '[]'],
-    ['two dollars before a brace are the characters themselves', `$\${parameters.size}`, `\${parameters.size}`],
-    ['spaces within the braces do not matter', `\${ deploy.name }!`, '<deploy.name>!'],
-    ['a component is named by its name and a field', `\${components.db.host}:1`, '<db.host>:1'],
+    ['keep text without expressions', 'plain $ text', 'plain $ text'],
+    ['replace an expression by its value', `a-\${parameters.size}-b`, 'a-large-b'],
+    ['keep the type of a single expression', `\${parameters.count}`, 3],
+    ['convert a number within text', `n=\${parameters.count}`, 'n=3'],
+    ['replace a missing value by nothing', `[\${parameters.none}]`, '[]'],
+    ['unescape two dollar signs before a brace', `$\${parameters.size}`, `\${parameters.size}`],
+    ['ignore spaces within the braces', `\${ deploy.name }!`, '<deploy.name>!'],
+    ['resolve a field of a component', `\${components.db.host}:1`, '<db.host>:1'],
   ]
   for (const [sentence, text, value] of cases)
     it(sentence, () => expect(renderTemplateText(parseTemplateText(text), lookUp, 100)).to.equal(value))
@@ -44,10 +44,10 @@ describe('texts of a template', () => {
     `\${parameters.a.b}`,
     `\${components.a}`,
   ])
-    it(`refuses ${text}`, () => expect(() => parseTemplateText(text)).to.throw(ExpressionError))
+    it(`reject ${text}`, () => expect(() => parseTemplateText(text)).to.throw(ExpressionError))
 })
 
-describe('conditions of a template', () => {
+describe('parseCondition and isMet', () => {
   const cases: [text: string, isTrue: boolean][] = [
     [`\${parameters.size} == 'large'`, true],
     [`\${parameters.size} != "large"`, false],
@@ -60,27 +60,27 @@ describe('conditions of a template', () => {
     [`\${parameters.count} == '3'`, false],
   ]
   for (const [text, isTrue] of cases)
-    it(`${text} is ${isTrue}`, () => expect(isMet(parseCondition(text), lookUp)).to.equal(isTrue))
+    it(`evaluate ${text} to ${isTrue}`, () => expect(isMet(parseCondition(text), lookUp)).to.equal(isTrue))
 
   const refused: [why: string, text: string][] = [
     ['is empty', ' '],
-    ['compares with nothing', '1 =='],
-    ['does not close', '(true'],
-    ['continues after its end', 'true false'],
-    ['compares twice', '1 == 1 == 1'],
+    ['lacks an operand', '1 =='],
+    ['lacks a closing parenthesis', '(true'],
+    ['has a second expression', 'true false'],
+    ['chains comparisons', '1 == 1 == 1'],
     ['calls a function', 'size(x) == 1'],
     ['is a bare word', 'large'],
-    ['nests very deeply', `${'('.repeat(200)}true${')'.repeat(200)}`],
-    ['is very long', `true${' '.repeat(2000)}`],
+    ['is nested 200 levels deep', `${'('.repeat(200)}true${')'.repeat(200)}`],
+    ['has more than 2,000 characters', `true${' '.repeat(2000)}`],
   ]
   for (const [why, text] of refused)
-    it(`refuses one that ${why}`, () => expect(() => parseCondition(text)).to.throw(ExpressionError))
+    it(`reject a condition that ${why}`, () => expect(() => parseCondition(text)).to.throw(ExpressionError))
 
-  it('refuses to take a text for true or false', () => {
+  it('reject a string as a condition', () => {
     expect(() => isMet(parseCondition(`\${parameters.size}`), lookUp)).to.throw(ExpressionError)
   })
 
-  it('whatever it reads, it answers or refuses, and never throws anything else', () => {
+  it('throw only ExpressionError for 3,000 random texts', () => {
     const random = new SeededRandom(20_261_125)
     const pieces = [
       '${',

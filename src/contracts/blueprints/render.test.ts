@@ -20,8 +20,8 @@ function rendered(components: object[], parameters: Record<string, string | bool
 }
 const db = { name: 'db', collection: 'relationalclusters', resourceName: `\${deploy.name}-db` }
 
-describe('a template with values', () => {
-  it('names what it makes and fills the fields of the record', () => {
+describe('renderTemplate, fillLateValues and restoreExpressions', () => {
+  it('set the name of the resource and fill its fields', () => {
     const [made] = rendered([{ ...db, spec: { replicas: 2, tags: { where: `\${cluster.region}` } } }]).components
     expect(made).to.deep.include({
       resourceName: 'shop-db',
@@ -30,7 +30,7 @@ describe('a template with values', () => {
     })
   })
 
-  it('puts the reference to an output in the place of its mark', () => {
+  it('reference an output by the name of its resource', () => {
     const web = {
       name: 'web',
       collection: 'apps',
@@ -43,7 +43,7 @@ describe('a template with values', () => {
     })
   })
 
-  it('leaves what is not known yet to the controller, the name of a component alone is known', () => {
+  it('resolve the name of a component and leave its other fields to the controller', () => {
     const web = {
       name: 'web',
       collection: 'apps',
@@ -54,11 +54,11 @@ describe('a template with values', () => {
     expect(components[1]?.body).to.deep.equal({ a: 'shop-db', b: 'http://%{k3.components.db.host}/' })
   })
 
-  it('is refused before its texts are longer together than they may be', () => {
+  it('reject components and outputs whose text becomes too long', () => {
     const large = { ...db, resourceName: 'x'.repeat(512) }
     const of = (count: number) => ({ spec: { a: `\${components.db.name}`.repeat(count) } })
     const web = (name: string, count: number) => ({ name, collection: 'apps', resourceName: name, ...of(count) })
-    // Of a hundred times as much, whoever made it first would have no memory left.
+    // Without limits, a hundred times as much would exhaust the memory.
     const { components, refusals } = rendered([large, web('one', 13_000), web('a', 600), web('b', 600), web('c', 3)])
     expect(components.map(({ component }) => component.name)).to.deep.equal(['db', 'a', 'c'])
     expect(refusals.map(({ of: what, name }) => `${what} ${name}`)).to.deep.equal(['component one', 'component b'])
@@ -71,7 +71,7 @@ describe('a template with values', () => {
     })
   })
 
-  it('skips what its condition leaves out, and refuses what needs it', () => {
+  it('skip a component whose condition is false, and reject a component that needs it', () => {
     const skipped = { ...db, when: `\${parameters.size} == 'large'` }
     const web = { name: 'web', collection: 'apps', resourceName: 'web', spec: { a: `\${components.db.name}` } }
     const outputs = [{ name: 'host', component: 'db', output: 'host' }]
@@ -81,7 +81,7 @@ describe('a template with values', () => {
     expect(told).to.deep.equal([])
   })
 
-  it('takes for an expression what stands in the template, and nothing that people type', () => {
+  it('evaluate expressions of the template, but none in values of parameters', () => {
     const typed = `%{components.db.host} %{parameters.password} \${components.db.host}`
     const spec = { a: `\${parameters.motto}`, b: '%{components.db.host}', c: `\${components.db.host}` }
     const web = { name: 'web', collection: 'apps', resourceName: 'web', spec }
@@ -90,7 +90,7 @@ describe('a template with values', () => {
     expect(JSON.parse(filled)).to.deep.equal({ a: typed, b: '%{components.db.host}', c: 'secret' })
   })
 
-  it('late values replace their places alone', () => {
+  it('replace only the marked placeholders', () => {
     const text = 'a %{k3.components.db.host} b %{k3.parameters.p} %{x} %{components.db.host} c'
     expect(fillLateValues(text, 'k3', ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
       'a $& b %{k3.parameters.p} %{x} %{components.db.host} c',
@@ -100,14 +100,14 @@ describe('a template with values', () => {
     )
   })
 
-  it('a deployment of before there were marks is filled as it was', () => {
+  it('fill a deployment that was stored without marks', () => {
     expect(fillLateValues('%{components.db.host} %{k3.components.db.host}', '', () => 'x')).to.equal(
       'x %{k3.components.db.host}',
     )
   })
 })
 
-describe('parameters', () => {
+describe('parseParameter, parseParameters and patternRefusal', () => {
   const one = (parameter: object) => BlueprintParameter.parse({ name: 'p', ...parameter })
   const cases: [parameter: object, given: string, value: unknown][] = [
     [{ type: 'integer' }, '42', 42],
@@ -125,7 +125,7 @@ describe('parameters', () => {
     [{ type: 'generated' }, 'mine', undefined],
   ]
   for (const [parameter, given, value] of cases)
-    it(`${JSON.stringify(parameter)} takes ${value === undefined ? 'no ' : ''}"${given}"`, () => {
+    it(`${JSON.stringify(parameter)} ${value === undefined ? 'rejects' : 'accepts'} "${given}"`, () => {
       const read = parseParameter(one(parameter), given)
       expect('value' in read ? read.value : undefined).to.equal(value)
     })
@@ -148,10 +148,10 @@ describe('parameters', () => {
     ['[', false],
   ]
   for (const [pattern, isTaken] of patterns)
-    it(`${pattern} is ${isTaken ? 'a' : 'no'} pattern`, () =>
+    it(`${isTaken ? 'accept' : 'reject'} the pattern ${pattern}`, () =>
       expect(patternRefusal(pattern) === undefined).to.equal(isTaken))
 
-  it('are read by type, made up where they are generated, and masked where they are secret', () => {
+  it('parse values by type, generate the missing ones and mask secrets', () => {
     const parameters = [
       one({ name: 'count', type: 'integer', default: 1 }),
       one({ name: 'size', type: 'string' }),

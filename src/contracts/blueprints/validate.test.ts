@@ -18,45 +18,45 @@ const readTemplate = (content: string, catalogue: Catalogue) => runUnsliced(pars
 const read = (template: object) => readTemplate(dump({ ...HEAD, components: [DB], ...template }), CATALOGUE)
 const problemsOf = (template: object) => read(template).problems.map(({ code, path }) => `${code} ${path}`)
 
-describe('the document of a template', () => {
+describe('parseTemplateDocument', () => {
   const refused: [why: string, content: string][] = [
-    ['is no YAML', 'a: ['],
-    ['holds two documents', 'a: 1\n---\na: 2'],
-    ['holds nothing', ''],
-    ['says one name twice', 'a: 1\na: 2'],
+    ['is not YAML', 'a: ['],
+    ['contains two documents', 'a: 1\n---\na: 2'],
+    ['is empty', ''],
+    ['repeats a key', 'a: 1\na: 2'],
     ['refers to itself', '&a [*a]'],
-    ['has a prototype', '__proto__: {x: 1}'],
-    ['has a tag of its own', '!!js/function "x"'],
-    ['nests very deeply', '['.repeat(500)],
-    ['has very many aliases', `a: &a 1\nb: [${Array.from({ length: 200 }, () => '*a').join(', ')}]`],
+    ['has the key __proto__', '__proto__: {x: 1}'],
+    ['has a custom tag', '!!js/function "x"'],
+    ['is nested 500 levels deep', '['.repeat(500)],
+    ['has 200 aliases', `a: &a 1\nb: [${Array.from({ length: 200 }, () => '*a').join(', ')}]`],
     [
-      'grows by its aliases',
+      'expands through aliases',
       Array.from({ length: 20 }, (_, at) => `a${at}: &a${at} [${at === 0 ? '1' : `*a${at - 1}, *a${at - 1}`}]`).join(
         '\n',
       ),
     ],
-    ['has very many names', Array.from({ length: 18_900 }, (_, at) => `E${at}: `).join('\n')],
-    ['has very many values', `[${'a,'.repeat(5_000)}]`],
-    ['has a very long name', `${'x'.repeat(1_025)}: 1`],
+    ['has 18,900 keys', Array.from({ length: 18_900 }, (_, at) => `E${at}: `).join('\n')],
+    ['has more than 5,000 values', `[${'a,'.repeat(5_000)}]`],
+    ['has a key of more than 1,024 characters', `${'x'.repeat(1_025)}: 1`],
     ['is larger than 256 KiB', `a: ${'x'.repeat(300_000)}`],
-    ['holds a control character', 'a: 1 # \u0007'],
-    ['turns the direction of its text', 'a: 1 # \u202e'],
+    ['contains a control character', 'a: 1 # \u0007'],
+    ['contains a bidirectional control character', 'a: 1 # \u202e'],
   ]
   for (const [why, content] of refused)
-    it(`is refused if it ${why}`, () => expect(() => parseTemplateDocument(content)).to.throw(DocumentError))
+    it(`rejects a document that ${why}`, () => expect(() => parseTemplateDocument(content)).to.throw(DocumentError))
 
   for (const [why, content, said] of [
-    ['nests very deeply', '['.repeat(500), 'is nested deeper than 40 levels'],
-    ['nests a level too deep', `${'['.repeat(41)}1${']'.repeat(41)}`, 'is nested deeper than 40 levels'],
-    ['has a list as a name', '? [a]\n: 1', 'has a list or a map as a key'],
-    ['holds a control character', 'a: "\u007f"', 'must have no control characters other than tabs and line breaks'],
+    ['nested 500 levels deep', '['.repeat(500), 'is nested deeper than 40 levels'],
+    ['nested 41 levels deep', `${'['.repeat(41)}1${']'.repeat(41)}`, 'is nested deeper than 40 levels'],
+    ['with a list as key', '? [a]\n: 1', 'has a list or a map as a key'],
+    ['with a control character', 'a: "\u007f"', 'must have no control characters other than tabs and line breaks'],
   ] as const)
-    it(`says what is wrong if it ${why}`, () =>
+    it(`explains what is wrong in a document ${why}`, () =>
       expect(() => parseTemplateDocument(content))
         .to.throw(DocumentError)
         .with.property('message', said))
 
-  it('says of nothing that it is an object', () => {
+  it('puts no stringified object into its messages', () => {
     for (const [, content] of refused)
       expect(() => parseTemplateDocument(content))
         .to.throw(DocumentError)
@@ -64,17 +64,17 @@ describe('the document of a template', () => {
         .that.does.not.match(/\[object|undefined|NaN/)
   })
 
-  it('is not parsed to its end if it has too many values', () => {
-    // What follows is no YAML: a parser that came so far would say so.
+  it('stops at too many values', () => {
+    // The rest is not YAML, which a parser that reached it would report.
     expect(() => parseTemplateDocument(`[${'a,'.repeat(50_000)}}`)).to.throw(DocumentError, /5,000 names and values/)
   })
 
-  it('has room for 5,000 names and values', () =>
+  it('accepts 5,000 keys and values', () =>
     expect(parseTemplateDocument(`[${'a,'.repeat(4_999)}]`).value).to.have.length(4_999))
 
-  it('is JSON as well', () => expect(parseTemplateDocument('{"a": [1, "x"]}').value).to.deep.equal({ a: [1, 'x'] }))
+  it('accepts JSON', () => expect(parseTemplateDocument('{"a": [1, "x"]}').value).to.deep.equal({ a: [1, 'x'] }))
 
-  it('says where each value stands, and of what is absent, where its parent does', () => {
+  it('returns the position of each value, and of its parent for a missing one', () => {
     const { positionOf } = parseTemplateDocument('a: 1\nlist:\n  - name: x\n    "a/b": 2\n')
     expect(positionOf('/list/0/name')).to.deep.equal({ line: 3, column: 11 })
     expect(positionOf('/list/0/a~1b').line).to.equal(4)
@@ -82,82 +82,93 @@ describe('the document of a template', () => {
   })
 })
 
-describe('a template', () => {
+describe('parseTemplateSliced', () => {
   const cases: [sentence: string, template: object, ...problems: `${TemplateProblemCode} ${string}`[]][] = [
-    ['needs no more than a component', {}],
-    ['has a format', { format: 2 }, 'SpecInvalid /format'],
-    ['has no other fields', { owner: 'me' }, 'UnknownField /owner'],
-    ['has a version', { version: undefined }, 'MissingField /version'],
-    ['has a slug that is no word of the interface', { slug: 'sources' }, 'SpecInvalid /slug'],
+    ['accepts a template with one component', {}],
+    ['rejects another format', { format: 2 }, 'SpecInvalid /format'],
+    ['rejects an unknown field', { owner: 'me' }, 'UnknownField /owner'],
+    ['rejects a missing version', { version: undefined }, 'MissingField /version'],
+    ['rejects a slug that is a path of the API', { slug: 'sources' }, 'SpecInvalid /slug'],
     [
-      'makes things of known collections',
+      'rejects an unknown collection',
       { components: [{ ...DB, collection: 'nodes' }] },
       'UnknownCollection /components/0/collection',
     ],
-    ['names each component once', { components: [DB, DB] }, 'DuplicateName /components/1/name'],
+    ['rejects two components with the same name', { components: [DB, DB] }, 'DuplicateName /components/1/name'],
     [
-      'names parameters that it has',
+      'rejects an unknown parameter',
       { components: [{ ...DB, spec: { size: `\${parameters.size}` } }] },
       'UnknownParameter /components/0/spec/size',
     ],
     [
-      'names components that it has',
+      'rejects unknown components',
       { components: [{ ...DB, dependsOn: ['web'], spec: { x: `\${components.web.name}` } }] },
       'UnknownComponent /components/0/dependsOn/0',
       'UnknownComponent /components/0/spec/x',
     ],
     [
-      'names plain fields of components',
+      'rejects a secret field of a component',
       { components: [DB, { ...DB, name: 'other', spec: { x: `\${components.db.apiKey}` } }] },
       'BadExpression /components/1/spec/x',
     ],
-    ['has no circles', { components: [{ ...DB, spec: { x: `\${components.db.name}` } }] }, 'Cycle /components/0'],
     [
-      'knows names beforehand',
+      'rejects a component that refers to itself',
+      { components: [{ ...DB, spec: { x: `\${components.db.name}` } }] },
+      'Cycle /components/0',
+    ],
+    [
+      'rejects a resource name that depends on a later value',
       { components: [DB, { ...DB, name: 'b', resourceName: `\${components.db.id}` }] },
       'BadExpression /components/1/resourceName',
     ],
     [
-      'has conditions that can be read',
+      'rejects a condition that cannot be parsed',
       { components: [{ ...DB, when: 'size ==' }] },
       'BadExpression /components/0/when',
     ],
     [
-      'shows no secret parameter',
+      'rejects a secret parameter in a plain field',
       { parameters: [password], components: [{ ...DB, spec: { x: `\${parameters.password}` } }] },
       'SecretExposed /components/0/spec/x',
     ],
     [
-      'may give one to the value of a secret',
+      'accepts a secret parameter as the value of a secret',
       {
         parameters: [password],
         components: [{ ...DB, collection: 'secrets', spec: { value: `\${parameters.password}` } }],
       },
     ],
     [
-      'shows no secret output',
+      'rejects a secret output that is not marked as secret',
       { outputs: [{ name: 'key', component: 'db', output: 'apiKey' }] },
       'SecretExposed /outputs/0',
     ],
-    ['may refer to one', { outputs: [{ name: 'key', component: 'db', output: 'apiKey', secret: true }] }],
     [
-      'has outputs that there are',
+      'accepts a secret output that is marked as secret',
+      { outputs: [{ name: 'key', component: 'db', output: 'apiKey', secret: true }] },
+    ],
+    [
+      'rejects an unknown output',
       { outputs: [{ name: 'key', component: 'db', output: 'nothing' }] },
       'SpecInvalid /outputs/0',
     ],
-    ['has choices for a choice', { parameters: [{ name: 'size', type: 'choice' }] }, 'MissingField /parameters/0'],
     [
-      'has defaults that fit',
+      'rejects a choice without choices',
+      { parameters: [{ name: 'size', type: 'choice' }] },
+      'MissingField /parameters/0',
+    ],
+    [
+      'rejects a default of another type',
       { parameters: [{ name: 'size', type: 'integer', default: 'x' }] },
       'SpecInvalid /parameters/0/default',
     ],
     [
-      'has no patterns that may take long',
+      'rejects a pattern that may backtrack exponentially',
       { parameters: [{ name: 'size', type: 'string', pattern: '(a+)+' }] },
       'SpecInvalid /parameters/0/pattern',
     ],
     [
-      'gives a parameter what its type has',
+      'rejects a field of another parameter type',
       { parameters: [{ name: 'size', type: 'boolean', minimum: 1 }] },
       'UnknownField /parameters/0/minimum',
     ],
@@ -167,14 +178,14 @@ describe('a template', () => {
 
   const others: [sentence: string, template: object, ...problems: `${TemplateProblemCode} ${string}`[]][] = [
     [
-      'beside its head, what its components refer to',
+      'of the head and of references in components',
       { version: 'x', components: [{ ...DB, dependsOn: ['web'], when: 'size ==' }] },
       'SpecInvalid /version',
       'UnknownComponent /components/0/dependsOn/0',
       'BadExpression /components/0/when',
     ],
     [
-      'beside a component without a collection, the rest of it and the others',
+      'of a component without a collection, and of its other fields',
       {
         components: [
           { ...DB, collection: undefined, colection: 'apps', spec: { x: `\${parameters.y}` } },
@@ -186,7 +197,7 @@ describe('a template', () => {
       'UnknownParameter /components/0/spec/x',
     ],
     [
-      'and nothing that follows from it: what is named badly is named',
+      'but none of references to a component with an invalid name',
       {
         components: [
           { ...DB, name: 'My_DB' },
@@ -196,7 +207,7 @@ describe('a template', () => {
       'SpecInvalid /components/0/name',
     ],
     [
-      'and nothing that follows from it: what has no name may be what is meant',
+      'but none of references that may mean a component without a name',
       {
         components: [
           { ...DB, name: undefined },
@@ -206,7 +217,7 @@ describe('a template', () => {
       'MissingField /components/0/name',
     ],
     [
-      'and nothing that follows from it: a parameter is judged as a whole',
+      'but none of conditions on a parameter with an invalid type',
       {
         parameters: [{ name: 'size', type: 'chioce', choices: ['a'] }],
         components: [{ ...DB, when: `\${parameters.size} == 'a'` }],
@@ -214,17 +225,16 @@ describe('a template', () => {
       'SpecInvalid /parameters/0/type',
     ],
     [
-      'and nothing that follows from it: lists that are none',
+      'but none of references into lists that are not lists',
       { parameters: 'none', components: 'db', outputs: [{ name: 'a', value: `\${components.db.host}` }] },
       'SpecInvalid /parameters',
       'SpecInvalid /components',
     ],
   ]
   for (const [sentence, template, ...problems] of others)
-    it(`says all that is wrong with its shape ${sentence}`, () =>
-      expect(problemsOf(template)).to.have.members(problems))
+    it(`reports all problems ${sentence}`, () => expect(problemsOf(template)).to.have.members(problems))
 
-  it('names what is near to what it does not know', () => {
+  it('suggests the nearest known name', () => {
     const meant = (template: object) => read(template).problems.map(({ message }) => /"(\w+)"\?$/.exec(message)?.[1])
     const size = { name: 'size', type: 'string' }
     const spec = (text: string) => ({ parameters: [size], components: [{ ...DB, spec: { x: text } }] })
@@ -240,14 +250,14 @@ describe('a template', () => {
     ])
   })
 
-  it('says line and column of what is wrong', () => {
+  it('reports the line and column of a problem', () => {
     const content = `${dump(HEAD)}components:\n  - name: db\n    collection: nodes\n    resourceName: db\n`
     const [problem] = readTemplate(content, CATALOGUE).problems
     expect(problem).to.include({ line: 7, column: 17 })
     expect(readTemplate('a: [', CATALOGUE).problems[0]).to.include({ code: 'Syntax', line: 1 })
   })
 
-  it('is sorted by what depends on what', () => {
+  it('orders components by their dependencies', () => {
     const web = {
       name: 'web',
       collection: 'apps',
@@ -260,7 +270,7 @@ describe('a template', () => {
   })
 })
 
-describe('slugs and versions', () => {
+describe('slugRefusal, isLaterTemplateVersion and positions of problems', () => {
   const slugs: [slug: string, isTaken: boolean][] = [
     ['web-with-database', true],
     ['Web', false],
@@ -268,7 +278,8 @@ describe('slugs and versions', () => {
     ['7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e', false],
   ]
   for (const [slug, isTaken] of slugs)
-    it(`${slug} is ${isTaken ? 'a' : 'no'} slug`, () => expect(slugRefusal(slug) === undefined).to.equal(isTaken))
+    it(`${isTaken ? 'accept' : 'reject'} the slug ${slug}`, () =>
+      expect(slugRefusal(slug) === undefined).to.equal(isTaken))
 
   const versions: [later: string, earlier: string][] = [
     ['1.0.1', '1.0.0'],
@@ -282,14 +293,14 @@ describe('slugs and versions', () => {
     ['1.0.0+build.5', '1.0.0-rc.1+build.6'],
   ]
   for (const [later, earlier] of versions)
-    it(`${later} comes after ${earlier}`, () => {
+    it(`order ${later} after ${earlier}`, () => {
       expect(isLaterTemplateVersion(later, earlier)).to.equal(true)
       expect(isLaterTemplateVersion(earlier, later)).to.equal(false)
       expect(isLaterTemplateVersion(later, later)).to.equal(false)
       for (const version of [later, earlier]) expect(version).to.match(TEMPLATE_VERSION_PATTERN)
     })
 
-  it('says where the first of thousands of problems in a long document are', () => {
+  it('report the position of the first 50 of 2,000 problems after 150,000 lines', () => {
     const keys = Array.from({ length: 2_000 }, (_, at) => `unknown${at}: 1`).join('\n')
     const { problems } = readTemplate(`format: 1\n${'\n'.repeat(150_000)}${keys}\n`, new Map())
     expect(problems.length).to.be.at.most(50)

@@ -17,17 +17,17 @@ function verdict(entries: readonly ArchiveEntry[]): string {
   }
 }
 
-describe('an archive', () => {
+describe('ArchiveValidator', () => {
   const admitted: [sentence: string, entries: ArchiveEntry[], paths: string][] = [
-    ['may hold files and folders', [folder('a/'), file('a/b')], 'a a/b'],
-    ['may leave folders out', [file('a/b/c')], 'a/b/c'],
-    ['may say a folder twice', [folder('a'), folder('a/')], 'a a'],
-    ['may name its root', [folder('./'), file('./a')], ' a'],
-    ['may hold a link to a neighbour', [file('a/b'), link('a/c', 'b')], 'a/b a/c'],
-    ['may hold a link to a folder above that is inside', [link('a/b', '../c')], 'a/b'],
-    ['may hold a link to its root', [link('a/b', '..')], 'a/b'],
-    ['may hold a link to what is not there', [link('a', 'nothing')], 'a'],
-    ['may be as long as it may', [file('a', 100), file('b', 50)], 'a b'],
+    ['accepts files and folders', [folder('a/'), file('a/b')], 'a a/b'],
+    ['accepts a file without an entry for its folder', [file('a/b/c')], 'a/b/c'],
+    ['accepts a folder twice', [folder('a'), folder('a/')], 'a a'],
+    ['accepts an entry for its root', [folder('./'), file('./a')], ' a'],
+    ['accepts a link to a sibling', [file('a/b'), link('a/c', 'b')], 'a/b a/c'],
+    ['accepts a link to a parent folder inside of the archive', [link('a/b', '../c')], 'a/b'],
+    ['accepts a link to its root', [link('a/b', '..')], 'a/b'],
+    ['accepts a link to a missing file', [link('a', 'nothing')], 'a'],
+    ['accepts the largest allowed archive', [file('a', 100), file('b', 50)], 'a b'],
   ]
   for (const [sentence, entries, paths] of admitted) it(sentence, () => expect(verdict(entries)).to.equal(paths))
 
@@ -92,7 +92,7 @@ describe('an archive', () => {
   ]
   const hostile: [what: string, entries: ArchiveEntry[]][] = [
     ...[...out, ...absolute, ...odd].map((path): [string, ArchiveEntry[]] => [
-      `a file ${JSON.stringify(path.slice(0, 20))}`,
+      `a file ${JSON.stringify(path.slice(0, 20))} of ${path.length} characters`,
       [file(path)],
     ]),
     ...[...out, ...absolute].map((path): [string, ArchiveEntry[]] => [
@@ -116,13 +116,16 @@ describe('an archive', () => {
       `${entries.map(({ path, type }) => `${type} ${path}`).join(', then ')}`,
       entries,
     ]),
-    ...many.map((entries): [string, ArchiveEntry[]] => [`${entries.length} entries, too much`, entries]),
+    ...many.map((entries): [string, ArchiveEntry[]] => [
+      `${entries.length} entries such as ${entries[0]?.path}`,
+      entries,
+    ]),
     ...chains.map((entries): [string, ArchiveEntry[]] => [
       `a chain of links, the last to ${entries.at(-1)?.target ?? 'a file'}`,
       entries,
     ]),
   ]
   for (const [what, entries] of hostile) {
-    it(`is refused with a reason: ${what}`, () => expect(verdict(entries)).to.match(/^refused: \S.{8,}\.$/s))
+    it(`rejects ${what}`, () => expect(verdict(entries)).to.match(/^refused: \S.{8,}\.$/s))
   }
 })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { failureOfArchive, failureOfBuild, failureOfGit } from './failure.ts'
 
-describe('why a build failed, told from what was said', () => {
+describe('failureOfBuild', () => {
   const cases: [said: string, expected: string][] = [
     [
       'ERROR: failed to build: failed to solve: process "/bin/sh -c npm run \\"build\\"" did not complete successfully: exit code: 2',
@@ -53,19 +53,19 @@ describe('why a build failed, told from what was said', () => {
     ['anything else', 'CommandFailed: The build failed: see its log.'],
   ]
   for (const [said, expected] of cases) {
-    it(expected, () => {
+    it(`returns ${expected.replace(/:.*/, '')} for ${said.slice(0, 80)}`, () => {
       const { failure, message } = failureOfBuild(said)
       expect(`${failure}: ${message}`).to.include(expected)
     })
   }
 
-  it('shows no control character of what a command said', () => {
+  it('removes control characters from the message', () => {
     const { message } = failureOfBuild('process "a\u001b[31m\nb" did not complete successfully: exit code: 1')
     expect(message).to.not.match(/\p{Cc}/u)
   })
 })
 
-describe('why a repository was not fetched', () => {
+describe('failureOfGit', () => {
   const cases: [said: string, expected: string][] = [
     ["fatal: could not read Username for 'https://x': terminal prompts disabled", 'refused the credentials'],
     ['fatal: Authentication failed for https://x', 'refused the credentials'],
@@ -79,10 +79,11 @@ describe('why a repository was not fetched', () => {
     ["error: invalid path '../a'", 'contains "../a", a path that leads out'],
     ['fatal: something else', 'could not be fetched'],
   ]
-  for (const [said, expected] of cases) it(expected, () => expect(failureOfGit(said).message).to.include(expected))
+  for (const [said, expected] of cases)
+    it(`explains ${said}`, () => expect(failureOfGit(said).message).to.include(expected))
 })
 
-describe('why an uploaded source was not there', () => {
+describe('failureOfArchive', () => {
   const place = 'registry.example.test/b/shop/apps/web@sha256:aa'
   const cases: [said: string, failure: string][] = [
     [`Error: fetching manifest ${place}: GET https://x/v2/: MANIFEST_UNKNOWN: manifest unknown`, 'SourceUnreachable'],
@@ -93,6 +94,6 @@ describe('why an uploaded source was not there', () => {
     [`Error: fetching manifest ${place}: unexpected status code 503 Service Unavailable`, 'BuilderFailed'],
   ]
   for (const [said, failure] of cases)
-    it(`is ${failure} by ${said.slice(said.indexOf('aa: ') + 4)}`, () =>
+    it(`returns ${failure} for ${said.slice(said.indexOf('aa: ') + 4)}`, () =>
       expect(failureOfArchive(said).failure).to.equal(failure))
 })

@@ -20,53 +20,68 @@ const plan = (files: Record<string, string>, asked: Asked = {}) =>
 const pkg = (more: object = {}) => JSON.stringify({ name: 'shop', scripts: { start: 'node server.js' }, ...more })
 const NODE = { 'package.json': pkg(), 'package-lock.json': '{}', 'server.js': '' }
 
-describe('what a source is built with', () => {
+describe('planBuild, runtime', () => {
   type Case = [sentence: string, files: Record<string, string>, asked: Asked, expected: string]
   const cases: Case[] = [
-    ['a package.json is Node.js', NODE, {}, 'nodejs 24'],
-    ['a version that it asks for', { ...NODE, '.nvmrc': 'v22\n' }, {}, 'nodejs 22'],
+    ['builds a package.json with Node.js', NODE, {}, 'nodejs 24'],
+    ['uses the version of .nvmrc', { ...NODE, '.nvmrc': 'v22\n' }, {}, 'nodejs 22'],
     [
-      'a version of its engines',
+      'uses the version of "engines"',
       { 'package.json': pkg({ engines: { node: '^22' } }), 'server.js': '' },
       {},
       'nodejs 22',
     ],
-    ['what is asked for counts more', { ...NODE, '.nvmrc': '22' }, { runtimeVersion: '26' }, 'nodejs 26'],
-    ['its own Dockerfile comes first', { ...NODE, Dockerfile: '' }, {}, 'dockerfile'],
-    ['but not if a runtime is asked for', { ...NODE, Dockerfile: '' }, { runtime: 'nodejs' }, 'nodejs 24'],
-    ['a Dockerfile elsewhere, if it is named', NODE, { dockerfilePath: '/deploy/Dockerfile' }, 'dockerfile'],
-    ['requirements.txt is Python', { 'requirements.txt': '', 'main.py': '' }, {}, 'python 3.13'],
+    ['prefers the requested version', { ...NODE, '.nvmrc': '22' }, { runtimeVersion: '26' }, 'nodejs 26'],
+    ['prefers the Dockerfile of the source', { ...NODE, Dockerfile: '' }, {}, 'dockerfile'],
+    ['prefers a requested runtime to a Dockerfile', { ...NODE, Dockerfile: '' }, { runtime: 'nodejs' }, 'nodejs 24'],
+    ['uses a Dockerfile at the requested path', NODE, { dockerfilePath: '/deploy/Dockerfile' }, 'dockerfile'],
+    ['builds requirements.txt with Python', { 'requirements.txt': '', 'main.py': '' }, {}, 'python 3.13'],
     [
-      'a version of pyproject.toml',
+      'uses the version of pyproject.toml',
       { 'pyproject.toml': 'requires-python = ">=3.14"', 'uv.lock': '', 'app.py': '' },
       {},
       'python 3.14',
     ],
-    ['go.mod is Go', { 'go.mod': 'module x\n\ngo 1.24\n', 'main.go': '' }, {}, 'go 1.26'],
-    ['pom.xml is Java', { 'pom.xml': '<java.version>25</java.version>' }, {}, 'java 25'],
-    ['a project file is .NET', { 'Shop.csproj': '<TargetFramework>net8.0</TargetFramework>' }, {}, 'dotnet 8.0'],
-    ['composer.json is PHP', { 'composer.json': '{}' }, {}, 'php 8.4'],
-    ['a Gemfile is Ruby', { Gemfile: 'ruby "~> 3.3.0"', 'Gemfile.lock': '' }, {}, 'ruby 3.3'],
-    ['Cargo.toml is Rust', { 'Cargo.toml': 'name = "shop"' }, {}, 'rust 1'],
-    ['an index.html alone is served as it is', { 'index.html': '' }, {}, 'static 1'],
-    ['a site that is built is built with Node.js', NODE, { purpose: 'Site' }, 'nodejs 24'],
-    ['a site of plain files is not', { 'index.html': '' }, { purpose: 'Site' }, 'static 1'],
-    ['a site is built even beside a Dockerfile', { 'index.html': '', Dockerfile: '' }, { purpose: 'Site' }, 'static 1'],
-    ['nothing that we know is refused', { 'README.md': '' }, {}, 'refused: The runtime cannot be detected'],
-    ['an unknown version is refused', { ...NODE, '.nvmrc': '16' }, {}, 'refused: The source needs Node.js 16'],
-    ['an unknown runtime is refused', NODE, { runtime: 'cobol' }, 'refused: There is no runtime "cobol"'],
-    ['a package.json that is none is refused', { 'package.json': '[' }, {}, 'refused: package.json is not a JSON'],
-    ['what nobody can start is refused', { 'package.json': '{}' }, {}, 'refused: package.json has no start script'],
-    ['unless a command says how', { 'package.json': '{}' }, { startCommand: 'node x.js' }, 'nodejs 24'],
-    ['Python without a beginning is refused', { 'requirements.txt': '' }, {}, 'refused: There is no Procfile'],
+    ['builds go.mod with Go', { 'go.mod': 'module x\n\ngo 1.24\n', 'main.go': '' }, {}, 'go 1.26'],
+    ['builds pom.xml with Java', { 'pom.xml': '<java.version>25</java.version>' }, {}, 'java 25'],
     [
-      'several programs of Go are refused',
+      'builds a project file with .NET',
+      { 'Shop.csproj': '<TargetFramework>net8.0</TargetFramework>' },
+      {},
+      'dotnet 8.0',
+    ],
+    ['builds composer.json with PHP', { 'composer.json': '{}' }, {}, 'php 8.4'],
+    ['builds a Gemfile with Ruby', { Gemfile: 'ruby "~> 3.3.0"', 'Gemfile.lock': '' }, {}, 'ruby 3.3'],
+    ['builds Cargo.toml with Rust', { 'Cargo.toml': 'name = "shop"' }, {}, 'rust 1'],
+    ['serves an index.html without a build', { 'index.html': '' }, {}, 'static 1'],
+    ['builds a site with a package.json with Node.js', NODE, { purpose: 'Site' }, 'nodejs 24'],
+    ['serves a site of plain files without a build', { 'index.html': '' }, { purpose: 'Site' }, 'static 1'],
+    ['ignores the Dockerfile of a site', { 'index.html': '', Dockerfile: '' }, { purpose: 'Site' }, 'static 1'],
+    ['rejects a source of no known runtime', { 'README.md': '' }, {}, 'refused: The runtime cannot be detected'],
+    ['rejects an unsupported version', { ...NODE, '.nvmrc': '16' }, {}, 'refused: The source needs Node.js 16'],
+    ['rejects an unknown runtime', NODE, { runtime: 'cobol' }, 'refused: There is no runtime "cobol"'],
+    ['rejects an invalid package.json', { 'package.json': '[' }, {}, 'refused: package.json is not a JSON'],
+    [
+      'rejects a package.json without a start script',
+      { 'package.json': '{}' },
+      {},
+      'refused: package.json has no start script',
+    ],
+    [
+      'accepts a package.json without a start script if there is a start command',
+      { 'package.json': '{}' },
+      { startCommand: 'node x.js' },
+      'nodejs 24',
+    ],
+    ['rejects Python without an entry point', { 'requirements.txt': '' }, {}, 'refused: There is no Procfile'],
+    [
+      'rejects several Go programs',
       { 'go.mod': '', 'cmd/a/main.go': '', 'cmd/b/main.go': '' },
       {},
       'refused: cmd contains several programs',
     ],
     [
-      'an image that is none is refused',
+      'rejects an invalid image name',
       NODE,
       { builderImage: 'node\nRUN evil' },
       'refused: builderImage "node RUN evil" is not the name',
@@ -84,10 +99,10 @@ describe('what a source is built with', () => {
   }
 })
 
-describe('a Dockerfile that we write', () => {
+describe('planBuild, generated Dockerfile', () => {
   const lines = (files: Record<string, string>, asked: Asked = {}) => (plan(files, asked).dockerfile ?? '').split('\n')
 
-  it('is one that a person can read', () => {
+  it('is readable and commented', () => {
     expect(
       lines({ ...NODE, 'package.json': pkg({ scripts: { start: 'node server.js', build: 'tsc' } }) }),
     ).to.deep.equal([
@@ -115,156 +130,161 @@ describe('a Dockerfile that we write', () => {
   type Case = [sentence: string, files: Record<string, string>, asked: Asked, expected: string]
   const cases: Case[] = [
     [
-      'obeys the lock of pnpm',
+      'respects pnpm-lock.yaml',
       { 'package.json': pkg(), 'pnpm-lock.yaml': '' },
       {},
       'RUN corepack enable && pnpm install --frozen-lockfile',
     ],
-    ['obeys the lock of yarn', { 'package.json': pkg(), 'yarn.lock': '' }, {}, 'RUN yarn install --frozen-lockfile'],
+    ['respects yarn.lock', { 'package.json': pkg(), 'yarn.lock': '' }, {}, 'RUN yarn install --frozen-lockfile'],
     [
-      'obeys the lock of a newer yarn',
+      'respects yarn.lock of Yarn 2 and later',
       { 'package.json': pkg(), 'yarn.lock': '', '.yarnrc.yml': '' },
       {},
       'RUN corepack enable && yarn install --immutable',
     ],
     [
-      'says that there is no lock',
+      'mentions a missing lock file',
       { 'package.json': pkg() },
       {},
       '# There is no lock file: versions may differ from one build to the next.',
     ],
     [
-      'obeys the lock of uv',
+      'respects uv.lock',
       { 'pyproject.toml': '', 'uv.lock': '', 'main.py': '' },
       {},
       'RUN uv sync --frozen --no-dev --no-install-project --active',
     ],
     [
-      'obeys the lock of Poetry',
+      'respects poetry.lock',
       { 'pyproject.toml': '', 'poetry.lock': '', 'main.py': '' },
       {},
       'RUN poetry install --only main --no-root --no-interaction',
     ],
     [
-      'installs what a project of Python needs without a lock',
+      'installs the dependencies of a Python project without a lock file',
       { 'pyproject.toml': '[project]\ndependencies = ["flask"]\n', 'main.py': '' },
       {},
       'RUN uv pip install -r pyproject.toml',
     ],
     [
-      'obeys the lock of Bundler',
+      'respects Gemfile.lock',
       { Gemfile: '', 'Gemfile.lock': '' },
       {},
       'ENV BUNDLE_PATH=/bundle BUNDLE_WITHOUT=development:test BUNDLE_FROZEN=1',
     ],
     [
-      'obeys the lock of Cargo',
+      'respects Cargo.lock',
       { 'Cargo.toml': 'name = "x"', 'Cargo.lock': '' },
       {},
       'RUN cargo build --release --locked && mkdir -p /out && cp target/release/x /out/server',
     ],
     [
-      'obeys the lock of NuGet',
+      'respects packages.lock.json',
       { 'a.csproj': '', 'packages.lock.json': '{}' },
       {},
       'RUN dotnet restore --locked-mode a.csproj',
     ],
     [
-      'builds the one program of a module',
+      'builds the only program of a Go module',
       { 'go.mod': '', 'cmd/shop/main.go': '' },
       {},
       'RUN go build -trimpath -o /out/server ./cmd/shop',
     ],
     [
-      'makes a module of Go files without one',
+      'creates a module for Go files without one',
       { 'shop.go': 'package shop' },
       { runtime: 'go' },
       'RUN go mod init source && go mod tidy',
     ],
     [
-      'lets a command build Java without a project',
+      'builds Java without a project by the build command',
       { 'Shop.java': '' },
       { runtime: 'java', buildCommand: 'sh build.sh' },
       'RUN sh build.sh',
     ],
     [
-      'gives every command of Maven the mirror',
+      'sets the Maven mirror for every command',
       { 'pom.xml': '' },
       { mirrors: { maven: 'https://m.example/maven/' } },
       'ENV MAVEN_ARGS="-s /tmp/settings.xml"',
     ],
     [
-      'takes packages from a mirror',
+      'sets the npm mirror',
       NODE,
       { mirrors: { npm: 'https://m.example/npm/' } },
       'ENV npm_config_registry=https://m.example/npm/ npm_config_replace_registry_host=always',
     ],
     [
-      'takes pnpm and its packages from a mirror',
+      'sets the mirror for pnpm and Corepack',
       { 'package.json': pkg(), 'pnpm-lock.yaml': '' },
       { mirrors: { npm: 'https://m.example/npm/' } },
       'ENV COREPACK_NPM_REGISTRY=https://m.example/npm YARN_NPM_REGISTRY_SERVER=https://m.example/npm',
     ],
-    ['runs the start command by a shell', NODE, { startCommand: 'node a.js $X' }, 'CMD ["sh","-c","node a.js $X"]'],
+    ['runs the start command in a shell', NODE, { startCommand: 'node a.js $X' }, 'CMD ["sh","-c","node a.js $X"]'],
     [
-      'runs what a Procfile says',
+      'runs the web process of a Procfile',
       { ...NODE, 'package.json': '{}', Procfile: 'web: node b.js' },
       {},
       'CMD ["sh","-c","node b.js"]',
     ],
     [
-      'keeps variables out of the image',
+      'passes variables as a secret mount, not into the image',
       NODE,
       { buildCommand: 'make', environmentVersion: 'abc' },
       'RUN --mount=type=secret,id=environment,mode=0444 . /run/secrets/environment && make',
     ],
     [
-      'keeps a command of several lines one instruction',
+      'keeps a build command with a line break in one instruction',
       NODE,
       { buildCommand: 'a\nUSER root' },
       'RUN ["sh","-c","a\\nUSER root"]',
     ],
-    ['keeps a command that goes on one instruction', NODE, { buildCommand: 'a \\' }, 'RUN ["sh","-c","a \\\\"]'],
     [
-      'takes the folder of a site',
+      'keeps a build command that ends in a backslash in one instruction',
+      NODE,
+      { buildCommand: 'a \\' },
+      'RUN ["sh","-c","a \\\\"]',
+    ],
+    [
+      'copies the output folder of a site',
       NODE,
       { purpose: 'Site', outputPath: '/build' },
       'COPY --from=build ["/app/build/","/site/"]',
     ],
-    ['serves files as they are', { 'index.html': '' }, {}, 'COPY ["./","/site/"]'],
+    ['copies static files', { 'index.html': '' }, {}, 'COPY ["./","/site/"]'],
     [
-      'serves files as they are beside a package.json',
+      'copies static files beside a package.json',
       { 'index.html': '', 'package.json': pkg() },
       { runtime: 'static' },
       'COPY ["./","/site/"]',
     ],
     [
-      'brings the managers of packages that an image of Node.js lacks',
+      'installs Corepack if the Node.js image lacks it',
       { 'package.json': pkg(), 'pnpm-lock.yaml': '' },
       { runtimeVersion: '26' },
       'RUN command -v corepack || npm install --global corepack',
     ],
     [
-      'brings the yarn that an image of Node.js lacks',
+      'installs Yarn if the Node.js image lacks it',
       { 'package.json': pkg(), 'yarn.lock': '' },
       { runtimeVersion: '26' },
       'RUN command -v yarn || npm install --global yarn',
     ],
     [
-      'takes no other process of a Procfile for that of web',
+      'ignores other processes of a Procfile',
       { 'package.json': '{}', 'server.js': '', Procfile: 'web:\nworker: node b.js' },
       {},
       'CMD ["node","server.js"]',
     ],
     [
-      'keeps a command that ends in a backslash and a blank one instruction',
+      'keeps a build command that ends in a backslash and a space in one instruction',
       NODE,
       { buildCommand: 'a \\ ' },
       'RUN ["sh","-c","a \\\\ "]',
     ],
-    ['finds the one archive of Maven', { 'pom.xml': '' }, {}, 'COPY --from=build /out/ ./'],
+    ['copies the only archive of Maven', { 'pom.xml': '' }, {}, 'COPY --from=build /out/ ./'],
     [
-      "serves PHP's public folder",
+      'serves the public folder of PHP',
       { 'composer.json': '{}', 'public/index.php': '' },
       {},
       'CMD ["php","-S","0.0.0.0:8080","-t","public"]',
@@ -274,50 +294,46 @@ describe('a Dockerfile that we write', () => {
     it(sentence, () => expect(lines(files, asked)).to.include(expected))
   }
 
-  it('never runs as root, whatever the runtime', () => {
+  it('never runs as root', () => {
     const all = [NODE, { 'go.mod': '' }, { 'pom.xml': '' }, { 'a.csproj': '' }, { Gemfile: '' }, { 'index.html': '' }]
     for (const files of all) expect(lines(files as Record<string, string>)).to.include('USER 65532:65532')
   })
 
-  it('installs nothing for Node.js where nothing describes what', () => {
+  it('installs nothing for Node.js without a package.json', () => {
     const all = lines({ 'index.mjs': '' }, { runtime: 'nodejs', startCommand: 'exec node index.mjs' })
     expect(all).to.include('COPY . .').and.to.include('CMD ["sh","-c","exec node index.mjs"]')
     expect(all.filter((line) => /npm|package\.json/.test(line))).to.deep.equal([])
   })
 
   const needingMore: [sentence: string, files: Record<string, string>, install: string][] = [
-    [
-      'scripts of an installation',
-      { ...NODE, 'package.json': pkg({ scripts: { postinstall: 'prisma generate' } }) },
-      'npm ci',
-    ],
-    ['packages beside it', { ...NODE, 'package.json': pkg({ dependencies: { own: 'file:./own' } }) }, 'npm ci'],
+    ['an install script', { ...NODE, 'package.json': pkg({ scripts: { postinstall: 'prisma generate' } }) }, 'npm ci'],
+    ['a local package', { ...NODE, 'package.json': pkg({ dependencies: { own: 'file:./own' } }) }, 'npm ci'],
     ['patches of packages', { ...NODE, 'package.json': pkg({ pnpm: { patchedDependencies: {} } }) }, 'npm ci'],
-    ['a yarn of its own', { 'package.json': pkg(), 'yarn.lock': '', '.yarn/releases/yarn.cjs': '' }, 'yarn install'],
-    ['requirements in other files', { 'requirements.txt': '-r base.txt\n', 'main.py': '' }, 'pip install'],
-    ['itself as a requirement', { 'requirements.txt': 'flask\n-e .\n', 'main.py': '' }, 'pip install'],
     [
-      'a package of Python beside it',
-      { 'pyproject.toml': 'own = { path = "own" }', 'uv.lock': '', 'main.py': '' },
-      'uv sync',
+      'a Yarn release in the repository',
+      { 'package.json': pkg(), 'yarn.lock': '', '.yarn/releases/yarn.cjs': '' },
+      'yarn install',
     ],
+    ['requirements in other files', { 'requirements.txt': '-r base.txt\n', 'main.py': '' }, 'pip install'],
+    ['the source itself as a requirement', { 'requirements.txt': 'flask\n-e .\n', 'main.py': '' }, 'pip install'],
+    ['a local Python package', { 'pyproject.toml': 'own = { path = "own" }', 'uv.lock': '', 'main.py': '' }, 'uv sync'],
     [
-      'requirements of a project in other files',
+      'dynamic requirements in other files',
       { 'pyproject.toml': '[project]\n[tool.setuptools.dynamic]\ndependencies = {file = ["r.txt"]}', 'main.py': '' },
       'uv pip install',
     ],
-    ['a module beside it', { 'go.mod': 'replace example.com/own => ./own', 'main.go': '' }, 'go mod download'],
-    ['a project beside it', { 'a.csproj': '<ProjectReference Include="own/own.csproj" />' }, 'dotnet restore'],
-    ['a gem beside it', { Gemfile: "gem 'own', path: 'own'" }, 'bundle install'],
-    ['a gem that it is', { Gemfile: 'gemspec' }, 'bundle install'],
+    ['a local Go module', { 'go.mod': 'replace example.com/own => ./own', 'main.go': '' }, 'go mod download'],
+    ['a local .NET project', { 'a.csproj': '<ProjectReference Include="own/own.csproj" />' }, 'dotnet restore'],
+    ['a local gem', { Gemfile: "gem 'own', path: 'own'" }, 'bundle install'],
+    ['a gemspec', { Gemfile: 'gemspec' }, 'bundle install'],
     [
-      'a package of PHP beside it',
+      'a local PHP package',
       { 'composer.json': JSON.stringify({ repositories: [{ type: 'path', url: 'own' }] }) },
       'composer install',
     ],
   ]
   for (const [sentence, files, install] of needingMore) {
-    it(`copies everything before it installs what needs ${sentence}`, () => {
+    it(`copies all files before it installs ${sentence}`, () => {
       const found = lines(files)
       const at = found.findIndex((line) => line.startsWith(`RUN ${install}`))
       expect(at, found.join('\n')).to.be.above(found.indexOf('COPY . .'))
@@ -325,38 +341,38 @@ describe('a Dockerfile that we write', () => {
     })
   }
 
-  it('installs before it copies everything where hooks of Git alone are set up', () => {
+  it('copies all files after the install if only Git hooks are prepared', () => {
     const found = lines({ ...NODE, 'package.json': pkg({ scripts: { prepare: 'husky', start: 'node server.js' } }) })
     expect(found.indexOf('COPY . .')).to.be.above(found.indexOf('RUN npm ci --no-audit --no-fund'))
   })
 
-  it('fetches nothing for Maven before all modules are there', () => {
+  it('does not prefetch for Maven if the project has modules', () => {
     const found = lines({ 'pom.xml': '<modules><module>own</module></modules>' })
     expect(found.filter((line) => line.includes('go-offline'))).to.deep.equal([])
     expect(lines({ 'pom.xml': '' }).filter((line) => line.includes('go-offline'))).to.have.length(1)
   })
 
-  it('restores a project of .NET by what else says how', () => {
+  it('copies the files that configure a .NET restore', () => {
     const beside = ['Directory.Packages.props', 'Directory.Build.props', 'NuGet.Config', 'global.json']
     const found = lines({ 'a.csproj': '', ...Object.fromEntries(beside.map((path) => [path, ''])) })
     const copied = found.find((line) => line.startsWith('COPY a.csproj'))?.split(' ')
     expect(copied).to.include.members(beside)
   })
 
-  it('copies nothing that is not there', () => {
+  it('copies no missing files', () => {
     for (const runtime of ['go', 'ruby', 'python'])
       for (const line of lines({ 'server.py': '' }, { runtime, startCommand: 'x' }))
         expect(line).to.not.match(/^COPY {2}/)
   })
 
-  it('copies all of a workspace before it installs', () => {
+  it('copies all files of a workspace before it installs', () => {
     const found = lines({ ...NODE, 'package.json': pkg({ workspaces: ['a'] }) })
     expect(found.indexOf('COPY . .')).to.be.lessThan(found.indexOf('RUN npm ci --no-audit --no-fund'))
   })
 })
 
-describe('the image of a site', () => {
-  it('holds a configuration of its own, and the start that takes the one of the platform', () => {
+describe('planBuild, image of a site', () => {
+  it("contains its own nginx configuration and the script that starts with the platform's", () => {
     const { server, dockerfile } = plan({ 'index.html': '' }, { purpose: 'Site' })
     expect(Object.keys(server)).to.deep.equal(['site.conf', 'site.sh'])
     expect(server['site.conf']).to.include('listen ')

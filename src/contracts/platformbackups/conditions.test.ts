@@ -12,7 +12,7 @@ import { PLATFORM_SCHEDULE, SCHEDULE_LABEL } from './names.ts'
 const NOW = Date.parse('2026-06-02T12:00:00Z')
 const at = (hours: number) => new Date(NOW - hours * 3_600_000).toISOString()
 
-/** A definition that has whatever anybody asks for. */
+/** A CRD schema that has any field. */
 const anything: object = new Proxy({}, { get: () => ({ properties: anything }), has: () => true })
 const definitions = VELERO_CRD_NAMES.map((name) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -57,12 +57,12 @@ const GOOD: BackupObservation = {
 
 const WITHOUT_VELERO = { location: undefined, schedule: undefined, definitions: [] }
 
-describe('what is said of the backups of the platform', () => {
+describe('backupConditions and overallStateOf', () => {
   for (const [phase, said] of [
     ['Failed', { failureReason: 'found a backup with status "InProgress"' }],
     ['FailedValidation', { validationErrors: ['the target is', 'away'] }],
   ] as const)
-    it(`is why Velero gave up one that is ${phase}`, () => {
+    it(`quote Velero's reason for a backup in phase ${phase}`, () => {
       const last = backup('one', phase, 1)
       const seen = { ...GOOD, backups: [{ ...last, status: { ...last.status, ...said } }] }
       const found = backupConditions(seen).find(({ type }) => type === 'LastBackupSucceeded')
@@ -74,103 +74,108 @@ describe('what is said of the backups of the platform', () => {
     return `${found?.status} ${found?.reason}`
   }
   const cases: [string, BackupCondition['type'], Partial<BackupObservation>, string][] = [
-    ['a target that Velero reaches is available', 'TargetAvailable', {}, 'True Available'],
-    ['without Velero there is no target', 'TargetAvailable', WITHOUT_VELERO, 'False EngineMissing'],
-    ['without Velero there is no schedule', 'ScheduleActive', WITHOUT_VELERO, 'False EngineMissing'],
-    ['no target is none', 'TargetAvailable', { location: undefined }, 'False NotConfigured'],
-    ['one that was not looked at is unknown', 'TargetAvailable', { location: location({}) }, 'Unknown NotValidated'],
+    ['report an available target as available', 'TargetAvailable', {}, 'True Available'],
+    ['report a missing engine instead of a target', 'TargetAvailable', WITHOUT_VELERO, 'False EngineMissing'],
+    ['report a missing engine instead of a schedule', 'ScheduleActive', WITHOUT_VELERO, 'False EngineMissing'],
+    ['report a missing target', 'TargetAvailable', { location: undefined }, 'False NotConfigured'],
+    ['report an unvalidated target as unknown', 'TargetAvailable', { location: location({}) }, 'Unknown NotValidated'],
     [
-      'one that does not answer is not',
+      'report an unavailable target',
       'TargetAvailable',
       { location: location({ phase: 'Unavailable' }) },
       'False Unavailable',
     ],
     [
-      'one that is read-only takes nothing',
+      'report a read-only target',
       'TargetAvailable',
       { location: location({ phase: 'Available' }, { accessMode: 'ReadOnly' }) },
       'False ReadOnly',
     ],
-    ['a schedule that Velero took is active', 'ScheduleActive', {}, 'True Enabled'],
-    ['a missing one is not', 'ScheduleActive', { schedule: undefined }, 'False Missing'],
+    ['report an enabled schedule as active', 'ScheduleActive', {}, 'True Enabled'],
+    ['report a missing schedule', 'ScheduleActive', { schedule: undefined }, 'False Missing'],
     [
-      'a paused one is not',
+      'report a paused schedule',
       'ScheduleActive',
       { schedule: schedule({ phase: 'Enabled' }, { paused: true }) },
       'False Paused',
     ],
     [
-      'one that Velero refuses is not',
+      'report a schedule that Velero refuses',
       'ScheduleActive',
       { schedule: schedule({ phase: 'FailedValidation' }) },
       'False Refused',
     ],
-    ['a completed last backup succeeded', 'LastBackupSucceeded', {}, 'True Completed'],
+    ['report a completed last backup', 'LastBackupSucceeded', {}, 'True Completed'],
     [
-      'a newer one that failed counts, whatever was before',
+      'report a later backup that failed',
       'LastBackupSucceeded',
       { backups: [...GOOD.backups, backup('two', 'PartiallyFailed', 2)] },
       'False PartiallyFailed',
     ],
     [
-      'one that is under way does not count yet',
+      'ignore a later backup in progress',
       'LastBackupSucceeded',
       { backups: [...GOOD.backups, backup('two', 'InProgress', 0)] },
       'True Completed',
     ],
-    ['a backup of yesterday is fresh', 'LastBackupFresh', { backups: [backup('one', 'Completed', 25)] }, 'True Fresh'],
     [
-      'one of 27 hours ago is too old',
+      'report a backup of 25 hours ago as fresh',
+      'LastBackupFresh',
+      { backups: [backup('one', 'Completed', 25)] },
+      'True Fresh',
+    ],
+    [
+      'report a backup of 27 hours ago as too old',
       'LastBackupFresh',
       { backups: [backup('one', 'Completed', 27)] },
       'False TooOld',
     ],
-    ['a failed one is none', 'LastBackupFresh', { backups: [backup('one', 'Failed', 1)] }, 'False NoBackup'],
+    ['ignore a failed backup', 'LastBackupFresh', { backups: [backup('one', 'Failed', 1)] }, 'False NoBackup'],
     [
-      'the first one has a day of time',
+      'give the first backup a day',
       'LastBackupFresh',
       { backups: [], schedule: schedule({ phase: 'Enabled' }, {}, 3) },
       'Unknown NoBackup',
     ],
-    ['definitions with every field match', 'CrdsMatch', {}, 'True Match'],
-    ['without Velero there are none', 'CrdsMatch', { definitions: [] }, 'False EngineMissing'],
-    ['one that is missing is told of', 'CrdsMatch', { definitions: definitions.slice(1) }, 'False DefinitionsTooOld'],
+    ['accept CRDs with all fields', 'CrdsMatch', {}, 'True Match'],
+    ['report a missing engine instead of CRDs', 'CrdsMatch', { definitions: [] }, 'False EngineMissing'],
+    ['report a missing CRD', 'CrdsMatch', { definitions: definitions.slice(1) }, 'False DefinitionsTooOld'],
     [
-      'definitions that a chart never updated lack fields',
+      'report CRDs without newer fields',
       'CrdsMatch',
       {
         definitions: definitions.map((one) => ({ ...one, spec: { versions: [{ schema: { openAPIV3Schema: {} } }] } })),
       },
       'False DefinitionsTooOld',
     ],
-    ['a restore that was completed shows that it can be done', 'RestoreTested', {}, 'True Restored'],
+    ['report a completed restore', 'RestoreTested', {}, 'True Restored'],
     [
-      'a restore of something else shows nothing',
+      'ignore the restore of another backup',
       'RestoreTested',
       { restores: [restore('Completed', 'x')] },
       'Unknown NeverRestored',
     ],
-    [
-      'one that failed shows the contrary',
-      'RestoreTested',
-      { restores: [restore('Failed', 'one')] },
-      'False RestoreFailed',
-    ],
+    ['report a failed restore', 'RestoreTested', { restores: [restore('Failed', 'one')] }, 'False RestoreFailed'],
   ]
   for (const [title, type, change, expected] of cases) {
     it(title, () => expect(said(change, type)).to.equal(expected))
   }
 
   const overall: [string, Partial<BackupObservation>, ArchiveState[], string][] = [
-    ['all is well if everything holds', {}, ['Healthy', 'NotConfigured'], 'Healthy'],
-    ['a restore that nobody tried is no trouble', { restores: [] }, [], 'Healthy'],
-    ['a backup that failed degrades', { backups: [...GOOD.backups, backup('two', 'Failed', 2)] }, [], 'Degraded'],
-    ['a log that fills a disk degrades', {}, ['Pressure'], 'Degraded'],
-    ['so does an archive that is suspended', {}, ['Suspended'], 'Degraded'],
-    ['without a target backups fail', { location: undefined }, [], 'Failing'],
-    ['with no fresh backup they fail', { backups: [backup('one', 'Completed', 50)] }, [], 'Failing'],
+    ['return Healthy if all conditions are true', {}, ['Healthy', 'NotConfigured'], 'Healthy'],
+    ['return Healthy without a tested restore', { restores: [] }, [], 'Healthy'],
     [
-      'without Velero they fail',
+      'return Degraded after a failed backup',
+      { backups: [...GOOD.backups, backup('two', 'Failed', 2)] },
+      [],
+      'Degraded',
+    ],
+    ['return Degraded for a database with WAL pressure', {}, ['Pressure'], 'Degraded'],
+    ['return Degraded for a suspended archive', {}, ['Suspended'], 'Degraded'],
+    ['return Failing without a target', { location: undefined }, [], 'Failing'],
+    ['return Failing without a fresh backup', { backups: [backup('one', 'Completed', 50)] }, [], 'Failing'],
+    [
+      'return Failing without Velero',
       { definitions: [], location: undefined, schedule: undefined, backups: [] },
       [],
       'Failing',
@@ -180,7 +185,7 @@ describe('what is said of the backups of the platform', () => {
     it(title, () => expect(overallStateOf(backupConditions({ ...GOOD, ...change }), archives)).to.equal(expected))
   }
 
-  it('never holds more than a kilobyte of what Velero says, in one line', () => {
+  it('limit a message from Velero to 1,024 characters on one line', () => {
     const message = `x\u0000\n${'y'.repeat(5000)}`
     const [first] = backupConditions({ ...GOOD, location: location({ phase: 'Unavailable', message }) })
     expect(first?.message).to.have.length(1024)

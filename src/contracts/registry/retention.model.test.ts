@@ -6,8 +6,8 @@ import { registryModel } from '../../../test/make/registryModel.ts'
 const HISTORIES = 10_000
 const STEPS = 40
 
-describe('retention over random histories of push, tag, untag, pin, use, run, upload in flight', () => {
-  it(`removes nothing that is in use or being pushed, and everything else, in ${HISTORIES} histories`, () => {
+describe('retention, over random histories of pushes, tags, pins, uses, sweeps and uploads', () => {
+  it(`removes all unused images, and none that is in use or being pushed, in ${HISTORIES} histories`, () => {
     let [removed, kept, saved] = [0, 0, 0]
     for (let history = 0; history < HISTORIES; history += 1) {
       const seed = TEST_CONFIG.seed + history
@@ -23,7 +23,7 @@ describe('retention over random histories of push, tag, untag, pin, use, run, up
       kept += model.counts.inUse
       saved += model.counts.inFlight
     }
-    // Otherwise it would have shown nothing.
+    // Otherwise the histories would have tested nothing.
     expect(Math.min(removed, kept, saved)).to.be.greaterThan(HISTORIES / 10)
   })
 })

@@ -16,7 +16,7 @@ const stored = (digest: string, age: number, change: Partial<StoredDigest> = {})
   pushedAt: daysAgo(age),
   ...change,
 })
-/** Ten that are newer, so that nothing older is among the latest. */
+/** Ten newer ones, so that nothing older is among the latest. */
 const NEWER = Array.from({ length: 10 }, (_, index) => stored(`newer-${index}`, 1))
 const OLD = stored('old', 90)
 const pin = (change: object = {}) => ({ digests: [], expiresAt: daysAgo(-1), ...change })
@@ -26,29 +26,33 @@ const uses = (where: 'running' | 'revisions', digests: string[], tags: string[] 
 })
 
 const CASES: [string, Partial<RetentionInput> & { of?: StoredDigest }, string][] = [
-  ['the newest ten with a tag stay, however old', { digests: [OLD] }, 'Keep Latest'],
-  ['a tag that is neither among them nor used goes', {}, 'Remove Expired'],
-  ['a tag that was pushed within 30 days stays', { of: stored('old', 29) }, 'Keep Recent'],
-  ['a tag that was pulled within 30 days stays', { of: { ...OLD, lastPulledAt: daysAgo(2) } }, 'Keep Recent'],
-  ['what has no tag stays for seven days', { of: stored('old', 6, { tags: [] }) }, 'Keep Recent'],
-  ['what has no tag goes after seven days', { of: stored('old', 8, { tags: [] }) }, 'Remove Untagged'],
-  ['what has no tag is never among the latest', { digests: [stored('old', 8, { tags: [] })] }, 'Remove Untagged'],
-  ['a digest that runs stays', { uses: uses('running', ['old']) }, 'Keep Running'],
-  ['a tag that runs keeps what it points to', { uses: uses('running', [], ['tag-old']) }, 'Keep Running'],
-  ['a digest of a kept revision stays', { uses: uses('revisions', ['old']) }, 'Keep Revision'],
-  ['a pinned digest stays', { pins: [pin({ digests: ['old'] })] }, 'Keep Pinned'],
-  ['a pin that names others keeps nothing else', { pins: [pin({ digests: ['another'] })] }, 'Remove Expired'],
-  ['a pin without digests and bounds keeps everything', { pins: [pin()] }, 'Keep Pinned'],
+  ['keeps the ten newest tagged digests, however old', { digests: [OLD] }, 'Keep Latest'],
+  ['removes an old tagged digest that is not used', {}, 'Remove Expired'],
+  ['keeps a tagged digest for 30 days after its push', { of: stored('old', 29) }, 'Keep Recent'],
   [
-    'a pin that has expired keeps nothing',
-    { pins: [pin({ digests: ['old'], expiresAt: daysAgo(0) })] },
-    'Remove Expired',
+    'keeps a tagged digest for 30 days after its last pull',
+    { of: { ...OLD, lastPulledAt: daysAgo(2) } },
+    'Keep Recent',
   ],
-  ['a pin may keep more of the latest', { pins: [pin({ keepLast: 11 })] }, 'Keep Latest'],
-  ['a pin never keeps fewer of the latest', { digests: [OLD], pins: [pin({ keepLast: 1 })] }, 'Keep Latest'],
-  ['a pin may keep them longer', { pins: [pin({ keepForDays: 91 })] }, 'Keep Recent'],
+  ['keeps an untagged digest for 7 days', { of: stored('old', 6, { tags: [] }) }, 'Keep Recent'],
+  ['removes an untagged digest after 7 days', { of: stored('old', 8, { tags: [] }) }, 'Remove Untagged'],
   [
-    'a part of an index that runs stays with it',
+    'does not count untagged digests among the latest',
+    { digests: [stored('old', 8, { tags: [] })] },
+    'Remove Untagged',
+  ],
+  ['keeps a digest that runs', { uses: uses('running', ['old']) }, 'Keep Running'],
+  ['keeps the digest of a tag that runs', { uses: uses('running', [], ['tag-old']) }, 'Keep Running'],
+  ['keeps a digest of a revision', { uses: uses('revisions', ['old']) }, 'Keep Revision'],
+  ['keeps a pinned digest', { pins: [pin({ digests: ['old'] })] }, 'Keep Pinned'],
+  ['removes a digest that a pin does not name', { pins: [pin({ digests: ['another'] })] }, 'Remove Expired'],
+  ['keeps everything for a pin without digests and limits', { pins: [pin()] }, 'Keep Pinned'],
+  ['ignores an expired pin', { pins: [pin({ digests: ['old'], expiresAt: daysAgo(0) })] }, 'Remove Expired'],
+  ['keeps more of the latest for a pin', { pins: [pin({ keepLast: 11 })] }, 'Keep Latest'],
+  ['keeps no fewer of the latest for a pin', { digests: [OLD], pins: [pin({ keepLast: 1 })] }, 'Keep Latest'],
+  ['keeps digests longer for a pin', { pins: [pin({ keepForDays: 91 })] }, 'Keep Recent'],
+  [
+    'keeps the parts of an index that runs',
     {
       digests: [...NEWER, OLD, stored('index', 90, { references: ['old'] })],
       uses: uses('running', ['index']),
@@ -56,18 +60,18 @@ const CASES: [string, Partial<RetentionInput> & { of?: StoredDigest }, string][]
     'Keep Running',
   ],
   [
-    'a signature stays as long as what it is about',
+    'keeps a signature as long as its subject',
     { of: stored('old', 90, { tags: [], subject: 'newer-0' }) },
     'Keep Latest',
   ],
   [
-    'a signature goes with what it is about',
+    'removes a signature without its subject',
     { of: stored('old', 90, { tags: [], subject: 'gone' }) },
     'Remove Untagged',
   ],
 ]
 
-describe('retention', () => {
+describe('decideRetention', () => {
   for (const [title, { of = OLD, ...change }, expected] of CASES) {
     it(title, () => {
       const question = {
@@ -83,7 +87,7 @@ describe('retention', () => {
     })
   }
 
-  it('tells of each digest once, the newest first', () => {
+  it('returns each digest once, the newest first', () => {
     const question = {
       digests: [OLD, ...NEWER],
       pins: [],

@@ -16,24 +16,20 @@ const entry = (manager: string, fieldsV1: object, more: Partial<ManagedFields> =
 })
 const REPLICAS = { 'f:spec': { 'f:replicas': {} } }
 
-describe('the fields of an object that somebody else wrote', () => {
+describe('listForeignFields', () => {
   const cases: [what: string, entries: ManagedFields[] | undefined, expected: string[]][] = [
-    ['are none where nobody wrote any', undefined, []],
-    ['are not those of Helm and Flux', [entry('helm-controller', REPLICAS), entry('flux', REPLICAS)], []],
-    ['are not those of the platform', [entry('freehold-controllers', REPLICAS)], []],
+    ['returns nothing without managed fields', undefined, []],
+    ['ignores Helm and Flux', [entry('helm-controller', REPLICAS), entry('flux', REPLICAS)], []],
+    ['ignores the platform', [entry('freehold-controllers', REPLICAS)], []],
+    ['ignores Kubernetes controllers', [entry('kube-controller-manager', REPLICAS), entry('kubelet', REPLICAS)], []],
     [
-      'are not those that Kubernetes keeps',
-      [entry('kube-controller-manager', REPLICAS), entry('kubelet', REPLICAS)],
-      [],
-    ],
-    [
-      'are not the status',
+      'ignores the status',
       [entry('somebody', { 'f:status': { 'f:x': {} } }), entry('other', { 'f:x': {} }, { subresource: 'status' })],
       [],
     ],
-    ['are what a person changed', [entry('kubectl-edit', REPLICAS)], ['spec.replicas of kubectl-edit']],
+    ['returns fields that a user changed', [entry('kubectl-edit', REPLICAS)], ['spec.replicas of kubectl-edit']],
     [
-      'are not what kubectl remembers of its own',
+      "ignores kubectl's last-applied-configuration",
       [
         entry('kubectl-client-side-apply', {
           'f:metadata': { 'f:annotations': { 'f:kubectl.kubernetes.io/last-applied-configuration': {} } },
@@ -42,7 +38,7 @@ describe('the fields of an object that somebody else wrote', () => {
       [],
     ],
     [
-      'are named with the items of lists and with names that hold dots',
+      'returns paths with list items and keys with dots',
       [
         entry('kubectl', {
           'f:metadata': { 'f:labels': { '.': {}, 'f:example.com/a': {} } },
@@ -55,7 +51,7 @@ describe('the fields of an object that somebody else wrote', () => {
         'spec.finalizers["x"] of kubectl',
       ],
     ],
-    ['are told once', [entry('a', REPLICAS), entry('b', REPLICAS)], ['spec.replicas of a']],
+    ['returns each field once', [entry('a', REPLICAS), entry('b', REPLICAS)], ['spec.replicas of a']],
   ]
   for (const [what, entries, expected] of cases)
     it(what, () =>
@@ -63,7 +59,7 @@ describe('the fields of an object that somebody else wrote', () => {
     )
 })
 
-describe('the value of a field', () => {
+describe('valueAtFieldPath and formatDriftValue', () => {
   const object = {
     ...{ apiVersion: 'v1', kind: 'X' },
     metadata: { name: 'x', labels: { 'example.com/a': 'b' } },
@@ -79,24 +75,25 @@ describe('the value of a field', () => {
     ['spec.replicas.more', undefined],
   ]
   for (const [field, expected] of cases)
-    it(`${field} is ${JSON.stringify(expected)}`, () => expect(valueAtFieldPath(object, field)).to.deep.equal(expected))
+    it(`return ${JSON.stringify(expected)} at ${field}`, () =>
+      expect(valueAtFieldPath(object, field)).to.deep.equal(expected))
 
-  it('is a digest of its text where it is secret', () => {
+  it('return a digest of a secret value', () => {
     expect(formatDriftValue('s3cret', true)).to.equal(driftValueDigest('"s3cret"'))
     expect(formatDriftValue('s3cret', false)).to.equal('"s3cret"')
     expect(formatDriftValue(undefined, true)).to.equal(undefined)
   })
 })
 
-describe('changes by hand', () => {
+describe('isSameDrift and configKeysOf', () => {
   const drift = (field: string) => ({ component: 'a', kind: 'Deployment', namespace: 'b', name: 'c', field })
-  it('are the same in any order, and not when one is more or less', () => {
+  it('compare fields in any order', () => {
     expect(isSameDrift([drift('x'), drift('y')], [drift('y'), drift('x')])).to.equal(true)
     expect(isSameDrift([drift('x')], [drift('x'), drift('y')])).to.equal(false)
     expect(isSameDrift([drift('x')], [drift('y')])).to.equal(false)
   })
 
-  it('come from the values that the chart names, and from none where it writes nonsense', () => {
+  it('read the config keys of the annotation, and none if it is malformed', () => {
     const withText = (text: string) => ({
       metadata: { name: 'x', annotations: { 'lifecycle.freehold.dev/config-keys': text } },
     })

@@ -34,7 +34,7 @@ const plan = (targetVersions: Record<string, string>, change: Partial<PlanInput>
     kind: 'Components',
     ...change,
   })
-/** With another declaration of one component. */
+/** Replaces the declaration of one component. */
 const withPart = (name: string, more: Partial<PlanComponent>) => ({
   components: COMPONENTS.map((one) => (one.name === name ? { ...one, ...more } : one)),
 })
@@ -42,16 +42,16 @@ const withRelease = (name: string, more: Partial<PlanRelease>, version = '1.1.0'
   releases: [...RELEASES.filter(({ component }) => component !== name), release(name, version, more)],
 })
 
-describe('the batches of a plan', () => {
+describe('planRollout, batches', () => {
   const cases: [what: string, targets: string[], expected: string[]][] = [
-    ['hold one component', ['storage'], ['Components 10: storage']],
+    ['contain a single component', ['storage'], ['Components 10: storage']],
     [
-      'begin with charts of others, one at a time, in the order of their dependencies',
+      'begin with third-party charts, one at a time, by dependency',
       ['cnpg', 'cert-manager'],
       ['ThirdPartyChart 30: cert-manager', 'ThirdPartyChart 30: cnpg'],
     ],
     [
-      'go on with definitions, the platform step, the lifecycle module alone, and the rest',
+      'continue with CRDs, the platform step, the lifecycle module and the other components',
       ['storage', 'lifecycle', 'installer', 'crds', 'cnpg'],
       [
         'ThirdPartyChart 30: cnpg',
@@ -62,12 +62,12 @@ describe('the batches of a plan', () => {
       ],
     ],
     [
-      'keep what depends on another for later, also over one that stays',
+      'separate dependent components, even across one that is not updated',
       ['facade', 'storage'],
       ['Components 10: storage', 'Components 10: facade'],
     ],
     [
-      'roll together what does not',
+      'combine independent components',
       ['facade', 'lifecycle'],
       ['LifecycleModule 10: lifecycle', 'Components 10: facade'],
     ],
@@ -83,7 +83,7 @@ describe('the batches of a plan', () => {
       ).to.deep.equal(expected)
     })
 
-  it('end where components need each other', () => {
+  it('combine components with cyclic dependencies', () => {
     const components = [part({ name: 'a', dependsOn: needs('b') }), part({ name: 'b', dependsOn: needs('a') })]
     const releases = [release('a', '1.1.0'), release('b', '1.1.0')]
     const { batches } = plan({ a: '1.1.0', b: '1.1.0' }, { components, releases })
@@ -91,45 +91,50 @@ describe('the batches of a plan', () => {
   })
 })
 
-describe('a plan adds', () => {
+describe('planRollout, items', () => {
   const pinning = withRelease('facade', { pins: { cnpg: '1.1.0' } })
   const names = ({ items }: ReturnType<typeof plan>) =>
     items.map(({ component, addedBy }) => `${component} by ${addedBy}`)
 
   const cases: [what: string, targets: Record<string, string>, change: Partial<PlanInput>, expected: string[]][] = [
-    ['the chart that a module was made for', { facade: '1.1.0' }, pinning, ['facade by Caller', 'cnpg by Pin']],
+    ['include a chart that a module pins', { facade: '1.1.0' }, pinning, ['facade by Caller', 'cnpg by Pin']],
     [
-      'not one that the caller leaves out',
+      'exclude a pinned chart that the caller unselected',
       { facade: '1.1.0' },
       { ...pinning, unselected: ['cnpg'] },
       ['facade by Caller'],
     ],
     [
-      'not one that has that version',
+      'exclude a pinned chart that already has the version',
       { facade: '1.1.0' },
       { ...pinning, ...withPart('cnpg', { installedVersion: '1.1.0' }) },
       ['facade by Caller'],
     ],
     [
-      'not one that is not installed',
+      'exclude a pinned chart that is not installed',
       { facade: '1.1.0' },
       { ...pinning, ...withPart('cnpg', { installedVersion: undefined }) },
       ['facade by Caller'],
     ],
+    ['include the installer with CRDs', { crds: '1.1.0' }, {}, ['crds by Caller', 'installer by CrdBundle']],
     [
-      'what installs the platform with its definitions',
-      { crds: '1.1.0' },
-      {},
-      ['crds by Caller', 'installer by CrdBundle'],
-    ],
-    [
-      'the charts that what installs the platform was made for',
+      'include charts that the installer pins',
       { crds: '1.1.0' },
       withRelease('installer', { pins: { cnpg: '1.1.0' } }),
       ['crds by Caller', 'installer by CrdBundle', 'cnpg by Pin'],
     ],
-    ['nothing to a component that has its version', { storage: '1.0.0', facade: '1.1.0' }, {}, ['facade by Caller']],
-    ['a component again if its values have changed', { storage: '1.0.0' }, { kind: 'Target' }, ['storage by Caller']],
+    [
+      'exclude a component that already has the version',
+      { storage: '1.0.0', facade: '1.1.0' },
+      {},
+      ['facade by Caller'],
+    ],
+    [
+      'include an up-to-date component whose values changed',
+      { storage: '1.0.0' },
+      { kind: 'Target' },
+      ['storage by Caller'],
+    ],
   ]
   for (const [what, targets, change, expected] of cases)
     it(what, () => {
@@ -138,7 +143,7 @@ describe('a plan adds', () => {
       expect(names(made)).to.deep.equal(expected)
     })
 
-  it('how far each can be taken back', () => {
+  it('state whether each can be rolled back', () => {
     const { items } = plan(
       { crds: '1.1.0', cnpg: '1.1.0', storage: '1.1.0', facade: '1.1.0' },
       { releases: RELEASES.map((one) => (one.component === 'cnpg' ? { ...one, migratesDatabase: true } : one)) },
@@ -148,44 +153,44 @@ describe('a plan adds', () => {
   })
 })
 
-describe('a plan has the problem', () => {
+describe('planRollout, problems', () => {
   const cases: [code: string, why: string, targets: Record<string, string>, change: Partial<PlanInput>][] = [
-    ['ReleaseMissing', 'of a version that no release has', { storage: '9.9.9' }, {}],
-    ['ReleaseMissing', 'of a component that nobody knows', { nothing: '1.1.0' }, {}],
+    ['ReleaseMissing', 'a version without a release', { storage: '9.9.9' }, {}],
+    ['ReleaseMissing', 'an unknown component', { nothing: '1.1.0' }, {}],
     [
       'SchemaBreaking',
-      'of a release that breaks a schema',
+      'a release with a breaking schema change',
       { storage: '1.1.0' },
       withRelease('storage', { isSchemaBreaking: true }),
     ],
     [
       'FromVersionTooOld',
-      'of a release that follows newer ones only',
+      'a release that requires a newer installed version',
       { storage: '1.1.0' },
       withRelease('storage', { minimumFromVersion: '1.0.5' }),
     ],
     [
       'MinorSkipped',
-      'of a chart that would skip a minor version',
+      'a chart that skips a minor version',
       { cnpg: '1.3.0' },
       withRelease('cnpg', { requiredMinor: '1.2' }, '1.3.0'),
     ],
     [
       'CrdBundleMissing',
-      'of a release without its definitions',
+      'a release without its CRDs',
       { storage: '1.1.0' },
       withRelease('storage', { crdBundleVersion: '1.1.0' }),
     ],
-    ['ManualUpgrade', 'of a chart that people upgrade', { cnpg: '1.1.0' }, withPart('cnpg', { isManualUpgrade: true })],
+    ['ManualUpgrade', 'a chart with manual upgrades', { cnpg: '1.1.0' }, withPart('cnpg', { isManualUpgrade: true })],
     [
       'PinConflict',
-      'of a chart that the caller wants at another version',
+      'a chart for which the caller and a pin require different versions',
       { facade: '1.1.0', cnpg: '1.1.0' },
       withRelease('facade', { pins: { cnpg: '1.0.5' } }),
     ],
     [
       'PinConflict',
-      'of a chart that is moved from under a module that was made for what is installed',
+      'a chart that moves away from the version that another module pins',
       { facade: '1.1.0', identity: '1.1.0' },
       {
         releases: RELEASES.map((one) => {
@@ -196,27 +201,27 @@ describe('a plan has the problem', () => {
     ],
     [
       'DependencyUnmet',
-      'of a component that needs a newer one',
+      'a component that requires a newer dependency',
       { facade: '1.1.0' },
       withPart('facade', { dependsOn: [{ name: 'identity', constraint: '>=1.1.0' }] }),
     ],
     [
       'DependencyUnmet',
-      'of one that another does not work with',
+      'a component whose dependents do not accept the new version',
       { identity: '1.1.0' },
       withPart('facade', { dependsOn: [{ name: 'identity', constraint: '<1.1.0' }] }),
     ],
-    ['DowngradeRefused', 'of an older version', { storage: '0.9.0' }, withRelease('storage', {}, '0.9.0')],
-    ['NothingToDo', 'of no change at all', { storage: '1.0.0' }, {}],
+    ['DowngradeRefused', 'an older version', { storage: '0.9.0' }, withRelease('storage', {}, '0.9.0')],
+    ['NothingToDo', 'no change', { storage: '1.0.0' }, {}],
   ]
   for (const [code, why, targets, change] of cases)
-    it(`${code}: ${why}`, () => {
+    it(`report ${code} for ${why}`, () => {
       const { problems } = plan(targets, change)
       expect(problems.map((problem) => problem.code)).to.deep.equal([code])
       expect(problems[0]?.message).to.match(/\.$/)
     })
 
-  it('no more once the definitions are in it', () => {
+  it('omit CrdBundleMissing if the CRDs are part of the plan', () => {
     const change = withRelease('storage', { crdBundleVersion: '1.1.0' })
     expect(plan({ storage: '1.1.0', crds: '1.1.0' }, change).problems).to.deep.equal([])
   })

@@ -38,14 +38,14 @@ const unknown = { unknown: 'Nothing is known.' }
 
 const VERB =
   /\b(is|are|was|has|have|holds?|lacks?|needs?|answers?|found|finds|fails?|restarts?|ended|can|named|say|ask|skipped)\b/i
-/** A message stands alone in refusals and logs: it names what it speaks of, and has a verb. */
+/** A message appears alone in refusals and logs: it names its subject and has a verb. */
 const isWholeSentence = (message: string) =>
   /^[A-Z0-9"].*\.$/s.test(message) &&
   VERB.test(message.replace(/:.*/s, '')) &&
   !/^(It|None|These|Every one) (is|does|do|has|holds|lacks)\b/.test(message)
 
-describe('the checks before a rollout', () => {
-  it('are those of the interface, and as overridable', () => {
+describe('CHECKS and runChecks', () => {
+  it('contain the 27 checks of the API, 8 of which cannot be overridden', () => {
     expect(CHECKS.filter(({ isOverridable }) => !isOverridable).map(({ id }) => id)).to.have.members([
       ...['rollout-running', 'operator-version', 'configuration-values', 'release-signature', 'crd-bundle-order'],
       ...['minor-skip', 'projector-ceiling', 'cluster-reachable'],
@@ -54,7 +54,7 @@ describe('the checks before a rollout', () => {
     expect(new Set(CHECK_IDS).size).to.equal(27)
   })
 
-  it('pass on a platform that is well, but for those of which nothing is known', () => {
+  it('pass on a healthy platform, except for checks without data', () => {
     const other = runChecks(FACTS).filter(({ result }) => result !== 'Passed')
     expect(runChecks(FACTS).filter(({ message }) => !isWholeSentence(message))).to.deep.equal([])
     expect(other.map(({ id, result }) => `${id} ${result}`)).to.have.members(
@@ -63,7 +63,7 @@ describe('the checks before a rollout', () => {
   })
 
   const cases: [id: string, why: string, change: Partial<CheckFacts>, result: string][] = [
-    ['rollout-running', 'another rollout has not ended', { busyWith: 'other' }, 'Failed'],
+    ['rollout-running', 'another rollout is running', { busyWith: 'other' }, 'Failed'],
     [
       'operator-version',
       'the operator is too old',
@@ -73,7 +73,7 @@ describe('the checks before a rollout', () => {
     ...(['operator-version', 'configuration-values', 'release-signature'] as const).map(
       (id): [string, string, Partial<CheckFacts>, string] => [
         id,
-        'a release of the plan is not there',
+        'a release is missing',
         { releases: [], plan: { items: [], batches: [], problems: [MISSING] } },
         'Skipped',
       ],
@@ -83,7 +83,7 @@ describe('the checks before a rollout', () => {
     ['release-signature', 'a module is not signed', { releases: [{ ...RELEASE, isSigned: false }] }, 'Failed'],
     [
       'release-signature',
-      'a chart of others is not signed',
+      'a third-party chart is not signed',
       {
         releases: [{ ...RELEASE, isSigned: false }],
         components: [{ name: 'facade', kind: 'ThirdPartyChart', state: 'Ready' }],
@@ -102,17 +102,17 @@ describe('the checks before a rollout', () => {
       },
       'Failed',
     ],
-    ['crd-bundle-order', 'no plan is looked at', { plan: undefined }, 'Skipped'],
+    ['crd-bundle-order', 'there is no plan', { plan: undefined }, 'Skipped'],
     ['projector-ceiling', 'a role lacks a rule', inCluster({ ceiling: { value: ['x lacks 1 right'] } }), 'Failed'],
     [
       'cluster-reachable',
-      'the cluster says nothing',
+      'the cluster does not answer',
       { cluster: Object.fromEntries(Object.keys(HEALTHY_CLUSTER).map((name) => [name, unknown])) as ClusterCheckFacts },
       'Failed',
     ],
     [
       'nodes-ready',
-      'a node is not',
+      'a node is not ready',
       inCluster({ nodes: { value: [{ name: 'n', isReady: false, isShortOfDisk: false, cpu: 1, memory: 1 }] } }),
       'Failed',
     ],
@@ -123,71 +123,81 @@ describe('the checks before a rollout', () => {
       inCluster({ nodes: { value: [{ name: 'n', isReady: true, isShortOfDisk: true, cpu: 1, memory: 1 }] } }),
       'Failed',
     ],
-    ['capacity-headroom', 'pods ask for all', inCluster({ asked: { value: { cpu: 7.9, memory: 1 } } }), 'Failed'],
+    [
+      'capacity-headroom',
+      'requests use nearly all CPUs',
+      inCluster({ asked: { value: { cpu: 7.9, memory: 1 } } }),
+      'Failed',
+    ],
     [
       'database-primary',
-      'a database has none',
+      'a database has no primary',
       inCluster({ databases: { value: [{ name: 'd', hasPrimary: false, isArchiving: true }] } }),
       'Failed',
     ],
     [
       'database-archiving',
-      'one does not archive',
+      'a database does not archive',
       inCluster({ databases: { value: [{ name: 'd', hasPrimary: true, isArchiving: false }] } }),
       'Failed',
     ],
     [
       'backup-target',
-      'there is none',
+      'there is no target',
       inCluster({ backups: { value: { target: 'Missing', lastAt: undefined } } }),
       'Failed',
     ],
-    ['backup-target', 'there is no Velero', inCluster({ backups: unknown }), 'Skipped'],
+    ['backup-target', 'Velero is missing', inCluster({ backups: unknown }), 'Skipped'],
     [
       'last-backup-age',
-      'it is two days old',
+      'the backup is two days old',
       inCluster({ backups: { value: { target: 'Available', lastAt: '2025-12-30T00:00:00Z' } } }),
       'Failed',
     ],
-    ['snapshot-possible', 'there is no Velero', inCluster({ backups: unknown }), 'Failed'],
+    ['snapshot-possible', 'Velero is missing', inCluster({ backups: unknown }), 'Failed'],
     [
       'certificates-valid',
-      'one ends',
+      'a certificate expires within a day',
       inCluster({ certificates: { value: [{ name: 'c', isReady: true, endsAt: '2026-01-02T00:00:00Z' }] } }),
       'Failed',
     ],
-    ['crd-chart-match', 'one is missing', inCluster({ missingDefinitions: { value: ['x.y'] } }), 'Failed'],
-    ['agents-compatible', 'one is old', { agents: [{ name: 'far', version: '0.9.0' }] }, 'Failed'],
+    ['crd-chart-match', 'a CRD is missing', inCluster({ missingDefinitions: { value: ['x.y'] } }), 'Failed'],
+    ['agents-compatible', 'an agent is too old', { agents: [{ name: 'far', version: '0.9.0' }] }, 'Failed'],
     [
       'platform-drift',
-      'something was changed',
+      'the last scan found drift',
       { lastScan: { finishedAt: '2026-01-01T05:00:00Z', found: 2 } },
       'Failed',
     ],
     [
       'components-healthy',
-      'one is degraded',
+      'a component is degraded',
       { components: [{ name: 'x', kind: 'Module', state: 'Degraded' }] },
       'Failed',
     ],
-    ['quota-near', 'one is', inCluster({ quotas: { value: [{ name: 'q', share: 0.95 }] } }), 'Warnings'],
-    ['drift-scan-age', 'it is a day old', { lastScan: { finishedAt: '2025-12-31T05:00:00Z', found: 0 } }, 'Warnings'],
+    ['quota-near', 'a quota is 95 % full', inCluster({ quotas: { value: [{ name: 'q', share: 0.95 }] } }), 'Warnings'],
+    [
+      'drift-scan-age',
+      'the scan is a day old',
+      { lastScan: { finishedAt: '2025-12-31T05:00:00Z', found: 0 } },
+      'Warnings',
+    ],
     [
       'pending-restarts',
-      'something restarts',
+      'a workload is rolling out',
       inCluster({ workloads: { value: [{ name: 'w', isPending: true }] } }),
       'Warnings',
     ],
   ]
   for (const [id, why, change, result] of cases)
-    it(`${id} is ${result} where ${why}`, () => {
+    it(`return ${result} for ${id} if ${why}`, () => {
       const found = runChecks({ ...FACTS, ...change }).find((check) => check.id === id)
       expect(found?.result).to.equal(result)
       expect(isWholeSentence(found?.message ?? ''), found?.message).to.equal(true)
     })
 })
 
-describe('what failed', () => {
+describe('blockingChecks, overallResultOf and worsenedChecks', () => {
   const check = (id: string, result: CompletedCheck['result']): CompletedCheck => ({
     id,
     result,
@@ -196,7 +206,7 @@ describe('what failed', () => {
   })
   const checks = [check('nodes-ready', 'Failed'), check('quota-near', 'Warnings'), check('minor-skip', 'Failed')]
 
-  it('keeps a rollout back, unless it may be acknowledged and was', () => {
+  it('block a rollout on failed checks that are not acknowledged or cannot be', () => {
     const ids = (...acknowledged: string[]) => blockingChecks(checks, acknowledged).map(({ id }) => id)
     expect(ids()).to.deep.equal(['nodes-ready', 'minor-skip'])
     expect(ids('nodes-ready', 'minor-skip')).to.deep.equal(['minor-skip'])
@@ -207,7 +217,7 @@ describe('what failed', () => {
     ]).to.deep.equal(['Failed', 'Warnings', 'Passed'])
   })
 
-  it('after a chart is what was better before', () => {
+  it('return checks that passed before', () => {
     const before = [check('nodes-ready', 'Passed'), check('database-primary', 'Failed')]
     const now = [check('nodes-ready', 'Failed'), check('database-primary', 'Failed'), check('quota-near', 'Failed')]
     expect(worsenedChecks(before, now)).to.deep.equal(['nodes-ready'])

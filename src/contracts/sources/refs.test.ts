@@ -15,22 +15,22 @@ import {
 const run = promisify(execFile)
 const shown = (name: string) => JSON.stringify(name.length > 40 ? `${name.slice(0, 40)}...` : name)
 
-describe('names of branches, tags and refs', () => {
+describe('isValidGitName, branches, tags and refs', () => {
   for (const name of GIT_NAMES.possible)
-    it(`may be ${shown(name)}`, () => {
+    it(`accepts ${shown(name)}`, () => {
       for (const rule of [BRANCH_RULE, BRANCH_OR_TAG_RULE, BRANCH_PATTERN_RULE])
         expect(isValidGitName(rule, name)).to.equal(true)
       for (const folder of ['heads', 'tags']) expect(isValidGitName(REF_RULE, `refs/${folder}/${name}`)).to.equal(true)
     })
 
   for (const [what, name] of GIT_NAMES.impossible)
-    it(`hold never ${what}: ${shown(name)}`, () => {
+    it(`rejects ${what}: ${shown(name)}`, () => {
       for (const rule of [BRANCH_RULE, BRANCH_OR_TAG_RULE, BRANCH_PATTERN_RULE])
         expect(isValidGitName(rule, name)).to.equal(false)
       expect(isValidGitName(REF_RULE, `refs/heads/${name}`)).to.equal(false)
     })
 
-  it('hold wildcards only where those are asked for', () => {
+  it('accepts wildcards in patterns only', () => {
     for (const name of ['feature/*', '*', 'v?', 'release/*/fix-?']) {
       expect(isValidGitName(BRANCH_PATTERN_RULE, name), name).to.equal(true)
       for (const rule of [BRANCH_RULE, BRANCH_OR_TAG_RULE, REF_RULE])
@@ -38,7 +38,7 @@ describe('names of branches, tags and refs', () => {
     }
   })
 
-  it('are those that Git itself takes, save for what cannot be seen, and what its commands would take for something else', async () => {
+  it('agrees with git check-ref-format, except for invisible characters, a leading hyphen and @', async () => {
     const random = new SeededRandom(7)
     const parts = [
       'a',
@@ -64,7 +64,7 @@ describe('names of branches, tags and refs', () => {
     const names = Array.from({ length: 150 }, () =>
       Array.from({ length: 1 + random.below(4) }, () => parts[random.below(parts.length)]).join(''),
     )
-    // A shell starts Git for less than a process with all tests in its memory.
+    // A shell forks Git faster than a process with all tests in memory.
     const each = 'for name; do git check-ref-format "refs/heads/$name" && echo true || echo false; done'
     const { stdout } = await run('sh', ['-c', each, 'sh', ...names])
     const answers = stdout.trimEnd().split('\n')
@@ -78,13 +78,13 @@ describe('names of branches, tags and refs', () => {
   })
 })
 
-describe('full names of repositories', () => {
+describe('isValidGitName, repositories', () => {
   for (const name of REPOSITORY_NAMES.possible)
-    it(`may be ${shown(name)}`, () => {
+    it(`accepts ${shown(name)}`, () => {
       expect(isValidGitName(REPOSITORY_RULE, name)).to.equal(true)
     })
   for (const [what, name] of REPOSITORY_NAMES.impossible)
-    it(`hold never ${what}: ${shown(name)}`, () => {
+    it(`rejects ${what}: ${shown(name)}`, () => {
       expect(isValidGitName(REPOSITORY_RULE, name)).to.equal(false)
     })
 })

@@ -43,13 +43,13 @@ const EVENT_HEADERS: Record<string, string> = {
   Git: 'x-freehold-event',
 }
 
-describe('signatures of deliveries', () => {
+describe('isDeliveryAuthentic and parseDeliveryClaim', () => {
   const body = Buffer.from(JSON.stringify(gitHubPush))
   for (const [provider, header, prefix] of SIGNED) {
     const claim = (signature: string) =>
       parseDeliveryClaim(provider, (name) => ({ [header]: signature, [EVENT_HEADERS[provider] ?? '']: 'push' })[name])
 
-    it(`of ${provider} hold for the very bytes and the very secret`, () => {
+    it(`${provider}: accept a signature only with the same body and secret`, () => {
       const made = claim(`${prefix}${hmac(body.toString())}`)
       if (made === undefined) throw new Error('no claim')
       expect(isDeliveryAuthentic(provider, made, SECRET, body)).to.equal(true)
@@ -66,7 +66,7 @@ describe('signatures of deliveries', () => {
       }
     })
 
-    it(`of ${provider} are not looked at if they are of another form`, () => {
+    it(`${provider}: reject a malformed signature`, () => {
       for (const wrong of [
         '',
         'sha1=abc',
@@ -79,7 +79,7 @@ describe('signatures of deliveries', () => {
     })
   }
 
-  it('of GitLab are the secret itself', () => {
+  it('GitLab: compare the token with the secret', () => {
     const headers: Record<string, string> = { 'x-gitlab-token': 'x'.repeat(32), 'x-gitlab-event': 'Push Hook' }
     const made = parseDeliveryClaim('GitLab', (name) => headers[name])
     if (made === undefined) throw new Error('no claim')
@@ -87,12 +87,12 @@ describe('signatures of deliveries', () => {
     expect(isDeliveryAuthentic('GitLab', made, 'x'.repeat(31), body)).to.equal(false)
   })
 
-  it('of a registry there are none', () => {
+  it('Registry: accept no delivery', () => {
     expect(parseDeliveryClaim('Registry', () => 'x'.repeat(64))).to.equal(undefined)
   })
 })
 
-describe('events of deliveries', () => {
+describe('parseSourceEvent', () => {
   const head = { kind: 'Push', repositoryId: '7', repositoryName: 'acme/site', ref: 'refs/heads/main', commit: ONE }
   const request = { ...head, kind: 'PullRequest', ref: 'fix' }
   const cases: [string, Provider, string, unknown, unknown][] = [
@@ -106,14 +106,14 @@ describe('events of deliveries', () => {
       { kind: 'Heads', heads: [{ ...head, kind: 'Tag', ref: 'refs/tags/v1' }] },
     ],
     [
-      'a branch that went',
+      'a deleted branch',
       'GitHub',
       'push',
       { ...gitHubPush, after: '0'.repeat(40) },
       { kind: 'Heads', heads: [], gone: [{ kind: 'Push', repositoryId: '7', ref: 'refs/heads/main' }] },
     ],
     ...(['branch', 'tag'] as const).map((type): (typeof cases)[number] => [
-      `a ${type} that went`,
+      `a deleted ${type}`,
       'Gitea',
       'delete',
       { ref: 'v1', ref_type: type, repository: gitHubPush.repository },
@@ -128,7 +128,7 @@ describe('events of deliveries', () => {
       },
     ]),
     [
-      'a branch that went, and one that came',
+      'a deleted branch and a new one',
       'Bitbucket',
       'repo:push',
       {
@@ -142,47 +142,48 @@ describe('events of deliveries', () => {
       },
       { kind: 'Heads', heads: [head], gone: [{ kind: 'Push', repositoryId: '7', ref: 'refs/heads/old' }] },
     ],
-    ['a pull request of the repository', 'GitHub', 'pull_request', fork(7), { kind: 'Heads', heads: [request] }],
-    ['a pull request of a fork', 'GitHub', 'pull_request', fork(8), { kind: 'Ignored' }],
-    ['a pull request of a fork', 'Gitea', 'pull_request', fork(8), { kind: 'Ignored' }],
-    ['a pull request of a fork that is gone', 'GitHub', 'pull_request', fork(null), { kind: 'Ignored' }],
-    ['a merge request of the project', 'GitLab', 'Merge Request Hook', merge(7), { kind: 'Heads', heads: [request] }],
-    ['a merge request of a fork', 'GitLab', 'Merge Request Hook', merge(8), { kind: 'Ignored' }],
-    ['a pull request of a fork', 'Bitbucket', 'pullrequest:created', bitbucketRequest('{8}'), { kind: 'Ignored' }],
+    ['a pull request from the repository', 'GitHub', 'pull_request', fork(7), { kind: 'Heads', heads: [request] }],
+    ['a pull request from a fork', 'GitHub', 'pull_request', fork(8), { kind: 'Ignored' }],
+    ['a pull request from a fork', 'Gitea', 'pull_request', fork(8), { kind: 'Ignored' }],
+    ['a pull request from a deleted fork', 'GitHub', 'pull_request', fork(null), { kind: 'Ignored' }],
+    ['a merge request from the project', 'GitLab', 'Merge Request Hook', merge(7), { kind: 'Heads', heads: [request] }],
+    ['a merge request from a fork', 'GitLab', 'Merge Request Hook', merge(8), { kind: 'Ignored' }],
+    ['a pull request from a fork', 'Bitbucket', 'pullrequest:created', bitbucketRequest('{8}'), { kind: 'Ignored' }],
     ['a ping', 'GitHub', 'ping', { zen: 'x' }, { kind: 'Ping' }],
     [
-      'an installation that is gone',
+      'a deleted installation',
       'GitHub',
       'installation',
       { action: 'deleted', installation: { id: 5 } },
       { kind: 'Removed', installationId: '5' },
     ],
     ...['suspend', 'unsuspend', 'new_permissions_accepted'].map((action): (typeof cases)[number] => [
-      `an installation that may do less or more: ${action}`,
+      `an installation whose rights change: ${action}`,
       'GitHub',
       'installation',
       { action, installation: { id: 5 } },
       { kind: 'Changed', installationId: '5' },
     ]),
-    ['an event of another kind', 'GitHub', 'star', {}, undefined],
-    ['an event that is a name of every object', 'GitHub', 'constructor', {}, undefined],
-    ['a ref that would be a command', 'GitHub', 'push', { ...gitHubPush, ref: 'a b' }, undefined],
-    ['a commit that is none', 'GitHub', 'push', { ...gitHubPush, after: '../../x' }, undefined],
+    ['an event of another type', 'GitHub', 'star', {}, undefined],
+    ['an event named like a property of every object', 'GitHub', 'constructor', {}, undefined],
+    ['a ref with a space', 'GitHub', 'push', { ...gitHubPush, ref: 'a b' }, undefined],
+    ['an invalid commit', 'GitHub', 'push', { ...gitHubPush, after: '../../x' }, undefined],
   ]
   for (const [title, provider, event, body, wanted] of cases) {
-    it(`of ${provider}: ${title}`, () => {
+    it(`${provider}: reads ${title}`, () => {
       expect(parseSourceEvent(provider, event, body)).to.deep.equal(wanted)
     })
   }
 })
 
-/** Of each provider: what tells where a branch stands, that it went, and of a pull request. */
-const tellers: [Provider, string, (branch: string, name: string) => unknown][] = [
-  ...(['GitHub', 'Gitea', 'Circuit', 'Git'] as const).flatMap((provider): typeof tellers =>
+/** Per provider: events with the name of a branch, its deletion or a pull request. */
+const namedEvents: [Provider, string, (branch: string, name: string) => unknown, title?: string][] = [
+  ...(['GitHub', 'Gitea', 'Circuit', 'Git'] as const).flatMap((provider): typeof namedEvents =>
     [ONE, '0'.repeat(40)].map((after) => [
       provider,
       'push',
       (branch, name) => ({ ref: `refs/heads/${branch}`, after, repository: { id: 7, full_name: name } }),
+      after === ONE ? 'a push' : 'a deletion',
     ]),
   ),
   ...(
@@ -191,7 +192,7 @@ const tellers: [Provider, string, (branch: string, name: string) => unknown][] =
       ['Gitea', 'pull_request'],
       ['Gitea', 'pull_request_sync'],
     ] as const
-  ).map(([provider, event]): (typeof tellers)[number] => [
+  ).map(([provider, event]): (typeof namedEvents)[number] => [
     provider,
     event,
     (ref, name) => ({
@@ -200,7 +201,7 @@ const tellers: [Provider, string, (branch: string, name: string) => unknown][] =
       pull_request: { head: { ref, sha: ONE, repo: { id: 7 } } },
     }),
   ]),
-  ...(['Push Hook', 'Tag Push Hook'] as const).map((event): (typeof tellers)[number] => [
+  ...(['Push Hook', 'Tag Push Hook'] as const).map((event): (typeof namedEvents)[number] => [
     'GitLab',
     event,
     (branch, name) => ({
@@ -217,15 +218,16 @@ const tellers: [Provider, string, (branch: string, name: string) => unknown][] =
       object_attributes: { ...merge(7).object_attributes, source_branch },
     }),
   ],
-  ...['new', 'old'].map((side): (typeof tellers)[number] => [
+  ...['new', 'old'].map((side): (typeof namedEvents)[number] => [
     'Bitbucket',
     'repo:push',
     (name, full_name) => ({
       push: { changes: [{ [side]: { type: 'branch', name, ...(side === 'new' && { target: { hash: ONE } }) } }] },
       repository: { uuid: '{7}', full_name },
     }),
+    side === 'new' ? 'a push' : 'a deletion',
   ]),
-  ...['pullrequest:created', 'pullrequest:updated'].map((event): (typeof tellers)[number] => [
+  ...['pullrequest:created', 'pullrequest:updated'].map((event): (typeof namedEvents)[number] => [
     'Bitbucket',
     event,
     (name, full_name) => ({
@@ -235,9 +237,9 @@ const tellers: [Provider, string, (branch: string, name: string) => unknown][] =
   ]),
 ]
 
-describe('names in deliveries', () => {
-  for (const [provider, event, body] of tellers) {
-    it(`of ${provider}, in ${event}, are those that Git and its hosts have, and no others`, () => {
+describe('parseSourceEvent, names', () => {
+  for (const [provider, event, body, title = event] of namedEvents) {
+    it(`${provider}: accepts valid names in ${title} and rejects others`, () => {
       const read = (branch: string, name: string) => parseSourceEvent(provider, event, body(branch, name))?.kind
       for (const name of GIT_NAMES.possible) expect(read(name, 'acme/shop'), name).to.equal('Heads')
       for (const [what, name] of GIT_NAMES.impossible) expect(read(name, 'acme/shop'), what).to.equal(undefined)
@@ -246,18 +248,18 @@ describe('names in deliveries', () => {
     })
   }
 
-  it('are tried of every provider that sends any', () => {
-    const tried = tellers.map(([provider]) => provider)
+  it('are tested for every provider with webhooks', () => {
+    const tried = namedEvents.map(([provider]) => provider)
     expect(PROVIDERS.filter((provider) => sendsWebhooks(provider) && !tried.includes(provider))).to.deep.equal([])
   })
 
-  it('may not be text of several lines where they are the id of a repository', () => {
+  it('rejects a line break in a repository id', () => {
     const repository = { id: '7\r\n', full_name: 'acme/site' }
     expect(parseSourceEvent('GitHub', 'push', { ...gitHubPush, repository })).to.equal(undefined)
   })
 })
 
-describe('the journal of deliveries', () => {
+describe('withDelivery', () => {
   const claim = { proof: '', event: 'push', deliveryId: 'one' }
   const push = (commit: string, ref = 'refs/heads/main') =>
     parseSourceEvent('GitHub', 'push', { ...gitHubPush, after: commit, ref }) ?? { kind: 'Ping' as const }
@@ -268,7 +270,7 @@ describe('the journal of deliveries', () => {
     at: '2026-01-01T00:00:00Z',
   })
 
-  it('has a repeat, also of the same content under another id', () => {
+  it('returns undefined for a repeated delivery, even with another id', () => {
     const body = Buffer.from('{}')
     const first = withDelivery({}, delivery('one', deliveryKeys(claim, body)))
     if (first === undefined) throw new Error('not recorded')
@@ -278,13 +280,13 @@ describe('the journal of deliveries', () => {
     expect(withDelivery(first, delivery('one', other))).to.equal(undefined)
   })
 
-  it('knows where each ref stands, the newest alone', () => {
+  it('keeps only the newest head of a ref', () => {
     const first = withDelivery({}, delivery('one', ['a']))
     const second = withDelivery(first ?? {}, delivery('two', ['b'], TWO))
     expect(second?.heads?.map(({ commit, deliveryId }) => [commit, deliveryId])).to.deep.equal([[TWO, 'two']])
   })
 
-  describe('finds the newest of pushes that come in another order than they were made', () => {
+  describe('finds the newest of pushes that arrive out of order', () => {
     const commits = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(40))
     const move = (from: number, to: number) => ({ before: commits[from], after: commits[to] })
     const inOrder = [move(0, 1), move(1, 2), move(2, 3)]
@@ -310,12 +312,12 @@ describe('the journal of deliveries', () => {
         expect([head?.commit, head?.missing]).to.deep.equal([commits[3], undefined])
       })
 
-    it('where nothing was known of the branch', () => {
+    it('without an earlier head', () => {
       for (const order of [inOrder.slice(0, 2), inOrder.slice(0, 2).reverse()])
         expect(standsAt(order, [])?.commit).to.equal(commits[2])
     })
 
-    it('and goes back where the branch goes back, or a push was never told', () => {
+    it('after a branch moved back or a push was missed', () => {
       expect(standsAt([move(0, 1), move(1, 0)], [created])?.commit).to.equal(commits[0])
       expect(standsAt([move(0, 1), move(1, 0), move(0, 1)], [created])?.commit).to.equal(commits[1])
       expect(standsAt([move(1, 2), move(2, 0), move(0, 1)], [created])?.commit).to.equal(commits[1])
@@ -323,7 +325,7 @@ describe('the journal of deliveries', () => {
     })
   })
 
-  it('reads where a branch stood before in the words of each provider', () => {
+  it("reads the previous commit from each provider's event", () => {
     const changes = [
       {
         new: { type: 'branch', name: 'main', target: { hash: TWO } },
@@ -347,14 +349,14 @@ describe('the journal of deliveries', () => {
     }
   })
 
-  it('forgets where a branch stood that went', () => {
+  it('removes the head of a deleted branch', () => {
     const first = withDelivery({}, delivery('one', ['a'], ONE, 'refs/heads/next'))
     const second = withDelivery(first ?? {}, delivery('two', ['b']))
     const third = withDelivery({ ...first, ...second }, delivery('three', ['c'], '0'.repeat(40), 'refs/heads/next'))
     expect(third?.heads?.map(({ ref }) => ref)).to.deep.equal(['refs/heads/main'])
   })
 
-  it('is bounded, whatever comes', () => {
+  it('limits the number of heads and deliveries', () => {
     let journal: DeliveryJournal = {}
     for (let index = 0; index < 1_000; index += 1) {
       const next = delivery(String(index), [`d${index}`, `c${index}`], ONE, `refs/heads/b${index}`)
@@ -365,7 +367,7 @@ describe('the journal of deliveries', () => {
     expect(journal.heads?.at(-1)?.ref).to.equal('refs/heads/b999')
   })
 
-  it('notes that an installation is gone, if it is its own', () => {
+  it('records the removal of its own installation', () => {
     const gone = { id: 'x', keys: ['x'], event: { kind: 'Removed', installationId: '5' }, at: 'now' } as const
     expect(withDelivery({}, gone, '5')?.removedAt).to.equal('now')
     expect(withDelivery({}, gone, '6')?.removedAt).to.equal(undefined)

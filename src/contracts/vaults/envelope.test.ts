@@ -28,7 +28,7 @@ async function faultOf(promise: Promise<unknown>): Promise<string> {
   return 'none'
 }
 
-/** The text with one letter of one part changed. */
+/** Changes one letter of one part. */
 function altered(text: string, part: number): string {
   const parts = text.split('.')
   const piece = parts[part] ?? ''
@@ -36,25 +36,25 @@ function altered(text: string, part: number): string {
   return parts.join('.')
 }
 
-describe('the envelope of a secret', () => {
+describe('sealValue, openValue, wrapDataKey and unwrapDataKey', () => {
   const [old, young] = [made('old'), made('young')]
 
   for (const value of ['', 'x', 'pässwörd ✓', 'a'.repeat(65_536)]) {
-    it(`gives back ${value.length} characters`, async () => {
+    it(`restore a value of ${value.length} characters`, async () => {
       const key = newDataKey()
       const sealed = await sealValue(value, key, 'here/1')
       expect(await openValue(sealed, key, 'here/1')).to.equal(value)
     })
   }
 
-  it('shows nothing of the value and is another one each time', async () => {
+  it('hide the value and seal it differently each time', async () => {
     const key = newDataKey()
     const [one, other] = [await sealValue('hunter2', key, 'c'), await sealValue('hunter2', key, 'c')]
     expect(one).not.to.equal(other)
     expect(Buffer.from(one.split('.')[3] ?? '', 'base64url').toString()).not.to.contain('hunter2')
   })
 
-  it('opens a data key under any key in force, and wraps under the newest', async () => {
+  it('unwrap with any configured key, and wrap with the newest', async () => {
     const key = newDataKey()
     const before = await wrapDataKey(key, ring(old), 'c')
     const after = await wrapDataKey(key, ring(old, young), 'c')
@@ -64,34 +64,34 @@ describe('the envelope of a secret', () => {
   })
 
   const cases: Record<string, () => Promise<unknown>> = {
-    'NoPlatformKey: nothing wraps if no key is configured': () => wrapDataKey(newDataKey(), ring(), 'c'),
-    'UnknownPlatformKey old: its key was retired': async () =>
+    'NoPlatformKey: without a configured key': () => wrapDataKey(newDataKey(), ring(), 'c'),
+    'UnknownPlatformKey old: for a retired key': async () =>
       unwrapDataKey(await wrapDataKey(newDataKey(), ring(old), 'c'), ring(young), 'c'),
-    'Broken: another key of the same id': async () =>
+    'Broken: for another key with the same id': async () =>
       unwrapDataKey(await wrapDataKey(newDataKey(), ring(old), 'c'), ring(made('old')), 'c'),
-    'Broken: a data key of another secret': async () =>
+    'Broken: for a data key of another secret': async () =>
       unwrapDataKey(await wrapDataKey(newDataKey(), ring(old), 'c/1'), ring(old), 'c/2'),
-    'Broken: a value of another version': async () => {
+    'Broken: for a value of another version': async () => {
       const key = newDataKey()
       return openValue(await sealValue('x', key, 'c/1'), key, 'c/2')
     },
-    'Broken: a value under another data key': async () =>
+    'Broken: for a value under another data key': async () =>
       openValue(await sealValue('x', newDataKey(), 'c'), newDataKey(), 'c'),
-    'Broken: an altered value': async () => {
+    'Broken: for an altered value': async () => {
       const key = newDataKey()
       return openValue(altered(await sealValue('xyz', key, 'c'), 3), key, 'c')
     },
-    'Broken: an altered header': async () => {
+    'Broken: for an altered header': async () => {
       const key = newDataKey()
       return openValue(altered(await sealValue('xyz', key, 'c'), 0), key, 'c')
     },
-    'Broken: no envelope at all': () => unwrapDataKey('nonsense', ring(old), 'c'),
-    'Broken: a wrapped key given for a value': async () => {
+    'Broken: for text that is not an envelope': () => unwrapDataKey('nonsense', ring(old), 'c'),
+    'Broken: for a wrapped key instead of a value': async () => {
       const wrapped = await wrapDataKey(newDataKey(), ring(old), 'c')
       return openValue(wrapped, old.bytes, 'c')
     },
   }
   for (const [title, work] of Object.entries(cases)) {
-    it(title, async () => expect(await faultOf(work())).to.equal(title.split(':')[0]))
+    it(`report ${title}`, async () => expect(await faultOf(work())).to.equal(title.split(':')[0]))
   }
 })

@@ -28,15 +28,15 @@ const put = (spec: EntrySpec, version: number, attributes: Attributes = {}, day 
 const entry = (spec: EntrySpec) => ({ metadata: {}, spec })
 const numbers = (spec: EntrySpec) => entryVersionsOf(spec).map(({ version }) => version)
 
-describe('versions of a secret', () => {
-  it('grow by one with each value, and the newest is the current one', () => {
+describe('withVersion', () => {
+  it('numbers versions in order, and makes the newest the current one', () => {
     const spec = put(put(EMPTY, 1), 2)
     expect(numbers(spec)).to.deep.equal([1, 2])
     expect(currentVersion(spec)).to.equal(2)
     expect(spec.history).to.include({ lastVersion: 2, life: 1, createdAt: at(1), updatedAt: at(2), updatedBy: 'anna' })
   })
 
-  it('of the slower of two writers stands in its place, and the attributes stay those of the newest', () => {
+  it("keeps a slower writer's version in order, and the attributes of the newest", () => {
     const spec = put(put(put(EMPTY, 1), 3, { contentType: 'new', tags: { a: '1' } }), 2, { contentType: 'slow' })
     expect(entryVersionsOf(spec).map(({ version, contentType }) => [version, contentType])).to.deep.equal([
       [1, undefined],
@@ -48,25 +48,25 @@ describe('versions of a secret', () => {
     expect(spec.history?.lastVersion).to.equal(3)
   })
 
-  it('keep the attributes that they had when a newer one came', () => {
+  it('stores the attributes of a version when a newer one is added', () => {
     const changed = { ...put(EMPTY, 1, { contentType: 'a' }), contentType: 'b', enabled: false }
     expect(entryVersionsOf(put(changed, 2))[0]).to.include({ contentType: 'b', enabled: false })
   })
 
-  it('begin another life too where somebody calls a purged secret active before it has a value', () => {
+  it('begins another life if a purged secret is marked active before it has a value', () => {
     const purged = withPurge(withDeletion(put(EMPTY, 1), { at: at(3) }), { at: at(4) })
     const again = put({ ...purged, state: 'Active' }, 2, {}, 5)
     expect(again.history).to.include({ life: 2, purgedAt: undefined })
   })
 
-  it('are a hundred at most: the oldest is dropped', () => {
+  it('keeps 100 versions and drops the oldest', () => {
     let spec = EMPTY
     for (let version = 1; version <= 103; version += 1) spec = put(spec, version, {}, 1)
     expect(numbers(spec)).to.have.length(100)
     expect([numbers(spec)[0], currentVersion(spec)]).to.deep.equal([4, 103])
   })
 
-  it('are not given twice after a purge: the numbers go on, in another life', () => {
+  it('continues the numbers in another life after a purge', () => {
     const purged = withPurge(withDeletion(put(put(EMPTY, 1), 2), { at: at(3) }), { at: at(4) })
     expect(purged.history).to.include({ lastVersion: 2, life: 1, purgedAt: at(4) })
     expect(purged.history?.versions).to.deep.equal([])
@@ -77,16 +77,16 @@ describe('versions of a secret', () => {
   })
 })
 
-describe('the life of a secret', () => {
+describe('withDeletion, withRecovery and withPurge', () => {
   const live = put(EMPTY, 1, { contentType: 'text', tags: { team: 'x' }, expiresOn: at(20) })
   const deleted = withDeletion(live, { at: at(2), by: 'bob' })
 
   const states: [string, EntrySpec, { known: boolean; live: boolean }][] = [
-    ['without a value is unknown', EMPTY, { known: false, live: false }],
-    ['with a value is live', live, { known: true, live: true }],
-    ['after its deletion is known, and not live', deleted, { known: true, live: false }],
-    ['after its recovery is live again', withRecovery(deleted, { at: at(3) }), { known: true, live: true }],
-    ['after its purge is unknown', withPurge(deleted, { at: at(3) }), { known: false, live: false }],
+    ['neither visible nor active without a value', EMPTY, { known: false, live: false }],
+    ['visible and active with a value', live, { known: true, live: true }],
+    ['visible but not active after a deletion', deleted, { known: true, live: false }],
+    ['visible and active after a recovery', withRecovery(deleted, { at: at(3) }), { known: true, live: true }],
+    ['neither visible nor active after a purge', withPurge(deleted, { at: at(3) }), { known: false, live: false }],
   ]
   for (const [title, spec, wanted] of states) {
     it(title, () =>
@@ -94,18 +94,18 @@ describe('the life of a secret', () => {
     )
   }
 
-  it('ends when the days of the vault are over', () => {
+  it("purge a deleted secret after the vault's retention", () => {
     expect(purgeTime(deleted, RULES)).to.equal(at(9))
     expect(purgeTime(live, RULES)).to.equal(undefined)
     expect(purgeTime(withRecovery(deleted, { at: at(3) }), RULES)).to.equal(undefined)
   })
 
-  it('leaves its numbers behind for as many days more', () => {
+  it('keep the version numbers for another retention after the purge', () => {
     expect(forgetTime(withPurge(deleted, { at: at(9) }), RULES)).to.equal(at(16))
     expect(forgetTime(deleted, RULES)).to.equal(undefined)
   })
 
-  it('leaves nothing else behind', () => {
+  it('remove the attributes at the purge', () => {
     const purged = withPurge(deleted, { at: at(9) })
     expect(purged).to.include({ state: 'Purged', enabled: true })
     expect(purged.tags).to.deep.equal({})
@@ -114,25 +114,25 @@ describe('the life of a secret', () => {
   })
 })
 
-describe('the reading of a value', () => {
+describe('readRefusal and nextValidityChange', () => {
   const cases: [string, EntrySpec, number, number, string | undefined][] = [
-    ['is answered for the newest version', put(put(EMPTY, 1), 2), 2, 5, undefined],
-    ['is answered for an older version', put(put(EMPTY, 1), 2), 1, 5, undefined],
-    ['is refused for a version that never was', put(EMPTY, 1), 2, 5, 'Missing'],
-    ['is refused for a deleted secret', withDeletion(put(EMPTY, 1), { at: at(2) }), 1, 5, 'Missing'],
-    ['is refused for a disabled secret', put(EMPTY, 1, { enabled: false }), 1, 5, 'Disabled'],
-    ['is refused for an old version of a disabled secret', put(put(EMPTY, 1), 2, { enabled: false }), 1, 5, 'Disabled'],
-    ['is refused for a disabled version', put(put(EMPTY, 1, { enabled: false }), 2), 1, 5, 'Disabled'],
-    ['is refused the moment before notBefore', put(EMPTY, 1, { notBefore: at(6) }), 1, 5, 'NotYetValid'],
-    ['is answered at notBefore', put(EMPTY, 1, { notBefore: at(5) }), 1, 5, undefined],
-    ['is answered before expiresOn', put(EMPTY, 1, { expiresOn: at(6) }), 1, 5, undefined],
-    ['is refused at expiresOn', put(EMPTY, 1, { expiresOn: at(5) }), 1, 5, 'Expired'],
+    ['permit the newest version', put(put(EMPTY, 1), 2), 2, 5, undefined],
+    ['permit an older version', put(put(EMPTY, 1), 2), 1, 5, undefined],
+    ['refuse an unknown version', put(EMPTY, 1), 2, 5, 'Missing'],
+    ['refuse a deleted secret', withDeletion(put(EMPTY, 1), { at: at(2) }), 1, 5, 'Missing'],
+    ['refuse a disabled secret', put(EMPTY, 1, { enabled: false }), 1, 5, 'Disabled'],
+    ['refuse an older version of a disabled secret', put(put(EMPTY, 1), 2, { enabled: false }), 1, 5, 'Disabled'],
+    ['refuse a disabled version', put(put(EMPTY, 1, { enabled: false }), 2), 1, 5, 'Disabled'],
+    ['refuse a version before notBefore', put(EMPTY, 1, { notBefore: at(6) }), 1, 5, 'NotYetValid'],
+    ['permit a version at notBefore', put(EMPTY, 1, { notBefore: at(5) }), 1, 5, undefined],
+    ['permit a version before expiresOn', put(EMPTY, 1, { expiresOn: at(6) }), 1, 5, undefined],
+    ['refuse a version at expiresOn', put(EMPTY, 1, { expiresOn: at(5) }), 1, 5, 'Expired'],
   ]
   for (const [title, spec, version, day, wanted] of cases) {
     it(title, () => expect(readRefusal(entry(spec), version, time(day))).to.equal(wanted))
   }
 
-  it('changes by itself at the next of the two times', () => {
+  it('return the next of notBefore and expiresOn', () => {
     const both = { enabled: true, notBefore: at(5), expiresOn: at(7) }
     expect([3, 5, 7].map((day) => nextValidityChange(both, time(day)))).to.deep.equal([time(5), time(7), undefined])
   })

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { entryName, isSecretName, valueNames, vaultOfEntry } from './names.ts'
 
-describe('names of vaults', () => {
-  it('are one object for all spellings of a secret', () => {
+describe('entryName, vaultOfEntry, valueNames and isSecretName', () => {
+  it("ignore the case of a secret's name", () => {
     expect(entryName('shop', 'DbPassword')).to.equal(entryName('shop', 'dbpassword'))
     expect(entryName('shop', 'dbpassword')).to.match(/^shop-[0-9a-f]{20}$/)
     expect(entryName('shop', 'dbpassword')).not.to.equal(entryName('shop', 'dbpassword2'))
   })
 
-  it('lead back to the vault', () => {
+  it("return the vault of an entry's name", () => {
     expect(vaultOfEntry(entryName('a-b', 'x'))).to.equal('a-b')
     expect(['shop', 'shop-1', `shop-${'A'.repeat(20)}`].map(vaultOfEntry)).to.deep.equal([
       undefined,
@@ -17,7 +17,7 @@ describe('names of vaults', () => {
     ])
   })
 
-  it('of Secrets are labels, and differ for each life and version', () => {
+  it('build different, valid names for each life and version', () => {
     const entry = entryName('v'.repeat(52), 'x')
     const [one, two] = [valueNames(entry, 1), valueNames(entry, 2)]
     expect(one.owner.length).to.be.at.most(63)
@@ -26,7 +26,7 @@ describe('names of vaults', () => {
     expect(all.every((name) => name.startsWith('vent-') && name.length <= 80)).to.equal(true)
   })
 
-  it('of secrets take letters of both cases, digits and hyphens', () => {
+  it('accept letters, digits and hyphens in secret names', () => {
     expect(['a', 'A-1', '9x', 'x'.repeat(127)].every(isSecretName)).to.equal(true)
     expect(['', '-a', 'a_b', 'a.b', 'ä', 'x'.repeat(128), 'a/b'].some(isSecretName)).to.equal(false)
   })
