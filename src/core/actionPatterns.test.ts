@@ -10,26 +10,26 @@ import {
 } from './actionPatterns.ts'
 import { ACTIONS } from './actions.ts'
 
-describe('action patterns', () => {
+describe('compilePattern, matchesPattern, coversAnyAction and patternFaults', () => {
   const cases: [string, string, string, boolean][] = [
-    ['a name covers itself', 'apps/read', 'apps/read', true],
-    ['a name does not cover a longer name', 'apps/read', 'apps/readFiles', false],
-    ['a name does not cover what lies below it', 'boundaries/members', 'boundaries/members/read', false],
-    ['a last star covers one segment', 'apps/*', 'apps/read', true],
-    ['a last star covers two segments', 'boundaries/*', 'boundaries/members/read', true],
-    ['a last star does not cover nothing', 'boundaries/members/*', 'boundaries/members', false],
-    ['a last star does not cover a family that begins alike', 'object/*', 'objectbuckets/read', false],
-    ['a last star does not cover another family', 'apps/*', 'jobs/read', false],
-    ['a first star covers one segment', '*/read', 'apps/read', true],
-    ['a first star covers two segments', '*/read', 'boundaries/members/read', true],
-    ['a first star does not cover a longer last segment', '*/read', 'apps/readFiles', false],
-    ['a first star does not cover a last segment that ends alike', '*/read', 'sqlcluster/schemaread', false],
-    ['a first star keeps the case of the last segment', '*/read', 'sqlcluster/schemaRead', false],
-    ['a first star before two segments covers three', '*/members/read', 'boundaries/members/read', true],
-    ['a first star before two segments does not cover just two', '*/members/read', 'members/read', false],
-    ['a star alone covers one family', '*', 'apps/read', true],
-    ['a star alone covers deep names', '*', 'monitoring/platform/alerts/write', true],
-    ['a star alone covers open actions', '*', 'llmgateway/invoke', true],
+    ['a name matches itself', 'apps/read', 'apps/read', true],
+    ['a name does not match a longer name', 'apps/read', 'apps/readFiles', false],
+    ['a name does not match a name below it', 'boundaries/members', 'boundaries/members/read', false],
+    ['a trailing star matches one segment', 'apps/*', 'apps/read', true],
+    ['a trailing star matches two segments', 'boundaries/*', 'boundaries/members/read', true],
+    ['a trailing star does not match zero segments', 'boundaries/members/*', 'boundaries/members', false],
+    ['a trailing star does not match a family with the same beginning', 'object/*', 'objectbuckets/read', false],
+    ['a trailing star does not match another family', 'apps/*', 'jobs/read', false],
+    ['a leading star matches one segment', '*/read', 'apps/read', true],
+    ['a leading star matches two segments', '*/read', 'boundaries/members/read', true],
+    ['a leading star does not match a longer last segment', '*/read', 'apps/readFiles', false],
+    ['a leading star does not match a last segment with the same ending', '*/read', 'sqlcluster/schemaread', false],
+    ['a leading star is case-sensitive in the last segment', '*/read', 'sqlcluster/schemaRead', false],
+    ['a leading star before two segments matches three', '*/members/read', 'boundaries/members/read', true],
+    ['a leading star before two segments does not match two', '*/members/read', 'members/read', false],
+    ['a star alone matches one family', '*', 'apps/read', true],
+    ['a star alone matches deep names', '*', 'monitoring/platform/alerts/write', true],
+    ['a star alone matches open actions', '*', 'llmgateway/invoke', true],
   ]
   for (const [sentence, pattern, action, expected] of cases) {
     it(sentence, () => {
@@ -38,7 +38,7 @@ describe('action patterns', () => {
   }
 
   const hostile: [string, unknown][] = [
-    ['nothing', ''],
+    ['an empty string', ''],
     ['a space', ' '],
     ['a name with a space', 'apps /read'],
     ['a leading space', ' apps/read'],
@@ -51,21 +51,21 @@ describe('action patterns', () => {
     ['stars only', '*/*'],
     ['a star in the middle', 'apps/*/read'],
     ['a star at the end of a segment', 'apps/rea*'],
-    ['a star glued to the family', 'apps*'],
+    ['a star after the family without a slash', 'apps*'],
     ['a star at the start of a segment', '*apps/read'],
-    ['a star before a slash and nothing', '*/'],
+    ['a star and a slash', '*/'],
     ['a slash before a star', '/*'],
     ['a leading slash', '/apps/read'],
     ['a trailing slash', 'apps/'],
     ['an empty segment', 'apps//read'],
     ['an empty segment before the star', 'apps//*'],
     ['a parent segment', 'apps/../jobs/read'],
-    ['a family in capitals', 'APPS/read'],
+    ['an upper-case family', 'APPS/read'],
     ['a hyphen', 'sql-cluster/read'],
     ['an underscore', '__proto__/read'],
     ['a question mark', 'apps/?ead'],
     ['a regular expression', '.*'],
-    ['a regular expression that explodes', '(a+)+$/read'],
+    ['a regular expression with exponential backtracking', '(a+)+$/read'],
     ['braces', '{apps,jobs}/read'],
     ['an encoded slash', 'apps%2fread'],
     ['a full-width star', '\uff0a'],
@@ -73,15 +73,15 @@ describe('action patterns', () => {
     ['a comma list', 'apps/read,jobs/read'],
     ['a negation', '!apps/read'],
     ['a name of 129 characters', `apps/${'a'.repeat(124)}`],
-    ['a megabyte', 'a/'.repeat(524_288)],
+    ['a mebibyte of segments', 'a/'.repeat(524_288)],
     ['null', null],
-    ['nothing at all', undefined],
+    ['undefined', undefined],
     ['a number', 1],
-    ['a list of a pattern', ['*']],
-    ['an object that prints as a pattern', { toString: () => '*' }],
+    ['an array', ['*']],
+    ['an object whose string is a pattern', { toString: () => '*' }],
   ]
   for (const [sentence, text] of hostile) {
-    it(`refuses ${sentence}`, () => {
+    it(`compilePattern rejects ${sentence}`, () => {
       expect(() => compilePattern(text as string)).to.throw(InvalidActionPattern)
     })
   }
@@ -108,13 +108,13 @@ describe('action patterns', () => {
     ['registry/pull', 'data', false],
   ]
   for (const [pattern, nature, expected] of covering) {
-    it(`says that ${pattern} ${expected ? 'can cover something' : 'never covers anything'} among ${nature} actions`, () => {
+    it(`coversAnyAction is ${expected} for ${pattern} among ${nature} actions`, () => {
       expect(coversAnyAction(pattern, nature)).to.equal(expected)
     })
   }
 
   for (const nature of ['control', 'data'] as const) {
-    it(`can be read and covers an action of its nature, whichever of ${nature} actions is known`, () => {
+    it(`every known pattern of ${nature} actions compiles and matches one of them`, () => {
       for (const text of knownPatterns(nature)) {
         const pattern = compilePattern(text)
         expect(
@@ -125,7 +125,7 @@ describe('action patterns', () => {
     })
   }
 
-  it('is told of a list with where it stands, and nothing of what covers something', () => {
+  it('patternFaults reports the patterns that match no action, with their position', () => {
     const lists = { actions: ['apps/*', 'zz'], notActions: ['Apps/read'], dataActions: ['apps/read'] }
     expect(patternFaults(lists).map(({ field, message }) => `${field} ${message}`)).to.deep.equal([
       'actions.1 matches no action of the platform',

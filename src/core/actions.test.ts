@@ -6,14 +6,14 @@ type GoldenRoute = { action?: string; dataAction?: boolean }
 const golden = new URL('../api/http/interface.json', import.meta.url)
 const routes: GoldenRoute[] = JSON.parse(readFileSync(golden, 'utf8')).routes
 
-describe('actions', () => {
-  it('are the actions of the route table, both ways, each once', () => {
+describe('ACTIONS', () => {
+  it('contains exactly the 111 actions of the route table', () => {
     const inRoutes = new Set(routes.flatMap((route) => route.action ?? []))
     expect(inRoutes.size).to.equal(111)
     expect(ACTIONS.map((action) => action.name).toSorted()).to.deep.equal([...inRoutes].toSorted())
   })
 
-  it('carry the data flag of every route that names them', () => {
+  it('has the data flag of every route with the action', () => {
     let seen = 0
     for (const route of routes) {
       if (route.action === undefined) continue
@@ -24,7 +24,7 @@ describe('actions', () => {
     expect(ACTIONS.filter((action) => action.isData)).to.have.length(17)
   })
 
-  it('are root actions where only the platform root can grant them', () => {
+  it('marks actions that only the platform root can grant', () => {
     const families = ['kernel/clusters/', 'lifecycle/', 'monitoring/platform/', 'registry/']
     const alone = [
       'boundaries/create',
@@ -42,7 +42,7 @@ describe('actions', () => {
     expect(expected).to.have.length(19)
   })
 
-  it('know their own place', () => {
+  it('has the index of each action', () => {
     ACTIONS.forEach((action, index) => {
       expect(action.index).to.equal(index)
     })
@@ -50,25 +50,25 @@ describe('actions', () => {
 
   const open: [string, string, boolean][] = [
     ['a gateway action', 'llmgateway/invoke', true],
-    ['a registry action that the interface does not list', 'registry/pull', true],
-    ['a registry action of several segments', 'registry/images/push', true],
-    ['a registry action that the interface lists', 'registry/audit/read', false],
+    ['a registry action outside of the route table', 'registry/pull', true],
+    ['a registry action with several segments', 'registry/images/push', true],
+    ['a registry action of the route table', 'registry/audit/read', false],
     ['the prefix alone', 'registry/', false],
     ['the prefix without its slash', 'registry', false],
-    ['a name that only begins like the prefix', 'registryx/pull', false],
+    ['a name with the same beginning', 'registryx/pull', false],
     ['a pattern', 'registry/*', false],
     ['a parent segment', 'registry/../apps/read', false],
-    ['an unknown action elsewhere', 'apps/fly', false],
+    ['an unknown action of another family', 'apps/fly', false],
     ['a trailing newline', 'registry/pull\n', false],
-    ['a megabyte', `registry/${'a'.repeat(1_048_576)}`, false],
+    ['a mebibyte of name', `registry/${'a'.repeat(1_048_576)}`, false],
   ]
   for (const [sentence, name, expected] of open) {
-    it(`${expected ? 'take' : 'do not take'} ${sentence} as open`, () => {
+    it(`isOpenAction is ${expected} for ${sentence}`, () => {
       expect(isOpenAction(name)).to.equal(expected)
     })
   }
 
-  it('do not take the names of object members for actions', () => {
+  it('isKnownAction is false for names of object properties', () => {
     for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty'])
       expect(isKnownAction(name)).to.equal(false)
   })

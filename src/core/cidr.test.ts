@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { isCanonicalCidr, isCidrList } from './cidr.ts'
 
-describe('networks in CIDR notation', () => {
+describe('isCanonicalCidr and isCidrList', () => {
   const canonical = [
     '0.0.0.0/0',
     '10.0.0.0/8',
@@ -16,30 +16,30 @@ describe('networks in CIDR notation', () => {
     '2001:db8:0:1:1:1:1:1/128',
   ]
   const refused = [
-    ['no prefix', '10.0.0.0'],
-    ['a prefix too long for IPv4', '10.0.0.0/33'],
-    ['a prefix too long for IPv6', '::/129'],
-    ['bits behind the prefix', '10.0.0.1/8'],
-    ['the last bit of an odd prefix', '192.168.192.0/17'],
-    ['bits behind the prefix of IPv6', '2001:db8::1/32'],
-    ['an IPv4 address in IPv6', '::ffff:1.2.3.4/128'],
-    ['capitals', '2001:DB8::/32'],
-    ['zeros written out', '2001:db8:0::/32'],
-    ['a single zero left out', '2001:db8::1:1:1:1:1/128'],
+    ['an address without a prefix length', '10.0.0.0'],
+    ['a prefix length above 32 for IPv4', '10.0.0.0/33'],
+    ['a prefix length above 128 for IPv6', '::/129'],
+    ['host bits', '10.0.0.1/8'],
+    ['a host bit behind an odd prefix length', '192.168.192.0/17'],
+    ['host bits of IPv6', '2001:db8::1/32'],
+    ['an IPv4-mapped IPv6 address', '::ffff:1.2.3.4/128'],
+    ['upper-case letters', '2001:DB8::/32'],
+    ['an uncompressed zero group', '2001:db8:0::/32'],
+    ['a single compressed zero group', '2001:db8::1:1:1:1:1/128'],
     ['a leading zero', '010.0.0.0/8'],
-    ['a leading zero in the prefix', '10.0.0.0/08'],
-    ['fewer than four parts', '10.0/8'],
+    ['a leading zero in the prefix length', '10.0.0.0/08'],
+    ['fewer than four octets', '10.0/8'],
     ['a zone', 'fe80::%eth0/10'],
-    ['two prefixes', '10.0.0.0/8/8'],
-    ['a space', ' 10.0.0.0/8'],
-    ['no address', '/8'],
-    ['nothing', ''],
+    ['two prefix lengths', '10.0.0.0/8/8'],
+    ['a leading space', ' 10.0.0.0/8'],
+    ['a prefix length without an address', '/8'],
+    ['an empty string', ''],
   ] as const
 
-  for (const text of canonical) it(`takes ${text}`, () => expect(isCanonicalCidr(text)).to.equal(true))
-  for (const [what, text] of refused) it(`refuses ${what}`, () => expect(isCanonicalCidr(text)).to.equal(false))
+  for (const text of canonical) it(`accept ${text}`, () => expect(isCanonicalCidr(text)).to.equal(true))
+  for (const [what, text] of refused) it(`reject ${what}`, () => expect(isCanonicalCidr(text)).to.equal(false))
 
-  it('takes a list of at most 50, without spaces', () => {
+  it('accept a list of at most 50 networks without spaces', () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => `10.0.${index}.0/24`).join(',')
     expect([many(50), many(51), '10.0.0.0/8, ::/0', ''].map(isCidrList)).to.deep.equal([true, false, false, false])
   })

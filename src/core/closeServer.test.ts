@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { closeServer } from './closeServer.ts'
 
-describe('a server that closes', () => {
+describe('closeServer', () => {
   async function asked(milliseconds: number) {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -18,14 +18,14 @@ describe('a server that closes', () => {
     return { response, answer, closed: closeServer(server, milliseconds) }
   }
 
-  it('lets a request in flight end, and waits for no connection that is kept alive', async () => {
+  it('waits for a request in flight, but not for idle keep-alive connections', async () => {
     const { response, answer, closed } = await asked(600_000)
     response.end('done')
     expect(await answer).to.equal(200)
     await closed
   })
 
-  it('ends what takes longer than it waits', async () => {
+  it('destroys connections after the timeout', async () => {
     const { answer, closed } = await asked(1)
     await closed
     expect(await answer).to.equal('ECONNRESET')

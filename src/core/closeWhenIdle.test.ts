@@ -4,17 +4,17 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { closeWhenIdle } from './closeWhenIdle.ts'
 
-/** More than the system keeps of a connection. */
+/** More than the socket buffers of a connection hold. */
 const LONG = Buffer.alloc(64 * 1024 * 1024)
 const WITHIN = 100
 
-describe('a connection', () => {
+describe('closeWhenIdle', () => {
   const ends: (() => void)[] = []
   afterEach(() => {
     for (const end of ends.splice(0)) end()
   })
 
-  /** Answers with the listener, and sends what the client says. */
+  /** Serves the listener and sends this as the client. */
   async function asked(listener: RequestListener, said: string): Promise<{ client: Socket; response: ServerResponse }> {
     let response: ServerResponse | undefined
     const server = createServer(
@@ -40,14 +40,14 @@ describe('a connection', () => {
     return { client, response }
   }
 
-  it('ends if its client takes nothing of its answer', async () => {
+  it('closes a connection whose client does not read the response', async () => {
     const { client, response } = await asked((_, answer) => answer.end(LONG), 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
     client.pause()
     await once(response, 'close')
     expect(response.writableFinished).to.equal(false)
   })
 
-  it('ends if its client sends nothing more of a body', async () => {
+  it('closes a connection whose client does not finish the body', async () => {
     const { response } = await asked(
       (request) => request.resume(),
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhal',
@@ -56,7 +56,7 @@ describe('a connection', () => {
     expect(response.headersSent).to.equal(false)
   })
 
-  it('stays if there is nothing to say', async () => {
+  it('keeps a connection open while the server has nothing to send', async () => {
     const { client, response } = await asked((_, answer) => answer.write('a'), 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
     client.resume()
     for (let silence = 0; silence < 3; silence += 1) await once(response, 'timeout')
@@ -65,7 +65,7 @@ describe('a connection', () => {
     expect(String(await heard)).to.contain('bcd')
   })
 
-  it('stays while a body that was sent waits to be read', async () => {
+  it('keeps a connection open while a received body is not read', async () => {
     const { client, response } = await asked(
       () => undefined,
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhal',

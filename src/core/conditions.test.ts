@@ -20,51 +20,66 @@ const held = [
   condition('Reconciling', 'True', 'DeletionBlocked', 'It holds a database.'),
 ]
 
-describe('the state that callers read', () => {
+describe('summarize', () => {
   const cases: [string, ReconcileStatus | undefined, boolean, [string, string | null, string | null]][] = [
-    ['of what no controller has seen', undefined, false, ['Pending', null, null]],
-    ['of what works', { conditions: [ready] }, false, ['Running', 'Available', null]],
-    ['of what has never worked', { conditions: waits }, false, ['Provisioning', 'WaitingForPods', 'One of two runs.']],
+    ['returns Pending without a status', undefined, false, ['Pending', null, null]],
+    ['returns Running for Ready=True', { conditions: [ready] }, false, ['Running', 'Available', null]],
     [
-      'of what worked before',
+      'returns Provisioning before the first success',
+      { conditions: waits },
+      false,
+      ['Provisioning', 'WaitingForPods', 'One of two runs.'],
+    ],
+    [
+      'returns Updating after a success',
       { conditions: waits, firstReadyAt: '2026-01-01T00:00:00Z' },
       false,
       ['Updating', 'WaitingForPods', 'One of two runs.'],
     ],
-    ['of what cannot go on', { conditions: stuck }, false, ['Failed', 'PlanNotFound', 'Plan "x" does not exist.']],
     [
-      'of what cannot go on and serves all the same',
+      'returns Failed if it is stalled',
+      { conditions: stuck },
+      false,
+      ['Failed', 'PlanNotFound', 'Plan "x" does not exist.'],
+    ],
+    [
+      'returns Degraded if it is stalled and serves',
       { conditions: stuck, serving: true },
       false,
       ['Degraded', 'PlanNotFound', 'Plan "x" does not exist.'],
     ],
+    ['returns Stopped', { conditions: [condition('Ready', 'True', 'Stopped')] }, false, ['Stopped', 'Stopped', null]],
+    ['returns Deleting for a new deletion', { conditions: [ready] }, true, ['Deleting', 'TearingDown', null]],
     [
-      'of what is stopped',
-      { conditions: [condition('Ready', 'True', 'Stopped')] },
-      false,
-      ['Stopped', 'Stopped', null],
+      'returns Deleting with the reason that blocks the deletion',
+      { conditions: held },
+      true,
+      ['Deleting', 'DeletionBlocked', 'It holds a database.'],
     ],
-    ['of a deletion that has just begun', { conditions: [ready] }, true, ['Deleting', 'TearingDown', null]],
-    ['of a deletion that is held', { conditions: held }, true, ['Deleting', 'DeletionBlocked', 'It holds a database.']],
   ]
   for (const [title, status, isDeleting, [state, phase, statusMessage]] of cases) {
     it(title, () => expect(summarize(status, isDeleting)).to.deep.equal({ status: state, phase, statusMessage }))
   }
 })
 
-describe('the state of an object', () => {
+describe('summaryOf and nextConditions', () => {
   const told = { status: 'Updating', phase: 'Accepted' }
   const cases: [string, Condition[], { generation?: number; deletionTimestamp?: string }, object][] = [
-    ['is what its controller said of it', [ready], { generation: 2 }, { status: 'Running' }],
-    ['is not what was said of the intent before', [ready], { generation: 3 }, told],
-    ['is not a failure of the intent before', stuck, { generation: 3 }, told],
+    ['return the state of the current generation', [ready], { generation: 2 }, { status: 'Running' }],
+    ['return Updating while the generation is not observed', [ready], { generation: 3 }, told],
+    ['return Updating instead of a failure of an earlier generation', stuck, { generation: 3 }, told],
     [
-      'is what a pass of now said, which has not come to its end',
+      'return the phase of an unfinished pass over the current generation',
       waits,
       { generation: 2 },
       { phase: 'WaitingForPods' },
     ],
-    ['is its deletion', [ready], { generation: 3, deletionTimestamp: '2026-01-02T00:00:00Z' }, { status: 'Deleting' }],
+    [
+      'return Deleting during the deletion',
+      [ready],
+      { generation: 3, deletionTimestamp: '2026-01-02T00:00:00Z' },
+      { status: 'Deleting' },
+    ],
   ]
   for (const [title, found, metadata, shown] of cases)
     it(title, () => {
@@ -73,12 +88,12 @@ describe('the state of an object', () => {
       expect(summaryOf({ metadata, status })).to.include(shown)
     })
 
-  it('is that of what has never worked until it has', () => {
+  it('return Provisioning until the first success', () => {
     const conditions = stuck.map((each) => ({ ...each, observedGeneration: 1 }))
     expect(summaryOf({ metadata: { generation: 2 }, status: { conditions } }).status).to.equal('Provisioning')
   })
 
-  it('say why something that is stopped could not be started, by a code', () => {
+  it('report in Startable why a stopped resource could not start', () => {
     const hindrance = { reason: 'QuotaExceeded', message: 'The quota is used.' } as const
     const stopped = nextConditions([], done({ reason: 'Stopped', hindrance }), 1, '2026-11-01T10:00:00Z')
     expect(stopped.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([

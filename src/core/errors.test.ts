@@ -1,40 +1,44 @@
 import { expect } from 'chai'
 import { type FieldError, PlatformError, refusalSentence, refusedFields, withRenamedFields } from './errors.ts'
 
-describe('the sentence of a refusal', () => {
+describe('refusalSentence and withRenamedFields', () => {
   const cases: [sentence: string, refusal: FieldError, told: string][] = [
-    ['a reason without a subject is about the field', error('image', 'is required'), 'The field "image" is required.'],
-    ['so is one of the body', error('', 'must be an object'), 'The body must be an object.'],
     [
-      'a reason that begins with the field goes on about it',
+      'begin a reason without a subject with the field',
+      error('image', 'is required'),
+      'The field "image" is required.',
+    ],
+    ['begin a reason about the body with the body', error('', 'must be an object'), 'The body must be an object.'],
+    [
+      "replace the field's name at the beginning",
       error('size', 'size may grow but not shrink'),
       'The field "size" may grow but not shrink.',
     ],
     [
-      'also where it stands inside of others',
+      'replace the name of a nested field at the beginning',
       error('volumes.0.size', 'size may grow'),
       'The field "volumes.0.size" may grow.',
     ],
     [
-      'what is about two fields stays whole',
+      'quote a reason about two fields',
       error('path', 'path and schedule exclude each other'),
       'The field "path" was refused: path and schedule exclude each other.',
     ],
     [
-      'what is about something else is told as what it is',
+      'quote a reason with another subject',
       error('deploy', 'only a repository is built'),
       'The field "deploy" was refused: only a repository is built.',
     ],
-    ['a sentence has one end', error('', 'it is not JSON.'), 'The body was refused: it is not JSON.'],
+    ['end with a single full stop', error('', 'it is not JSON.'), 'The body was refused: it is not JSON.'],
   ]
   for (const [sentence, refusal, told] of cases) it(sentence, () => expect(refusalSentence(refusal)).to.equal(told))
 
   const toRecord = (field: string) => (field === 'image' ? 'containerImage' : field)
-  it('has the names that whoever asked knows, of fields', () => {
+  it("use the caller's names of fields", () => {
     const refusal = withRenamedFields(refusedFields([error('image', 'is required')]), toRecord) as PlatformError
     expect(refusal.message).to.equal('The field "containerImage" is required.')
   })
-  it('and of rules', () => {
+  it("use the caller's names of fields in rule violations", () => {
     const broken = new PlatformError('RULE_VIOLATION', 'The field "image" is needed.', { field: 'image', value: null })
     const { message, extras } = withRenamedFields(broken, toRecord) as PlatformError
     expect([message, extras.field]).to.deep.equal(['The field "containerImage" is needed.', 'containerImage'])

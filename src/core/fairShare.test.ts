@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { FairShare } from './fairShare.ts'
 
-/** A thread whose time passes only by work, and whose rounds are turned by hand. */
+/** A thread whose clock advances only by work and whose event loop is run by the test. */
 class Thread {
   now = 0
   readonly done: string[] = []
@@ -18,7 +18,7 @@ class Thread {
     this.done.push(key)
   }
 
-  /** @returns what was done in it */
+  /** @returns the keys of the work done in this round */
   async round(): Promise<string> {
     const before = this.done.length
     for (const run of this.#rounds.splice(0)) run()
@@ -31,22 +31,22 @@ class Thread {
   }
 }
 
-describe('the share of each caller', () => {
-  it('lets a caller who asks for little go on at once, however much others have waiting', async () => {
+describe('FairShare', () => {
+  it('lets a caller with one request proceed at once, however many others wait', async () => {
     const thread = new Thread()
     for (let count = 0; count < 100; count += 1) void thread.ask('h', 5)
     void thread.ask('m', 1)
     expect(thread.done.join('')).to.equal('hm')
   })
 
-  it('is one long piece of work a round for each caller who has more waiting', async () => {
+  it('lets each caller with several requests do one long piece of work per round', async () => {
     const thread = new Thread()
     for (let count = 0; count < 4; count += 1) for (const key of ['a', 'b']) void thread.ask(key, 5)
     expect(thread.done.join('')).to.equal('ab')
     expect([await thread.round(), await thread.round(), await thread.round()]).to.deep.equal(['ab', 'ab', 'ab'])
   })
 
-  it('is many short ones, in the order in which they came', async () => {
+  it('lets a caller do several short pieces of work per round, in order', async () => {
     const thread = new Thread()
     const order: number[] = []
     for (let count = 0; count < 100; count += 1) void thread.ask('a', 0.1).then(() => order.push(count))
@@ -58,7 +58,7 @@ describe('the share of each caller', () => {
     expect(order).to.deep.equal(Array.from({ length: 100 }, (_, index) => index))
   })
 
-  it('costs nothing once nobody waits', async () => {
+  it('schedules nothing if nobody waits', async () => {
     const thread = new Thread()
     await thread.ask('a', 5)
     await thread.round()

@@ -5,15 +5,15 @@ import { withFieldPaths } from './fieldPaths.ts'
 const Said = z.object({ id: z.int(), commit: z.string().nullish() })
 const read = (told: unknown) => withFieldPaths({ id: 'id', commit: 'head.sha' }, Said).safeParse(told).data
 
-describe('what another system says', () => {
+describe('withFieldPaths', () => {
   const cases: [sentence: string, told: unknown, read: object | undefined][] = [
-    ['is read where it stands, and in our words', { id: 1, head: { sha: 'a' }, more: 2 }, { id: 1, commit: 'a' }],
-    ['may lack what the schema can miss', { id: 1 }, { id: 1, commit: undefined }],
-    ['may say that there is none', { id: 1, head: { sha: null } }, { id: 1, commit: null }],
-    ['is not looked for in what is no object', { id: 1, head: ['a'] }, { id: 1, commit: undefined }],
-    ['is refused without what the schema needs', { head: { sha: 'a' } }, undefined],
-    ['is refused if it is no object', 'id', undefined],
-    ['is refused if it is nothing', null, undefined],
+    ['reads nested fields under their own names', { id: 1, head: { sha: 'a' }, more: 2 }, { id: 1, commit: 'a' }],
+    ['accepts missing optional fields', { id: 1 }, { id: 1, commit: undefined }],
+    ['accepts null', { id: 1, head: { sha: null } }, { id: 1, commit: null }],
+    ['ignores a path into an array', { id: 1, head: ['a'] }, { id: 1, commit: undefined }],
+    ['rejects a missing required field', { head: { sha: 'a' } }, undefined],
+    ['rejects a string', 'id', undefined],
+    ['rejects null instead of an object', null, undefined],
   ]
   for (const [sentence, told, expected] of cases) {
     it(sentence, () => {
@@ -21,7 +21,7 @@ describe('what another system says', () => {
     })
   }
 
-  it('is not what every object has', () => {
+  it('ignores inherited properties', () => {
     const schema = z.object({ name: z.unknown() })
     expect(withFieldPaths({ name: 'constructor.name' }, schema).parse({})).to.deep.equal({ name: undefined })
   })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { escapedPart, parseJsonPointer } from './jsonPointer.ts'
 
-describe('a JSON Pointer', () => {
+describe('escapedPart and parseJsonPointer', () => {
   const parts: [part: string, escaped: string][] = [
     ['name', 'name'],
     ['a/b', 'a~1b'],
@@ -10,10 +10,10 @@ describe('a JSON Pointer', () => {
     ['', ''],
   ]
   for (const [part, escaped] of parts) {
-    it(`writes "${part}" as "${escaped}", and reads it back`, () => {
+    it(`escape "${part}" as "${escaped}" and read it back`, () => {
       expect(escapedPart(part)).to.equal(escaped)
       expect(parseJsonPointer(`/spec/${escaped}`)).to.deep.equal(['spec', part])
     })
   }
-  it('to the whole has no parts', () => expect(parseJsonPointer('')).to.deep.equal([]))
+  it('return no parts for the whole document', () => expect(parseJsonPointer('')).to.deep.equal([]))
 })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../test/make/clock.ts'
 import { LateRefusals } from './lateRefusals.ts'
 
-describe('refusals of whoever asks for too much', () => {
+describe('LateRefusals', () => {
   async function told(...waits: Promise<void>[]): Promise<number> {
     let count = 0
     for (const wait of waits) void wait.then(() => (count += 1))
@@ -10,7 +10,7 @@ describe('refusals of whoever asks for too much', () => {
     return count
   }
 
-  it('come a second late', async () => {
+  it('delays a refusal by one second', async () => {
     const clock = new ManualClock()
     const wait = new LateRefusals(clock).wait()
     await clock.advance(999)
@@ -19,7 +19,7 @@ describe('refusals of whoever asks for too much', () => {
     expect(await told(wait)).to.equal(1)
   })
 
-  it('do not wait for a caller that has gone', async () => {
+  it('ends the delay when the caller disconnects', async () => {
     const refusals = new LateRefusals(new ManualClock())
     const gone = new AbortController()
     const wait = refusals.wait(gone.signal)
@@ -27,7 +27,7 @@ describe('refusals of whoever asks for too much', () => {
     expect(await told(wait, refusals.wait(gone.signal))).to.equal(2)
   })
 
-  it('come at once where a thousand wait already', async () => {
+  it('refuses without a delay if 1,000 callers already wait', async () => {
     const clock = new ManualClock()
     const refusals = new LateRefusals(clock)
     const waiting = Array.from({ length: 1_000 }, () => refusals.wait())

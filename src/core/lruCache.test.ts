@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { createLruCache } from './lruCache.ts'
 
-describe('what was used last', () => {
-  it('is kept, and of more than there is room for the one that nobody has used the longest goes', () => {
+describe('createLruCache', () => {
+  it('evicts the least recently used entry', () => {
     const kept = createLruCache<string, number>(2)
     kept.set('a', 1)
     kept.set('b', 2)
@@ -15,7 +15,7 @@ describe('what was used last', () => {
     expect([kept.size, kept.get('b'), kept.get('c')]).to.deep.equal([2, 5, 4])
   })
 
-  it('takes memory as entries come, however many there may be', () => {
+  it('allocates memory as entries are added, not for its capacity', () => {
     const before = process.memoryUsage().arrayBuffers
     const all = Array.from({ length: 20 }, () => createLruCache<string, number>(1_000_000))
     expect(all).to.have.length(20)

@@ -6,20 +6,20 @@ const at = (name: string, minute?: number) => ({
 })
 const names = (objects: readonly { metadata: { name: string } }[]) => objects.map(({ metadata }) => metadata.name)
 
-describe('objects by their age', () => {
+describe('byAge and allButNewest', () => {
   const OBJECTS = [at('second', 2), at('third', 3), at('first', 1)]
 
-  it('sort with the oldest first, by name within one second, and with what was never stored before all', () => {
+  it('sort the oldest first, then by name, and unstored objects before all', () => {
     const objects = [...OBJECTS, at('another first', 1), at('unstored')]
     expect(names(objects.sort(byAge))).to.deep.equal(['unstored', 'another first', 'first', 'second', 'third'])
   })
 
   const KEPT: [string, number, string[]][] = [
-    ['all of them where none is kept, the newest first', 0, ['third', 'second', 'first']],
-    ['the oldest where all others are kept', 2, ['first']],
-    ['nothing where as many are kept as there are', 3, []],
-    ['nothing where more are kept than there are', 50, []],
+    ['all, newest first, for 0 kept', 0, ['third', 'second', 'first']],
+    ['the oldest for 2 kept', 2, ['first']],
+    ['none for as many kept', 3, []],
+    ['none for more kept', 50, []],
   ]
   for (const [sentence, kept, surplus] of KEPT)
-    it(`leave ${sentence}`, () => expect(names(allButNewest(OBJECTS, kept))).to.deep.equal(surplus))
+    it(`return ${sentence}`, () => expect(names(allButNewest(OBJECTS, kept))).to.deep.equal(surplus))
 })

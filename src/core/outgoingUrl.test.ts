@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { isPublicAddress, OUTGOING_URL_PATTERNS, vetOutgoingUrl } from './outgoingUrl.ts'
 
-/** Spellings of addresses of the inside, as the host of a URL. */
+/** Hosts that are or resolve to private addresses. */
 const INSIDE = [
-  // This machine.
+  // Loopback.
   'localhost',
   'LOCALHOST',
   'localhost.',
@@ -60,7 +60,7 @@ const INSIDE = [
   '[64:ff9b:1::1]',
   '[2002:0a00:0001::1]',
   '[2001:0:a00:1::1]',
-  // Link-local, and where clouds answer about themselves.
+  // Link-local and cloud metadata.
   '168.63.129.16',
   '169.254.169.254',
   '0xa9fea9fe',
@@ -76,7 +76,7 @@ const INSIDE = [
   'metadata.google.internal',
   'metadata',
   '192.0.0.192',
-  // Names that only resolvers of the inside know.
+  // Names that only internal resolvers know.
   'kubernetes.default.svc',
   'kubernetes.default.svc.cluster.local',
   'kubernetes',
@@ -86,7 +86,7 @@ const INSIDE = [
   'router.home.arpa',
   'host.docker.internal',
   'WIKI.Intranet.',
-  // Nobody's.
+  // Reserved.
   '224.0.0.1',
   '255.255.255.255',
   '240.0.0.1',
@@ -99,30 +99,30 @@ const INSIDE = [
   '[100::1]',
 ]
 
-describe('addresses that the platform may be asked to call', () => {
-  it('has many spellings of the inside to look at', () => expect(new Set(INSIDE).size).to.be.greaterThan(60))
+describe('vetOutgoingUrl', () => {
+  it('is tested with more than 60 private hosts', () => expect(new Set(INSIDE).size).to.be.greaterThan(60))
 
   for (const host of INSIDE) {
-    it(`refuses ${host}`, () => {
+    it(`rejects ${host}`, () => {
       for (const text of [`https://${host}/x`, `https://${host}:8443/x`, `https:\\\\${host}\\x`])
         expect(vetOutgoingUrl(text).isAllowed, text).to.equal(false)
     })
   }
 
   const refused: [string, string][] = [
-    ['plain http', 'http://example.com/'],
-    ['another protocol', 'file:///etc/passwd'],
-    ['gopher', 'gopher://example.com/'],
-    ['a user part', 'https://example.com@127.0.0.1/'],
-    ['a user part before a public host', 'https://user:password@example.com/'],
-    ['no host', 'https://'],
+    ['plain HTTP', 'http://example.com/'],
+    ['the file scheme', 'file:///etc/passwd'],
+    ['the gopher scheme', 'gopher://example.com/'],
+    ['a user before a private host', 'https://example.com@127.0.0.1/'],
+    ['a user before a public host', 'https://user:password@example.com/'],
+    ['a URL without a host', 'https://'],
     ['a path', '/x'],
-    ['nothing', ''],
-    ['a number that is not an address', 'https://256.256.256.256/'],
-    ['a URL that is too long', `https://example.com/${'x'.repeat(2048)}`],
+    ['an empty string', ''],
+    ['an invalid address', 'https://256.256.256.256/'],
+    ['a URL of more than 2,048 characters', `https://example.com/${'x'.repeat(2048)}`],
   ]
   for (const [title, text] of refused)
-    it(`refuses ${title}`, () => expect(vetOutgoingUrl(text).isAllowed).to.equal(false))
+    it(`rejects ${title}`, () => expect(vetOutgoingUrl(text).isAllowed).to.equal(false))
 
   const allowed = [
     'https://example.com/',
@@ -137,7 +137,7 @@ describe('addresses that the platform may be asked to call', () => {
   ]
   for (const text of allowed) it(`allows ${text}`, () => expect(vetOutgoingUrl(text).isAllowed).to.equal(true))
 
-  it('allows a host of the inside that the configuration lists, with exactly its port', () => {
+  it('allows a configured private host with exactly its port', () => {
     expect(vetOutgoingUrl('https://keycloak.corp/x', ['keycloak.corp']).isAllowed).to.equal(true)
     expect(vetOutgoingUrl('https://keycloak.corp:8443/x', ['keycloak.corp']).isAllowed).to.equal(false)
     expect(vetOutgoingUrl('https://keycloak.corp:8443/x', ['keycloak.corp:8443']).isAllowed).to.equal(true)
@@ -145,9 +145,9 @@ describe('addresses that the platform may be asked to call', () => {
   })
 })
 
-describe('addresses that a name resolves to', () => {
+describe('isPublicAddress', () => {
   for (const address of ['8.8.8.8', '2606:4700:4700::1111']) {
-    it(`allows ${address}`, () => expect(isPublicAddress(address)).to.equal(true))
+    it(`is true for ${address}`, () => expect(isPublicAddress(address)).to.equal(true))
   }
   for (const address of [
     '127.0.0.1',
@@ -160,11 +160,11 @@ describe('addresses that a name resolves to', () => {
     '',
     'x',
   ]) {
-    it(`refuses ${JSON.stringify(address)}`, () => expect(isPublicAddress(address)).to.equal(false))
+    it(`is false for ${JSON.stringify(address)}`, () => expect(isPublicAddress(address)).to.equal(false))
   }
 })
 
-describe('an address in a field', () => {
+describe('OUTGOING_URL_PATTERNS', () => {
   const { https, repository, source } = OUTGOING_URL_PATTERNS
   for (const odd of [
     '\u0000',
@@ -181,21 +181,21 @@ describe('an address in a field', () => {
     '\u3000',
     '@',
   ]) {
-    it(`never holds ${JSON.stringify(odd)}`, () => {
+    it(`reject a URL with ${JSON.stringify(odd)}`, () => {
       for (const pattern of [https, repository, source])
         expect(pattern.test(`https://git.example.com/acme/sh${odd}op`), String(pattern)).to.equal(false)
       expect(source.test(`ssh://git@git.example.com/acme/sh${odd}op`)).to.equal(false)
     })
   }
 
-  it('of a proxy has a port that there is, if it has one', () => {
+  it('accept only valid ports of a proxy', () => {
     const isTaken = (port: string) => OUTGOING_URL_PATTERNS.proxy.test(`https://api.example.com:${port}/v1`)
     expect(['1', '443', '8443', '10000', '59999', '65535'].filter((port) => !isTaken(port))).to.deep.equal([])
     expect(['', '0', '00443', '65536', '65540', '65600', '66000', '70000', '99999'].filter(isTaken)).to.deep.equal([])
     expect(OUTGOING_URL_PATTERNS.proxy.test('https://api.example.com')).to.equal(true)
   })
 
-  it('may have what people write in a path, and the user of ssh', () => {
+  it('accept ordinary paths, and a user for SSH', () => {
     for (const pattern of [https, repository, source])
       for (const path of ['acme/shop.git', '~ada/größe', 'a:b/c+d(e)', '%20'])
         expect(pattern.test(`https://git.example.com/${path}`), `${pattern} ${path}`).to.equal(true)

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { escapeHtml, redirectPage } from './page.ts'
 
-describe('a page that leads on', () => {
-  it('leads to exactly that address, whatever it holds', () => {
+describe('redirectPage', () => {
+  it('redirects to exactly the given URL, escaped', () => {
     const url = 'https://login.example.com/?a=$&b=$`&c=$\'&d=$$"><script>'
     const [, address] = /content="0;url=([^"]*)"/.exec(redirectPage(url, 'Sign in', '').html) ?? []
     expect(address).to.equal(escapeHtml(url))

@@ -19,23 +19,38 @@ async function heardAfter(read: Read, change: (readers: CacheReadTrackers) => vo
   return heard
 }
 
-describe('whoever has read something', () => {
+describe('ReadTracker', () => {
   const changed = (namespace: string, name: string) => (readers: CacheReadTrackers) => readers.changed(namespace, name)
   const cases: [what: string, read: Read, change: (readers: CacheReadTrackers) => void, heard: number][] = [
-    ['hears of the one that was read', (all) => all.note('shop', 'one'), changed('shop', 'one'), 1],
-    ['hears nothing of its neighbour', (all) => all.note('shop', 'one'), changed('shop', 'two'), 0],
-    ['hears nothing of its namesake elsewhere', (all) => all.note('shop', 'one'), changed('other', 'one'), 0],
-    ['hears of each one of a namespace', (all) => all.note('shop'), changed('shop', 'new'), 1],
-    ['hears nothing of another namespace', (all) => all.note('shop'), changed('other', 'one'), 0],
-    ['hears of everything that was read as a whole', (all) => all.note(), changed('other', 'one'), 1],
-    ['hears of one without a namespace', (all) => all.note('', 'one'), changed('', 'one'), 1],
-    ['hears once for each place if all has changed', (all) => all.note('shop', 'one'), (all) => all.allChanged(), 1],
-    ['hears nothing of what was not read', () => {}, changed('shop', 'one'), 0],
+    [
+      'is notified of a change of the object that was read',
+      (all) => all.note('shop', 'one'),
+      changed('shop', 'one'),
+      1,
+    ],
+    ['is not notified of another object', (all) => all.note('shop', 'one'), changed('shop', 'two'), 0],
+    [
+      'is not notified of an object of the same name in another namespace',
+      (all) => all.note('shop', 'one'),
+      changed('other', 'one'),
+      0,
+    ],
+    ['is notified of each object in a listed namespace', (all) => all.note('shop'), changed('shop', 'new'), 1],
+    ['is not notified of another namespace', (all) => all.note('shop'), changed('other', 'one'), 0],
+    ['is notified of everything after a read of all', (all) => all.note(), changed('other', 'one'), 1],
+    ['is notified of a cluster-scoped object', (all) => all.note('', 'one'), changed('', 'one'), 1],
+    [
+      'is notified once per read object if everything changed',
+      (all) => all.note('shop', 'one'),
+      (all) => all.allChanged(),
+      1,
+    ],
+    ['is not notified without a read', () => {}, changed('shop', 'one'), 0],
   ]
   for (const [what, read, change, heard] of cases)
-    it(`${what}, and nothing afterwards`, async () => expect(await heardAfter(read, change)).to.equal(heard))
+    it(`${what}, and never after its end`, async () => expect(await heardAfter(read, change)).to.equal(heard))
 
-  it('hears of what was read after a pause too, and nobody hears of what others read meanwhile', async () => {
+  it('tracks reads after an await, but not those of concurrent trackers', async () => {
     const readers = new CacheReadTrackers()
     const heard: string[] = []
     const begin = (name: string) =>
@@ -54,7 +69,7 @@ describe('whoever has read something', () => {
     expect(heard).to.deep.equal(['two', 'one'])
   })
 
-  it('holds no place for what is read after the end', async () => {
+  it('tracks nothing that is read after its end', async () => {
     const readers = new CacheReadTrackers()
     const { promise, resolve } = Promise.withResolvers<void>()
     let heard = 0

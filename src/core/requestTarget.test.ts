@@ -6,21 +6,26 @@ import { expect } from 'chai'
 import { inOriginForm } from './requestTarget.ts'
 
 const cases: [sentence: string, target: string, url: string, host: string][] = [
-  ['a path is itself', '/version?x=1', '/version?x=1', 'header.example'],
-  ['an address is its path, and its host counts', 'http://a.example/version?x=1', '/version?x=1', 'a.example'],
-  ['a scheme has either case, and a host its port', 'HTTPS://A.example:8443/v', '/v', 'A.example:8443'],
-  ['a host may be an address', 'http://[::1]:80/v', '/v', '[::1]:80'],
-  ['an address without a path is the root', 'http://a.example', '/', 'a.example'],
-  ['a query may follow its host', 'http://a.example?x=/1', '/?x=/1', 'a.example'],
-  ['the path stays as it was written', 'http://a.example//b/../c%2f', '//b/../c%2f', 'a.example'],
-  ['an address within a path is none', '/http://a.example/v', '/http://a.example/v', 'header.example'],
-  ['an address in an address is its path', 'http://a.example/http://b/v', '/http://b/v', 'a.example'],
-  ['an address with a user is none', 'http://a@b.example/v', 'http://a@b.example/v', 'header.example'],
-  ['an address without a host is none', 'http:///v', 'http:///v', 'header.example'],
-  ['other schemes are none of ours', 'ftp://a.example/v', 'ftp://a.example/v', 'header.example'],
+  ['keeps a path', '/version?x=1', '/version?x=1', 'header.example'],
+  [
+    'reduces an absolute URL to its path and uses its host',
+    'http://a.example/version?x=1',
+    '/version?x=1',
+    'a.example',
+  ],
+  ['accepts an upper-case scheme and keeps the port', 'HTTPS://A.example:8443/v', '/v', 'A.example:8443'],
+  ['accepts an IPv6 address', 'http://[::1]:80/v', '/v', '[::1]:80'],
+  ['returns / for a URL without a path', 'http://a.example', '/', 'a.example'],
+  ['keeps a query directly after the host', 'http://a.example?x=/1', '/?x=/1', 'a.example'],
+  ['keeps the path as it was written', 'http://a.example//b/../c%2f', '//b/../c%2f', 'a.example'],
+  ['keeps a URL within a path', '/http://a.example/v', '/http://a.example/v', 'header.example'],
+  ['keeps a URL within a URL as its path', 'http://a.example/http://b/v', '/http://b/v', 'a.example'],
+  ['ignores a URL with a user', 'http://a@b.example/v', 'http://a@b.example/v', 'header.example'],
+  ['ignores a URL without a host', 'http:///v', 'http:///v', 'header.example'],
+  ['ignores other schemes', 'ftp://a.example/v', 'ftp://a.example/v', 'header.example'],
 ]
 
-describe('the target of a request', () => {
+describe('inOriginForm', () => {
   let server: Server
   before(async () => {
     server = createServer(inOriginForm(({ url, headers }, response) => response.end(`${url} ${headers.host}`)))

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { BYTES_PER_COUNTED_OBJECT, countedObjectsIn, fullMark, isFull, isFullWith, isMarkOf } from './room.ts'
 
-describe('room in a boundary', () => {
+describe('countedObjectsIn, isFullWith and fullMark', () => {
   const object = (bytes: number, filling = 'x') => {
     const empty = { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a' }, spec: { text: '' } }
     const rest = bytes - JSON.stringify(empty).length
@@ -10,12 +10,12 @@ describe('room in a boundary', () => {
 
   for (const [what, stored, counts] of [
     ['a small object', object(400), 1],
-    ['one that takes all of its place', object(BYTES_PER_COUNTED_OBJECT), 1],
-    ['one that begins another', object(BYTES_PER_COUNTED_OBJECT + 1), 2],
-    ['a large one', object(1_000_000), 62],
-    ['text of more bytes than characters', object(3 * BYTES_PER_COUNTED_OBJECT, '物'), 3],
+    ['an object of exactly one unit', object(BYTES_PER_COUNTED_OBJECT), 1],
+    ['an object of one byte more', object(BYTES_PER_COUNTED_OBJECT + 1), 2],
+    ['an object of 1 MB', object(1_000_000), 62],
+    ['multi-byte text', object(3 * BYTES_PER_COUNTED_OBJECT, '物'), 3],
   ] as const)
-    it(`counts ${what} as ${counts}`, () => expect(countedObjectsIn(stored)).to.equal(counts))
+    it(`count ${what} as ${counts}`, () => expect(countedObjectsIn(stored)).to.equal(counts))
 
   for (const [held, most, wasFull, full] of [
     [0, 5000, false, false],
@@ -27,10 +27,10 @@ describe('room in a boundary', () => {
     [1, 1, false, true],
     [0, 1, true, false],
   ] as const)
-    it(`is ${full ? 'full' : 'free'} with ${held} of ${most} if it was ${wasFull ? 'full' : 'free'}`, () =>
+    it(`return ${full} for ${held} of ${most} objects after ${wasFull}`, () =>
       expect(isFullWith(held, most, wasFull)).to.equal(full))
 
-  it('tells the most by its mark', () => {
+  it('recognise a mark by its limit', () => {
     expect(fullMark(5003, 5000)).to.match(/^[a-z0-9-]{1,63}$/)
     expect(isMarkOf(fullMark(5003, 5000), 5000)).to.equal(true)
     expect(isMarkOf(fullMark(5003, 5000), 500)).to.equal(false)

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { isSameText } from './sameText.ts'
 
-describe('texts that are compared in constant time', () => {
-  it('compare hashes whole', () => {
+describe('isSameText', () => {
+  it('compares the whole text', () => {
     expect(isSameText('ab', 'ab')).to.equal(true)
     expect(isSameText('ab', 'ac')).to.equal(false)
     expect(isSameText('ab', 'abc')).to.equal(false)
   })
 
-  it('differ in bytes that look alike', () => expect(isSameText('ä', 'ae')).to.equal(false))
+  it('distinguishes bytes of similar letters', () => expect(isSameText('ä', 'ae')).to.equal(false))
 })

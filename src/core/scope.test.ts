@@ -29,13 +29,13 @@ describe('parseScope', () => {
       3,
     ],
     [
-      'the longest scope there is',
+      'the longest possible scope',
       `${BOUNDARY}/resourcegroups/${'a'.repeat(52)}/resources/${'c'.repeat(63)}/${'n'.repeat(52)}`,
       3,
     ],
   ]
   for (const [sentence, text, depth] of valid) {
-    it(`reads ${sentence} and writes it back letter by letter`, () => {
+    it(`parses ${sentence} and formats it unchanged`, () => {
       expect(scope(text).level).to.equal(LEVELS[depth])
       expect(formatScope(scope(text))).to.equal(text)
       if (depth > 0) expect(isRestOfScope(text, 0, 0)).to.equal(true)
@@ -45,7 +45,7 @@ describe('parseScope', () => {
   }
 
   const hostile: [string, unknown][] = [
-    ['nothing', ''],
+    ['an empty string', ''],
     ['a space', ' '],
     ['two slashes', '//'],
     ['no leading slash', `boundaries/${B1}`],
@@ -62,7 +62,7 @@ describe('parseScope', () => {
     ['a doubled slash inside', `/boundaries//${B1}`],
     ['an upper-case uuid', `/boundaries/${B1.toUpperCase()}`],
     ['one upper-case letter in the uuid', `/boundaries/${B1.replace('f', 'F')}`],
-    ['an upper-case word', `/Boundaries/${B1}`],
+    ['an upper-case keyword', `/Boundaries/${B1}`],
     ['an upper-case group', `${BOUNDARY}/resourcegroups/Shop`],
     ['camel case in resourceGroups', `${BOUNDARY}/resourceGroups/shop`],
     ['an upper-case collection', `${GROUP}/resources/vectorClusters/index`],
@@ -80,19 +80,19 @@ describe('parseScope', () => {
     ['a full-width letter in the group', `${BOUNDARY}/resourcegroups/\uff53hop`],
     ['a Cyrillic a in boundaries', `/bound\u0430ries/${B1}`],
     ['a zero-width space in the uuid', `/boundaries/${B1.slice(0, 8)}\u200b${B1.slice(8)}`],
-    ['a byte order mark in front', `\ufeff${BOUNDARY}`],
+    ['a byte order mark at the beginning', `\ufeff${BOUNDARY}`],
     ['a dotless i', `/boundar\u0131es/${B1}`],
-    ['no uuid', '/boundaries'],
-    ['no uuid but its slash', '/boundaries/'],
-    ['a name for the uuid', '/boundaries/b1'],
-    ['a star for the uuid', '/boundaries/*'],
-    ['a uuid short of one letter', `/boundaries/${B1.slice(0, -1)}`],
-    ['a uuid with one letter more', `/boundaries/${B1}0`],
+    ['a boundary without a uuid', '/boundaries'],
+    ['a boundary with an empty uuid', '/boundaries/'],
+    ['a name instead of a uuid', '/boundaries/b1'],
+    ['a star instead of a uuid', '/boundaries/*'],
+    ['a uuid without its last character', `/boundaries/${B1.slice(0, -1)}`],
+    ['a uuid with an additional character', `/boundaries/${B1}0`],
     ['a uuid in braces', `/boundaries/{${B1}}`],
     ['a uuid without hyphens', `/boundaries/${B1.replaceAll('-', '')}`],
-    ['a uuid as URN', `/boundaries/urn:uuid:${B1}`],
+    ['a uuid as a URN', `/boundaries/urn:uuid:${B1}`],
     ['a uuid with a letter beyond f', `/boundaries/${B1.replace('f', 'g')}`],
-    ['a group without name', `${BOUNDARY}/resourcegroups`],
+    ['a group without a name', `${BOUNDARY}/resourcegroups`],
     ['a group with an empty name', `${BOUNDARY}/resourcegroups/`],
     ['a group of 53 characters', `${BOUNDARY}/resourcegroups/${'a'.repeat(53)}`],
     ['a group that begins with a hyphen', `${BOUNDARY}/resourcegroups/-a`],
@@ -111,17 +111,17 @@ describe('parseScope', () => {
     ['a matrix parameter', `${BOUNDARY};v=1`],
     ['a whole URL', `https://example.org${BOUNDARY}`],
     ['the path of another cloud', `/subscriptions/${B1}`],
-    ['a megabyte of slashes', '/'.repeat(1_048_576)],
-    ['a megabyte of group name', `${BOUNDARY}/resourcegroups/${'a'.repeat(1_048_576)}`],
-    ['nothing at all', undefined],
+    ['a mebibyte of slashes', '/'.repeat(1_048_576)],
+    ['a mebibyte of group name', `${BOUNDARY}/resourcegroups/${'a'.repeat(1_048_576)}`],
+    ['undefined', undefined],
     ['null', null],
     ['a number', 1],
-    ['a list that prints as a scope', [BOUNDARY]],
-    ['a list that prints as the root', ['/']],
-    ['an object that prints as a scope', { toString: () => BOUNDARY }],
+    ['an array whose string is a scope', [BOUNDARY]],
+    ['an array whose string is the root', ['/']],
+    ['an object whose string is a scope', { toString: () => BOUNDARY }],
   ]
   for (const [sentence, text] of hostile) {
-    it(`refuses ${sentence}`, () => {
+    it(`rejects ${sentence}`, () => {
       expect(parseScope(text as string)).to.equal(undefined)
       if (typeof text !== 'string') return
       expect(isRestOfScope(text, 0, 0)).to.equal(false)
@@ -130,39 +130,54 @@ describe('parseScope', () => {
     })
   }
 
-  it('has at least forty hostile forms to refuse', () => {
+  it('has at least 40 invalid forms to reject', () => {
     expect(hostile.length).to.be.at.least(40)
   })
 })
 
 describe('scopeContains', () => {
   const cases: [string, string, string, boolean][] = [
-    ['the root holds itself', '/', '/', true],
-    ['the root holds a boundary', '/', BOUNDARY, true],
-    ['the root holds a resource', '/', RESOURCE, true],
-    ['a boundary does not hold the root', BOUNDARY, '/', false],
-    ['a boundary holds itself', BOUNDARY, BOUNDARY, true],
-    ['a boundary holds its group', BOUNDARY, GROUP, true],
-    ['a boundary holds its resource', BOUNDARY, RESOURCE, true],
-    ['a boundary does not hold its sibling', BOUNDARY, `/boundaries/${B2}`, false],
-    ['a boundary does not hold a group of its sibling', BOUNDARY, `/boundaries/${B2}/resourcegroups/shop`, false],
-    ['a group does not hold its boundary', GROUP, BOUNDARY, false],
-    ['a group holds its resource', GROUP, RESOURCE, true],
-    ['group b1 does not hold group b10', `${BOUNDARY}/resourcegroups/b1`, `${BOUNDARY}/resourcegroups/b10`, false],
-    ['group b10 does not hold group b1', `${BOUNDARY}/resourcegroups/b10`, `${BOUNDARY}/resourcegroups/b1`, false],
+    ['the root contains itself', '/', '/', true],
+    ['the root contains a boundary', '/', BOUNDARY, true],
+    ['the root contains a resource', '/', RESOURCE, true],
+    ['a boundary does not contain the root', BOUNDARY, '/', false],
+    ['a boundary contains itself', BOUNDARY, BOUNDARY, true],
+    ['a boundary contains its group', BOUNDARY, GROUP, true],
+    ['a boundary contains its resource', BOUNDARY, RESOURCE, true],
+    ['a boundary does not contain another boundary', BOUNDARY, `/boundaries/${B2}`, false],
     [
-      'group b1 does not hold a resource of group b10',
+      'a boundary does not contain a group of another boundary',
+      BOUNDARY,
+      `/boundaries/${B2}/resourcegroups/shop`,
+      false,
+    ],
+    ['a group does not contain its boundary', GROUP, BOUNDARY, false],
+    ['a group contains its resource', GROUP, RESOURCE, true],
+    ['group b1 does not contain group b10', `${BOUNDARY}/resourcegroups/b1`, `${BOUNDARY}/resourcegroups/b10`, false],
+    ['group b10 does not contain group b1', `${BOUNDARY}/resourcegroups/b10`, `${BOUNDARY}/resourcegroups/b1`, false],
+    [
+      'group b1 does not contain a resource of group b10',
       `${BOUNDARY}/resourcegroups/b1`,
       `${BOUNDARY}/resourcegroups/b10/resources/apps/a`,
       false,
     ],
-    ['group b does not hold group b-1', `${BOUNDARY}/resourcegroups/b`, `${BOUNDARY}/resourcegroups/b-1`, false],
-    ['a group does not hold the group of that name elsewhere', GROUP, GROUP.replace(B1, B2), false],
-    ['resource a1 does not hold resource a10', `${GROUP}/resources/apps/a1`, `${GROUP}/resources/apps/a10`, false],
-    ['an app does not hold the job of its name', `${GROUP}/resources/apps/a`, `${GROUP}/resources/jobs/a`, false],
-    ['collection app does not hold collection apps', `${GROUP}/resources/app/a`, `${GROUP}/resources/apps/a`, false],
-    ['a resource does not hold its group', RESOURCE, GROUP, false],
-    ['a resource does not hold its twin in another group', RESOURCE, RESOURCE.replace('shop', 'shop2'), false],
+    ['group b does not contain group b-1', `${BOUNDARY}/resourcegroups/b`, `${BOUNDARY}/resourcegroups/b-1`, false],
+    ['a group does not contain the group of the same name in another boundary', GROUP, GROUP.replace(B1, B2), false],
+    ['resource a1 does not contain resource a10', `${GROUP}/resources/apps/a1`, `${GROUP}/resources/apps/a10`, false],
+    [
+      'an app does not contain the job of the same name',
+      `${GROUP}/resources/apps/a`,
+      `${GROUP}/resources/jobs/a`,
+      false,
+    ],
+    ['collection app does not contain collection apps', `${GROUP}/resources/app/a`, `${GROUP}/resources/apps/a`, false],
+    ['a resource does not contain its group', RESOURCE, GROUP, false],
+    [
+      'a resource does not contain the resource of the same name in another group',
+      RESOURCE,
+      RESOURCE.replace('shop', 'shop2'),
+      false,
+    ],
   ]
   for (const [sentence, outer, inner, expected] of cases) {
     it(sentence, () => {
@@ -171,14 +186,14 @@ describe('scopeContains', () => {
   }
 
   for (const ancestor of ['/', BOUNDARY, GROUP]) {
-    it(`${ancestor} holds the resource below it`, () => {
+    it(`${ancestor} contains the resource below it`, () => {
       expect(scopeContains(scope(ancestor), scope(RESOURCE))).to.equal(true)
     })
   }
 })
 
 describe('formatScope', () => {
-  it('refuses parts that would add segments or change the level', () => {
+  it('rejects parts that would add segments or change the level', () => {
     expect(() => formatScope({ level: 'boundary', boundaryId: `${B1}/resourcegroups/shop` })).to.throw(RangeError)
     expect(() => formatScope({ level: 'resourceGroup', boundaryId: B1, resourceGroup: '../x' })).to.throw(RangeError)
     expect(() => formatScope({ level: 'boundary', boundaryId: '' })).to.throw(RangeError)

@@ -1,19 +1,19 @@
 import { expect } from 'chai'
 import { SharedPlaces } from './sharedPlaces.ts'
 
-describe('places that are shared', () => {
+describe('SharedPlaces', () => {
   const takeAll = (places: SharedPlaces, key: string) => {
     while (!places.isFullFor(key)) places.take(key)
     return places.takenBy(key)
   }
 
-  it('are half of them for whoever comes first, and half of what is left for the next', () => {
+  it('gives the first key half of the places and each other half of the rest', () => {
     const places = new SharedPlaces(100)
     expect(['first', 'second', 'third'].map((key) => takeAll(places, key))).to.deep.equal([50, 25, 13])
     expect(places.left).to.equal(12)
   })
 
-  it('are there again once they are given back', () => {
+  it('reuses freed places', () => {
     const places = new SharedPlaces(4)
     takeAll(places, 'first')
     places.free('first')
@@ -22,7 +22,7 @@ describe('places that are shared', () => {
     expect([places.takenBy('first'), places.left]).to.deep.equal([0, 4])
   })
 
-  it('are taken and given back many at a time too', () => {
+  it('takes and frees several places at once', () => {
     const places = new SharedPlaces(10)
     places.take('first', 7)
     places.take('first', -5)
@@ -33,7 +33,7 @@ describe('places that are shared', () => {
     expect([places.takenBy('first'), places.left]).to.deep.equal([0, 5])
   })
 
-  it('are none where there are none', () => {
+  it('is full without places', () => {
     expect(new SharedPlaces(0).isFullFor('first')).to.equal(true)
   })
 })

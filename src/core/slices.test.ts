@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { turnsDuring } from '../../test/make/turns.ts'
 import { createPauser, runInSlices, runUnsliced, type SlicedWork } from './slices.ts'
 
-describe('work in slices', () => {
-  /** Each step takes so many milliseconds. */
+describe('runInSlices, createPauser and runUnsliced', () => {
+  /** Each step takes this many milliseconds. */
   function* steps(clock: { now: number }, ...lengths: number[]): SlicedWork<number> {
     for (const length of lengths) {
       clock.now += length
@@ -16,10 +16,10 @@ describe('work in slices', () => {
     return (await turnsDuring(() => runInSlices(steps(clock, ...lengths), () => clock.now))).turns
   }
 
-  it('gives others their turn after each long step', async () => expect(await turnsOf(9, 9, 9)).to.equal(3))
-  it('gives them one after several short ones', async () => expect(await turnsOf(1, 1, 1, 1, 1, 1, 1, 1)).to.equal(2))
-  it('is done at once where it is short', async () => expect(await turnsOf(1, 1)).to.equal(0))
-  it('gives them one after each step of many that go on at the same time', async () => {
+  it('yield to other tasks after each long step', async () => expect(await turnsOf(9, 9, 9)).to.equal(3))
+  it('yield once after several short steps', async () => expect(await turnsOf(1, 1, 1, 1, 1, 1, 1, 1)).to.equal(2))
+  it('do not yield during short work', async () => expect(await turnsOf(1, 1)).to.equal(0))
+  it('yield after each step of several concurrent works', async () => {
     const clock = { now: 0 }
     let done = 0
     const counted = function* (): SlicedWork<void> {
@@ -41,7 +41,7 @@ describe('work in slices', () => {
     isOver = true
     expect(Math.max(...seen)).to.equal(1)
   })
-  it('gives them one after each step also where it waits for other things between its steps', async () => {
+  it('yield after each step of concurrent works with their own awaits', async () => {
     const clock = { now: 0 }
     let done = 0
     const waiting = async () => {
@@ -64,8 +64,8 @@ describe('work in slices', () => {
     isOver = true
     expect(Math.max(...seen.slice(1))).to.equal(1)
   })
-  it('can be done at once', () => expect(runUnsliced(steps({ now: 0 }, 9, 9))).to.equal(18))
-  it('fails as its step does', async () => {
+  it('run work without yielding', () => expect(runUnsliced(steps({ now: 0 }, 9, 9))).to.equal(18))
+  it('reject with the error of a step', async () => {
     const failing = function* (): SlicedWork<void> {
       yield
       throw new Error('a step')

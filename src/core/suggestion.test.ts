@@ -1,17 +1,17 @@
 import { expect } from 'chai'
 import { suggestion } from './suggestion.ts'
 
-describe('suggestions', () => {
+describe('suggestion', () => {
   const known = ['boundary', 'boundaries', 'app', 'secretvault', 'get', 'delete']
   const cases: [sentence: string, word: string, expected: string][] = [
-    ['name what lacks a letter', 'boundry', 'boundary'],
-    ['name the nearest', 'boundares', 'boundaries'],
-    ['do not mind case', 'SecretVualt', 'secretvault'],
-    ['are kept to themselves where nothing is near', 'unicorn', ''],
-    ['are no guesses at short words', 'xy', ''],
-    ['name a short word with one letter more', 'apps', 'app'],
-    ['are none for nothing', '', ''],
-    ['are none for what is no word', 'a'.repeat(1_000_000), ''],
+    ['returns a word with one letter more', 'boundry', 'boundary'],
+    ['returns the nearest of several words', 'boundares', 'boundaries'],
+    ['ignores the case', 'SecretVualt', 'secretvault'],
+    ['returns nothing for a word that resembles none', 'unicorn', ''],
+    ['returns nothing for a word of two letters', 'xy', ''],
+    ['returns a word with one letter less', 'apps', 'app'],
+    ['returns nothing for an empty string', '', ''],
+    ['returns nothing for a million letters', 'a'.repeat(1_000_000), ''],
   ]
   for (const [sentence, word, expected] of cases) {
     it(sentence, () => {

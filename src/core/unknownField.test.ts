@@ -14,16 +14,16 @@ const schema = z.strictObject({
   ]),
 })
 
-describe('a field that a record does not have', () => {
+describe('unknownFieldReason', () => {
   const cases: [sentence: string, path: PropertyKey[], field: string, meant: string][] = [
-    ['is near one of the record', [], 'replica', 'replicas'],
-    ['is near one of a record that may be absent', ['probe'], 'second', 'seconds'],
-    ['is near one of an item of a list', ['ports', 3], 'containerport', 'containerPort'],
-    ['is near one of a value of a map', ['tags', 'team'], 'values', 'value'],
-    ['is near one of any of several forms', ['source'], 'repositry', 'repository'],
-    ['is near none', [], 'colour', ''],
-    ['stands where there is no record', ['replicas'], 'x', ''],
-    ['is named like what all objects have', ['constructor'], 'prototyp', ''],
+    ['suggests a field of the record', [], 'replica', 'replicas'],
+    ['suggests a field of an optional record', ['probe'], 'second', 'seconds'],
+    ['suggests a field of a list item', ['ports', 3], 'containerport', 'containerPort'],
+    ['suggests a field of a map value', ['tags', 'team'], 'values', 'value'],
+    ['suggests a field of one of several variants', ['source'], 'repositry', 'repository'],
+    ['suggests nothing if no field is similar', [], 'colour', ''],
+    ['suggests nothing below a field that is not a record', ['replicas'], 'x', ''],
+    ['suggests no property of every object', ['constructor'], 'prototyp', ''],
   ]
   for (const [sentence, path, field, meant] of cases)
     it(sentence, () =>

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { matchesWildcard } from './wildcard.ts'
 
-describe('a pattern with wildcards', () => {
+describe('matchesWildcard', () => {
   const cases: [pattern: string, text: string, expected: boolean][] = [
     ['main', 'main', true],
     ['main', 'maintenance', false],
@@ -20,10 +20,10 @@ describe('a pattern with wildcards', () => {
     ['[a]', 'a', false],
   ]
   for (const [pattern, text, expected] of cases)
-    it(`${pattern} ${expected ? 'is' : 'is not'} "${text}"`, () =>
+    it(`${expected ? 'matches' : 'does not match'} ${pattern} with "${text}"`, () =>
       expect(matchesWildcard(pattern, text)).to.equal(expected))
 
-  it('is judged at once however many stars it has', () => {
+  it('evaluates a pattern with 120 stars without backtracking', () => {
     expect(matchesWildcard(`${'*a'.repeat(120)}b`, 'a'.repeat(240))).to.equal(false)
   })
 })

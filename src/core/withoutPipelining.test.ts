@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { withoutPipelining } from './withoutPipelining.ts'
 
-describe('requests of a connection that does not wait for answers', () => {
+describe('withoutPipelining', () => {
   let server: Server
   let socket: Socket
   let begun: { path: string; response: ServerResponse }[]
@@ -35,7 +35,7 @@ describe('requests of a connection that does not wait for answers', () => {
     while (!holds()) await delay(2)
   }
 
-  it('are begun one after the other, and answered in their order', async () => {
+  it('handles pipelined requests one at a time, in order', async () => {
     ask(numbered(20))
     for (let at = 0; at < 20; at += 1) {
       await until(() => begun.length > at)
@@ -47,14 +47,14 @@ describe('requests of a connection that does not wait for answers', () => {
     expect([...heard.matchAll(/<(\d+)>/g)].map(([, at]) => Number(at))).to.deep.equal(numbered(20).map((_, at) => at))
   })
 
-  it('lose it where they are far ahead, and none of those that waited is begun', async () => {
+  it('closes a connection with 5,000 pipelined requests and handles only the first', async () => {
     ask(numbered(5_000))
     await until(() => socket.destroyed)
     await delay(10)
     expect(begun).to.have.length(1)
   })
 
-  it('that has gone are not begun any more', async () => {
+  it('handles no further requests after the client disconnects', async () => {
     ask(numbered(3))
     await until(() => begun.length === 1)
     socket.destroy()
@@ -63,7 +63,7 @@ describe('requests of a connection that does not wait for answers', () => {
     expect(begun).to.have.length(1)
   })
 
-  it('are served for as long as it stays', async () => {
+  it('keeps the connection open between requests', async () => {
     for (const at of [0, 1, 2]) {
       ask([`/${at}`])
       await until(() => begun.length > at)

@@ -6,28 +6,24 @@ import type { SizingPlan } from './plans.ts'
 
 const plan = computePlans().find(({ metadata }) => metadata.name === 'vector-medium')
 
-describe('what a resource asks for', () => {
+describe('demandOf', () => {
   const shown = (resource: Sizable, of: typeof plan) => {
     const { cpu, memory, storage, pods } = demandOf(resource, of)
     return `${formatCores(cpu)} cpu, ${formatBytes(memory)}, ${formatBytes(storage)} stored, ${pods} pods`
   }
   const cases: [sentence: string, resource: Sizable, expected: string][] = [
-    ['is its plan times its replicas', { spec: { replicas: 2 } }, '2 cpu, 8Gi, 100Gi stored, 2 pods'],
-    ["is the plan's replicas if it names none", { spec: {} }, '3 cpu, 12Gi, 150Gi stored, 3 pods'],
+    ['multiplies the plan by the replicas', { spec: { replicas: 2 } }, '2 cpu, 8Gi, 100Gi stored, 2 pods'],
+    ["uses the plan's replicas without own ones", { spec: {} }, '3 cpu, 12Gi, 150Gi stored, 3 pods'],
     [
-      'is its own size before the plan',
+      'prefers own sizes to the plan',
       { spec: { replicas: 1, cpuRequest: '250m' } },
       '250m cpu, 4Gi, 50Gi stored, 1 pods',
     ],
-    ['counts a second volume', { spec: { replicas: 1, walStorageSize: '5Gi' } }, '1 cpu, 4Gi, 55Gi stored, 1 pods'],
+    ['adds a second volume', { spec: { replicas: 1, walStorageSize: '5Gi' } }, '1 cpu, 4Gi, 55Gi stored, 1 pods'],
+    ['counts only storage while stopped', { spec: { replicas: 2, running: false } }, '0 cpu, 0, 100Gi stored, 0 pods'],
+    ['is zero for a resource created with no replicas', { spec: { replicas: 0 } }, '0 cpu, 0, 0 stored, 0 pods'],
     [
-      'is only storage while it is stopped',
-      { spec: { replicas: 2, running: false } },
-      '0 cpu, 0, 100Gi stored, 0 pods',
-    ],
-    ['is nothing if it was made with no replicas', { spec: { replicas: 0 } }, '0 cpu, 0, 0 stored, 0 pods'],
-    [
-      'is the sum of its components, with sizes of their own or of the plan, and of its Persistent volumes',
+      'adds up components and Persistent volumes',
       {
         spec: {
           components: [{ replicas: 2, cpuRequest: '250m' }, { memoryRequest: '1Gi' }],
@@ -40,7 +36,7 @@ describe('what a resource asks for', () => {
       '1500m cpu, 9Gi, 3Gi stored, 3 pods',
     ],
     [
-      'counts an Ephemeral volume for each copy that mounts it and runs',
+      'counts an Ephemeral volume per running replica that mounts it',
       {
         spec: {
           components: [{ replicas: 2, mounts: [{ volume: 'cache' }, { volume: 'data' }] }, { replicas: 3 }],
@@ -54,7 +50,7 @@ describe('what a resource asks for', () => {
       '5 cpu, 20Gi, 21Gi stored, 5 pods',
     ],
     [
-      'counts none of a component that is stopped',
+      'counts no Ephemeral volume of a stopped component',
       {
         spec: {
           running: false,
@@ -65,7 +61,7 @@ describe('what a resource asks for', () => {
       '0 cpu, 0, 0 stored, 0 pods',
     ],
     [
-      'counts those of what follows the load for the most copies',
+      'counts Ephemeral volumes for the maximum of autoscaled replicas',
       {
         spec: {
           ...{ replicas: 1, maxReplicas: 3, storageSize: '0' },
@@ -75,17 +71,17 @@ describe('what a resource asks for', () => {
       '3 cpu, 12Gi, 6Gi stored, 3 pods',
     ],
     [
-      'is only the volumes of components that are stopped',
+      'counts only the volumes of stopped components',
       { spec: { running: false, components: [{ replicas: 2 }], volumes: [{ kind: 'Persistent', size: '3Gi' }] } },
       '0 cpu, 0, 3Gi stored, 0 pods',
     ],
     [
-      'counts the volumes that it keeps at zero replicas',
+      'counts the volumes that are kept at zero replicas',
       { spec: { replicas: 0 }, status: { volumes: 3, replicas: 0 } },
       '0 cpu, 0, 150Gi stored, 0 pods',
     ],
     [
-      'counts the volumes that it had before the controller has seen zero replicas',
+      'counts the earlier volumes until the controller has observed zero replicas',
       { spec: { replicas: 0 }, status: { replicas: 3 } },
       '0 cpu, 0, 150Gi stored, 0 pods',
     ],
@@ -93,12 +89,12 @@ describe('what a resource asks for', () => {
   for (const [sentence, resource, expected] of cases) {
     it(sentence, () => expect(shown(resource, plan)).to.equal(expected))
   }
-  it('is nothing without a plan and sizes of its own', () => {
+  it('is zero without a plan and own sizes', () => {
     expect(shown({ spec: { replicas: 3 } }, undefined)).to.equal('0 cpu, 0, 0 stored, 3 pods')
   })
 })
 
-describe('what a part of a resource asks for', () => {
+describe('demandUnderPlans', () => {
   const planned = (name: string, cpuRequest: string, isDefault = false): SizingPlan => ({
     metadata: { name },
     spec: {
@@ -114,31 +110,36 @@ describe('what a part of a resource asks for', () => {
   }
   const large = { computePlan: 'large' }
   const cases: [sentence: string, spec: Sizable['spec'], holder: PartOwner['spec'] | undefined, expected?: string][] = [
-    ['is its own plan times its most copies', { ...large, maxReplicas: 3 }, { computePlan: 'small' }, '6 cpu, 3 pods'],
     [
-      'is the plan of the resource if it names none',
+      'multiplies its own plan by the maximum of copies',
+      { ...large, maxReplicas: 3 },
+      { computePlan: 'small' },
+      '6 cpu, 3 pods',
+    ],
+    [
+      'uses the plan of the resource without an own one',
       { maxReplicas: 3 },
       { computePlan: 'medium' },
       '1500m cpu, 3 pods',
     ],
-    ['is the default plan if neither names one', { maxReplicas: 3 }, {}, '300m cpu, 3 pods'],
-    ['is nothing while it is switched off', { ...large, maxReplicas: 3, enabled: false }, {}, '0 cpu, 0 pods'],
-    ['is nothing while the resource is stopped', { ...large, maxReplicas: 3 }, { running: false }, '0 cpu, 0 pods'],
+    ['uses the default plan without any', { maxReplicas: 3 }, {}, '300m cpu, 3 pods'],
+    ['is zero while it is disabled', { ...large, maxReplicas: 3, enabled: false }, {}, '0 cpu, 0 pods'],
+    ['is zero while the resource is stopped', { ...large, maxReplicas: 3 }, { running: false }, '0 cpu, 0 pods'],
     [
-      'is nothing where it is on and the resource is not',
+      'is zero if it is enabled and the resource is stopped',
       { maxReplicas: 3, enabled: true },
       { running: false },
       '0 cpu, 0 pods',
     ],
-    ['is not known without the resource', { ...large, maxReplicas: 3 }, undefined],
-    ['is not known without its plan', { computePlan: 'none', maxReplicas: 3 }, large],
-    ['is not known without the plan of the resource', { maxReplicas: 3 }, { computePlan: 'none' }],
-    ['is not known by a plan of another family', { computePlan: 'vector-dev', maxReplicas: 3 }, large],
+    ['is undefined without the resource', { ...large, maxReplicas: 3 }, undefined],
+    ['is undefined without its plan', { computePlan: 'none', maxReplicas: 3 }, large],
+    ['is undefined without the plan of the resource', { maxReplicas: 3 }, { computePlan: 'none' }],
+    ['is undefined for a plan of another family', { computePlan: 'vector-dev', maxReplicas: 3 }, large],
   ]
   for (const [sentence, spec, holder, expected] of cases)
     it(sentence, () => expect(shown(spec, holder)).to.equal(expected))
 
-  it('leaves the resource without copies, whose plan must exist nevertheless', () => {
+  it('is zero for the resource itself, if its plan exists', () => {
     const demandFor = (computePlan: string) =>
       demandUnderPlans({ sized: 'Function', sizesParts: true }, { spec: { computePlan } }, plans)
     expect(demandFor('large')).to.deep.equal({ cpu: 0n, memory: 0n, storage: 0n, pods: 0 })
@@ -146,18 +147,18 @@ describe('what a part of a resource asks for', () => {
   })
 })
 
-describe('copies within what was granted', () => {
+describe('copiesWithin', () => {
   const disk = (size: string) => ({ volumes: [{ kind: 'Ephemeral', size }] })
   const demand = (spec: Sizable['spec']) => demandOf({ spec: { replicas: 1, ...spec } }, undefined)
   const granted = demand({ replicas: 4, cpuRequest: '500m', memoryRequest: '1Gi', ...disk('1Gi') })
   const cases: [sentence: string, each: Sizable['spec'], copies: number][] = [
-    ['are all of those that it was granted for', { cpuRequest: '500m', memoryRequest: '1Gi' }, 4],
-    ['are no more where each is smaller', { cpuRequest: '100m', memoryRequest: '1Gi' }, 4],
-    ['are fewer where each has more cores', { cpuRequest: '600m', memoryRequest: '1Gi' }, 3],
-    ['are fewer where each has more memory', { cpuRequest: '500m', memoryRequest: '3Gi' }, 1],
-    ['are fewer where each has more disk', { cpuRequest: '500m', memoryRequest: '1Gi', ...disk('2Gi') }, 2],
-    ['are none where one is too many', { cpuRequest: '3', memoryRequest: '1Gi' }, 0],
-    ['are counted where they request nothing', {}, 4],
+    ['returns all granted copies', { cpuRequest: '500m', memoryRequest: '1Gi' }, 4],
+    ['returns no more copies if each is smaller', { cpuRequest: '100m', memoryRequest: '1Gi' }, 4],
+    ['returns fewer copies if each needs more CPU', { cpuRequest: '600m', memoryRequest: '1Gi' }, 3],
+    ['returns fewer copies if each needs more memory', { cpuRequest: '500m', memoryRequest: '3Gi' }, 1],
+    ['returns fewer copies if each needs more disk', { cpuRequest: '500m', memoryRequest: '1Gi', ...disk('2Gi') }, 2],
+    ['returns 0 if one copy is too large', { cpuRequest: '3', memoryRequest: '1Gi' }, 0],
+    ['returns all granted copies without requests', {}, 4],
   ]
   for (const [sentence, each, copies] of cases)
     it(sentence, () => expect(copiesWithin(granted, demand(each))).to.equal(copies))

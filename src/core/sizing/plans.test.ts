@@ -13,8 +13,8 @@ function chosen(spec: PlanOverrides, from: readonly ComputePlan[] = plans) {
   return choice.kind === 'plan' ? { name: choice.name, ...choice.plan } : `${choice.reason}: ${choice.message}`
 }
 
-describe('the plan that a resource gets', () => {
-  it('is the default of its family if none is named', () => {
+describe('choosePlan', () => {
+  it('returns the default plan of the family', () => {
     expect(chosen({})).to.deep.equal({
       name: 'vector-dev',
       cpuRequest: '250m',
@@ -28,9 +28,13 @@ describe('the plan that a resource gets', () => {
   })
 
   const cases: [sentence: string, spec: PlanOverrides, expected: unknown][] = [
-    ['takes a named plan', { computePlan: 'vector-large' }, { name: 'vector-large', memoryLimit: '16Gi', replicas: 3 }],
     [
-      'lets the spec win over the plan',
+      'returns a named plan',
+      { computePlan: 'vector-large' },
+      { name: 'vector-large', memoryLimit: '16Gi', replicas: 3 },
+    ],
+    [
+      'prefers fields of the spec to the plan',
       { cpuLimit: '3', storageClass: 'fast' },
       { cpuLimit: '3', storageClass: 'fast', cpuRequest: '250m' },
     ],
@@ -40,17 +44,17 @@ describe('the plan that a resource gets', () => {
   }
 
   const refusals: [sentence: string, spec: PlanOverrides, from: readonly ComputePlan[], expected: RegExp][] = [
-    ['refuses a plan that does not exist', { computePlan: 'nope' }, plans, /^PlanNotFound: .*"nope"/],
-    ['refuses a plan of another family', { computePlan: 'app-small' }, plans, /^PlanNotFound: .*App.*Vector/],
-    ['refuses where no plan is the default', {}, [], /^PlanNotFound: .*default/],
+    ['rejects a plan that does not exist', { computePlan: 'nope' }, plans, /^PlanNotFound: .*"nope"/],
+    ['rejects a plan of another family', { computePlan: 'app-small' }, plans, /^PlanNotFound: .*App.*Vector/],
+    ['rejects a family without a default plan', {}, [], /^PlanNotFound: .*default/],
     [
-      'refuses a request above the plan’s limit',
+      "rejects a request above the plan's limit",
       { cpuRequest: '2' },
       plans,
       /^ConfigurationInvalid: cpuRequest 2 .*"vector-dev"/,
     ],
     [
-      'refuses a limit below the plan’s request',
+      "rejects a limit below the plan's request",
       { memoryLimit: '256Mi' },
       plans,
       /^ConfigurationInvalid: memoryRequest 512Mi/,
@@ -68,11 +72,11 @@ describe('the plan that a resource gets', () => {
   })
   const [old, recent] = ['2026-01-01T00:00:00Z', '2026-06-01T00:00:00Z']
   const defaults: [sentence: string, plans: ComputePlan[], name: string][] = [
-    ['is the older default if there are two', [made('a', recent), made('b', old), ...others], 'b'],
-    ['is the first by name of two defaults of one age', [made('b', old), made('a', old)], 'a'],
-    ['is a default that is still offered', [made('a', old, { deprecated: true }), made('b', recent)], 'b'],
-    ['is a default that agrees with itself', [made('a', old, { memoryLimit: '1' }), made('b', recent)], 'b'],
-    ['is a deprecated default if there is no other', [made('a', old, { deprecated: true })], 'a'],
+    ['prefers the older of two default plans', [made('a', recent), made('b', old), ...others], 'b'],
+    ['prefers the first by name of two default plans of the same age', [made('b', old), made('a', old)], 'a'],
+    ['prefers a default plan that is not deprecated', [made('a', old, { deprecated: true }), made('b', recent)], 'b'],
+    ['prefers a consistent default plan', [made('a', old, { memoryLimit: '1' }), made('b', recent)], 'b'],
+    ['returns a deprecated default plan without another', [made('a', old, { deprecated: true })], 'a'],
   ]
   for (const [sentence, from, name] of defaults) {
     it(sentence, () => expect(chosen({}, from)).to.include({ name }))

@@ -28,38 +28,38 @@ function verdict(limits: QuotaLimits, subject: QuotaUser, others: QuotaUser[], g
 
 const HELD = { cpu: parseQuantity('1'), memory: 0n, storage: parseQuantity('9Gi'), pods: 0 }
 
-describe('the quota verdict over the resources of a boundary', () => {
+describe('quotaVerdict, quotaSentence and groupCountVerdict', () => {
   const cases: [string, string, string][] = [
-    ['fits where nothing is limited', verdict({}, user('b', 2, { cpu: '900' }), [user('a', 1)]), 'fits'],
+    ['fit without limits', verdict({}, user('b', 2, { cpu: '900' }), [user('a', 1)]), 'fits'],
     [
-      'fits up to the limit exactly, in whatever unit',
+      'fit exactly at the limit, in any unit',
       verdict({ cpu: '2', memory: '2Gi' }, user('b', 2, { cpu: '500m', memory: '1024Mi' }), [
         user('a', 1, { cpu: '1.5', memory: '1Gi' }),
       ]),
       'fits',
     ],
     [
-      'is exceeded by a thousandth',
+      'exceed the limit by a thousandth',
       verdict({ cpu: '2' }, user('b', 2, { cpu: '501m' }), [user('a', 1, { cpu: '1.5' })]),
       'boundary cpu: 1500m + 501m > 2',
     ],
     [
-      'lets the older one stay: what is younger does not count against it',
+      'do not count younger resources against an older one',
       verdict({ cpu: '1' }, user('a', 1, { cpu: '1' }), [user('b', 2, { cpu: '1' })]),
       'fits',
     ],
     [
-      'refuses nothing of what it has, over a limit that was lowered',
+      'do not refuse what the resource already has under a lowered limit',
       verdict({ storage: '1Gi', cpu: '2' }, { ...user('a', 1, { storage: '9Gi', cpu: '2' }), held: HELD }, []),
       'fits',
     ],
     [
-      'refuses what it asks for beyond what it has',
+      'refuse what the resource requests beyond what it has',
       verdict({ storage: '1Gi', cpu: '1' }, { ...user('a', 1, { storage: '9Gi', cpu: '2' }), held: HELD }, []),
       'boundary cpu: 1 + 1 > 1',
     ],
     [
-      'orders equal ages by key, so that one of two fits and never both or none',
+      'order resources of the same age by key',
       [
         verdict({ cpu: '1' }, user('a', 1, { cpu: '1' }), [user('b', 1, { cpu: '1' })]),
         verdict({ cpu: '1' }, user('b', 1, { cpu: '1' }), [user('a', 1, { cpu: '1' })]),
@@ -67,61 +67,57 @@ describe('the quota verdict over the resources of a boundary', () => {
       'fits; boundary cpu: 1 + 1 > 1',
     ],
     [
-      'passes over an older one that does not fit itself',
+      'skip an older resource that does not fit',
       verdict({ memory: '4Gi' }, user('c', 3, { memory: '3Gi' }), [
         user('a', 1, { memory: '1Gi' }),
         user('b', 2, { memory: '64Gi' }),
       ]),
       'fits',
     ],
+    ['do not count the subject twice', verdict({ resources: 1 }, user('a', 1), [user('a', 1)]), 'fits'],
+    ['count resources', verdict({ resources: 1 }, user('b', 2), [user('a', 1)]), 'boundary resources: 1 + 1 > 1'],
     [
-      'does not count the subject twice where it is among the others',
-      verdict({ resources: 1 }, user('a', 1), [user('a', 1)]),
-      'fits',
-    ],
-    ['counts resources', verdict({ resources: 1 }, user('b', 2), [user('a', 1)]), 'boundary resources: 1 + 1 > 1'],
-    [
-      'counts no part as a resource',
+      'do not count parts as resources',
       verdict({ resources: 1 }, user('b', 2), [{ ...user('a', 1), isPart: true }]),
       'fits',
     ],
     [
-      'refuses no part for want of resources',
+      'do not limit the number of parts',
       verdict({ resources: 1 }, { ...user('b', 2), isPart: true }, [user('a', 1)]),
       'fits',
     ],
     [
-      'counts what parts ask for',
+      'count the demand of parts',
       verdict({ pods: 5 }, user('b', 2, { pods: 3 }), [{ ...user('a', 1, { pods: 3 }), isPart: true }]),
       'boundary pods: 3 + 3 > 5',
     ],
     [
-      'counts pods over replicas',
+      'count pods over replicas',
       verdict({ pods: 5 }, user('b', 2, { pods: 3 }), [user('a', 1, { pods: 3 })]),
       'boundary pods: 3 + 3 > 5',
     ],
     [
-      'holds the limits of the group before those of the boundary',
+      'check limits of the group before those of the boundary',
       verdict({ storage: '1Gi' }, user('b', 2, { storage: '2Gi' }), [], { storage: '1Gi' }),
       'resourceGroup storage: 0 + 2Gi > 1Gi',
     ],
     [
-      'counts for a group only what is in it, for the boundary everything',
+      'count only resources of the group against its limits',
       verdict({ resources: 9 }, user('b', 2), [user('a', 1, {}, 'other')], { resources: 1 }),
       'fits',
     ],
     [
-      'refuses nothing to a resource that asks for none of what is used up',
+      'fit if the resource requests nothing of the exhausted kind',
       verdict({ cpu: '1' }, user('b', 2, { memory: '1Gi' }), [user('a', 1, { cpu: '1' })]),
       'fits',
     ],
     [
-      'allows nothing under a limit of zero',
+      'refuse everything under a limit of zero',
       verdict({ pods: 0 }, user('a', 1, { pods: 1 }), []),
       'boundary pods: 0 + 1 > 0',
     ],
     [
-      'counts a name once that has a resource and volumes that were kept: what takes most of the two',
+      'count the larger of a resource and its retained volumes',
       [
         verdict({ storage: '25Gi' }, user('c', 3, { storage: '15Gi' }), [
           kept('a', '10Gi'),
@@ -139,7 +135,7 @@ describe('the quota verdict over the resources of a boundary', () => {
       'fits; fits; boundary storage: 11Gi + 15Gi > 25Gi',
     ],
     [
-      'counts kept volumes whole where their resource waits for want of something else',
+      'count retained volumes whole while their resource waits for another quota',
       verdict({ storage: '25Gi', cpu: '1' }, user('c', 3, { storage: '16Gi' }), [
         kept('a', '10Gi'),
         user('a', 1, { storage: '20Gi', cpu: '2' }),
@@ -147,14 +143,14 @@ describe('the quota verdict over the resources of a boundary', () => {
       'boundary storage: 10Gi + 16Gi > 25Gi',
     ],
     [
-      'counts no kept volumes beside the resource that may have them back',
+      'do not count retained volumes beside the resource that can reuse them',
       verdict({ storage: '10Gi' }, user('a', 1, { storage: '10Gi' }), [kept('a', '10Gi')]),
       'fits',
     ],
   ]
   for (const [sentence, actual, expected] of cases) it(sentence, () => expect(actual).to.equal(expected))
 
-  it('says whose limit it is and how far it goes', () => {
+  it('name the quota, its use and the request', () => {
     const answer = quotaVerdict({
       boundary: { memory: '4Gi' },
       groups: new Map(),
@@ -166,7 +162,7 @@ describe('the quota verdict over the resources of a boundary', () => {
     )
   })
 
-  it('lets as many groups be as the boundary may have, oldest first', () => {
+  it('admit as many groups as the limit, oldest first', () => {
     const groups = [1, 2, 3].map((age) => user(`g${age}`, age))
     const kinds = groups.map((group) => groupCountVerdict({ resourceGroups: 2 }, group, groups).kind)
     expect(kinds).to.deep.equal(['fits', 'fits', 'exceeded'])
