@@ -29,16 +29,16 @@ const REFUSED = [
   '/\u0085',
 ]
 
-describe('the folder of a source of blueprints', () => {
+describe('FolderPath and normalizeFolder', () => {
   for (const [written, folder] of TAKEN)
-    it(`may be ${JSON.stringify(written)}, which is ${folder}`, () => {
+    it(`accept ${JSON.stringify(written)} as ${folder}`, () => {
       expect(FolderPath.safeParse(written).success).to.equal(true)
       expect(normalizeFolder(written)).to.equal(folder)
       expect(normalizeFolder(folder)).to.equal(folder)
     })
 
   for (const written of REFUSED)
-    it(`is not ${JSON.stringify(written)}, in whatever spelling`, () => {
+    it(`reject ${JSON.stringify(written)}, normalized or not`, () => {
       expect(FolderPath.safeParse(written).success).to.equal(false)
       if (written !== '') expect(FolderPath.safeParse(normalizeFolder(written)).success).to.equal(false)
     })

@@ -5,36 +5,36 @@ import { type AnyKind, isTransitionRule } from './define.ts'
 import { KINDS } from './index.ts'
 import { structuralSchema } from './structural.ts'
 
-/** Lines and tabs, which texts of several lines have. */
+/** Tabs and line breaks, as texts of several lines have them. */
 const isOfLines = (text: string) => !/[^\P{Cc}\t\n\r]|[\u202a-\u202e\u2066-\u2069]/u.test(text)
 const NUL = '\u0000'
 
-/** What turns the direction of text, and no control of C0 or C1. */
+/** Bidirectional control characters, but no C0 or C1 control character. */
 const isTurning = (text: string) => !/\p{Cc}/u.test(text)
 
 /** Which control characters a field may have, and why. */
 const EXCEPTIONS: readonly [why: string, fields: RegExp, mayHave: (text: string) => boolean][] = [
   [
-    'words for people, of several lines',
+    'texts of several lines for users',
     /\.(description|reason|decisionReason|justification|message|detail)$/,
     isOfLines,
   ],
-  ['the name of a role, as that has it', /\.(defaultR|r)oleDefinitionName$/, isTurning],
-  ['a document of several lines', /^BlueprintTemplate\.content$|\.signingCertificate$/, isOfLines],
-  ['what a process is given', /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/, (text) => !text.includes(NUL)],
+  ['the name of a role, as the role has it', /\.(defaultR|r)oleDefinitionName$/, isTurning],
+  ['documents of several lines', /^BlueprintTemplate\.content$|\.signingCertificate$/, isOfLines],
   [
-    'JSON that was made of fields which are asked about',
-    /^BlueprintExecution\.steps\.(body|manifest|patch)$/,
-    () => true,
+    'arguments and variables of processes',
+    /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/,
+    (text) => !text.includes(NUL),
   ],
+  ['JSON made of checked fields', /^BlueprintExecution\.steps\.(body|manifest|patch)$/, () => true],
   [
-    'what somebody gave a template, a value of a secret for example',
+    'values of parameters and outputs, which may be secrets',
     /^BlueprintExecution\.(parameters|steps\.value|outputs\.value)$/,
     () => true,
   ],
-  ['values of a chart, of whatever type', /^PlatformComponent\.values(\{name\})?$/, () => true],
+  ['values of a chart of any type', /^PlatformComponent\.values(\{name\})?$/, () => true],
   [
-    'as the identity provider of the person says it, which it is compared with',
+    'identities as the identity provider states them, for comparison',
     /^PlatformUser\.externalIdentity\.(issuer|subject|claims(\{name\})?)$/,
     () => true,
   ],
@@ -57,19 +57,19 @@ function isRefusedByRule(kind: AnyKind, path: string, text: string): boolean {
   )
 }
 
-describe('control characters', () => {
+describe('control characters in fields of kinds', () => {
   const fields = KINDS.flatMap((kind) => textFields(kind.spec, kind.kind).map((field) => ({ ...field, kind })))
   const takenBy = ({ kind, ...field }: TextField & { kind: AnyKind }) =>
     controlsTaken(field)
       .filter((text) => !EXCEPTIONS.some(([, where, mayHave]) => where.test(field.path) && mayHave(text)))
       .filter((text) => !isRefusedByRule(kind, field.path, text))
 
-  it('are looked for in every field that takes text', () => {
+  it('are tested in more than 500 fields', () => {
     expect(fields).to.have.length.above(500)
   })
 
   for (const kind of KINDS) {
-    it(`are refused but where they mean something: ${kind.kind}`, () => {
+    it(`are rejected by all fields of ${kind.kind} except the listed ones`, () => {
       const own = fields.filter((field) => field.kind === kind)
       const taken = own.flatMap((field) => {
         const [first] = takenBy(field)
@@ -78,12 +78,12 @@ describe('control characters', () => {
       expect(taken).to.deep.equal([])
     })
 
-    it(`are told to the API server as RE2 spells them: ${kind.kind}`, () => {
+    it(`are written in RE2 syntax in the schema of ${kind.kind}`, () => {
       expect(JSON.stringify(structuralSchema(kind.spec, 'spec'))).to.not.match(/\\\\u[0-9a-f{]/)
     })
   }
 
-  it('mean something only where a field may have them', () => {
+  it('are accepted by each listed exception', () => {
     const unused = EXCEPTIONS.filter(
       ([, where, mayHave]) => !fields.some((field) => where.test(field.path) && controlsTaken(field).some(mayHave)),
     )

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { ServerlessFunction } from './functions.ts'
 
-describe('code of a function, by kubectl', () => {
+describe('admission rules of ServerlessFunction', () => {
   const [beside] = ServerlessFunction.beside ?? []
   const rules = beside?.rules ?? []
 
-  it('is chosen by those who may read what its namespace gives it: an identity, secrets and outputs', () => {
+  it("check who may read the identity, secrets and outputs of the function's namespace", () => {
     expect(beside?.of).to.equal('FunctionNamespace')
     const words = rules.map(({ cel, message }) => `${message} ${cel}`)
     for (const part of ['managedidentities', 'secretvaults', 'relationalclusters'])
@@ -15,7 +15,7 @@ describe('code of a function, by kubectl', () => {
       ).to.equal(true)
   })
 
-  it('may stay as it is by anybody who writes functions, and be chosen where another namespace gives it something', () => {
+  it("apply only if the function's env or handler changes, in the function's own namespace", () => {
     expect(rules).to.have.length(3)
     for (const { on, cel } of rules) {
       expect(on).to.equal('WRITE')

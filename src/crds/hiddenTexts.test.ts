@@ -10,13 +10,13 @@ import { structuralSchema } from './structural.ts'
 
 const refused = (spec: object) => hiddenTexts(Boundary.spec, spec).map(({ path }) => path.join('.'))
 
-describe('texts that people are shown', () => {
-  it('are refused where they hold what cannot be seen', () => {
+describe('hiddenTexts', () => {
+  it('reports a field with invisible characters', () => {
     expect(refused({ displayName: 'Ac\u200bme' })).to.deep.equal(['displayName'])
     expect(refused({ displayName: 'Acme' })).to.deep.equal([])
   })
 
-  it('are found in lists, by their place', () => {
+  it('reports the position in a list', () => {
     const required = [
       { key: 'a', title: 'A' },
       { key: 'b', title: 'B\u202e' },
@@ -25,14 +25,14 @@ describe('texts that people are shown', () => {
     expect(found.map(({ path }) => path)).to.deep.equal([['required', 1, 'title']])
   })
 
-  it('say to the API server what they say to REST', () => {
+  it('has the same message as the CRD schema', () => {
     const { properties } = structuralSchema(Boundary.spec, 'spec') as { properties: Record<string, object> }
     const message = hiddenTexts(Boundary.spec, { displayName: '\u200b' })[0]?.message
     expect(JSON.stringify(properties.displayName)).to.include(message)
   })
 
   for (const { kind, spec } of KINDS)
-    it(`lie in lists that the API server merges by a key, so that it forgives what an item held before: ${kind}`, () => {
+    it(`reports no lists in ${kind} that the API server validates as a whole`, () => {
       expect(listsOfTexts(structuralSchema(spec, 'spec'), 'spec')).to.deep.equal([])
     })
 
@@ -40,7 +40,7 @@ describe('texts that people are shown', () => {
   for (const { kind, spec } of KINDS) {
     const named = Object.entries(spec.shape as Record<string, z.ZodType>).filter(([name]) => NAMED.test(name))
     if (named.length === 0) continue
-    it(`are all that people give names and descriptions with: ${kind}`, () => {
+    it(`checks all names and descriptions of ${kind}`, () => {
       const open = named.filter(([, schema]) => SHOWN_TEXTS.get(unwrapSchema(schema)) === undefined)
       expect(open.map(([name]) => name)).to.deep.equal([])
     })
@@ -54,7 +54,7 @@ type Node = {
 }
 const CANNOT_BE_SEEN = hiddenTexts(Boundary.spec, { displayName: '\u200b' })[0]?.message
 
-/** Lists that the API server judges as a whole although they hold such texts. */
+/** Lists with such texts that the API server validates as a whole. */
 function listsOfTexts(node: Node, path: string): string[] {
   if (node.items !== undefined) {
     const isWhole = node['x-kubernetes-list-type'] !== 'map' && JSON.stringify(node.items).includes(`${CANNOT_BE_SEEN}`)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { KINDS } from './index.ts'
 
-describe('a deletion with kubectl that is refused', () => {
+describe('admission rules that refuse the deletion of an object in use', () => {
   const refusals = KINDS.flatMap(({ kind, admission = [] }) =>
     admission.filter(({ on, cel }) => on === 'DELETE' && cel.includes('heldBy')).map((rule) => ({ kind, ...rule })),
   )
@@ -11,11 +11,11 @@ describe('a deletion with kubectl that is refused', () => {
     DeploymentSource: /is still used by resources.*give them another source, or delete them first/i,
     ObjectStorageAccount: /still has buckets.*delete them first/i,
   }
-  it('is known of these kinds', () => {
+  it('exist for four kinds', () => {
     expect(refusals.map(({ kind }) => kind)).to.have.members(Object.keys(words))
   })
   for (const { kind, message, messageCel } of refusals)
-    it(`says what holds it, and what to do: ${kind}`, () => {
+    it(`name the users of a ${kind} and what to do`, () => {
       expect(message).to.match(words[kind] ?? /^$/)
       expect(messageCel).to.match(words[kind] ?? /^$/)
       if (kind !== 'ResourceGroup') expect(`${message} ${messageCel}`).to.not.match(/protect/)

@@ -3,7 +3,7 @@ import { PlatformJob } from './jobs.ts'
 
 const { env } = PlatformJob.spec.shape
 
-describe('values in the environment of a job', () => {
+describe('PlatformJob env', () => {
   for (const value of [
     '',
     'x',
@@ -15,7 +15,7 @@ describe('values in the environment of a job', () => {
     'two\nlines',
     '@vault(keys/Token-1)',
   ]) {
-    it(`may be ${JSON.stringify(value)}`, () => expect(env.safeParse({ A: value }).success).to.equal(true))
+    it(`accepts ${JSON.stringify(value)}`, () => expect(env.safeParse({ A: value }).success).to.equal(true))
   }
   for (const value of [
     '@vault(',
@@ -25,6 +25,6 @@ describe('values in the environment of a job', () => {
     '@vault(keys/to/ken)',
     'a\0',
   ]) {
-    it(`are not ${JSON.stringify(value)}`, () => expect(env.safeParse({ A: value }).success).to.equal(false))
+    it(`rejects ${JSON.stringify(value)}`, () => expect(env.safeParse({ A: value }).success).to.equal(false))
   }
 })

@@ -8,8 +8,8 @@ import { VectorCluster } from './vector.ts'
 
 const wordOf = (kind: AnyKind | undefined) => kind?.kind
 
-describe('what quotas count', () => {
-  it('are resources, and parts that run, each of a resource that says what they take from it', () => {
+describe('QUOTA_COUNTED_KINDS, holderOfCounted and unseenCounted', () => {
+  it('contain all resources and their parts, whose holders set sizesParts', () => {
     const words = QUOTA_COUNTED_KINDS.map(wordOf)
     expect(words).to.include.members(RESOURCE_KINDS.map(wordOf))
     const parts = QUOTA_COUNTED_KINDS.filter((kind) => !RESOURCE_KINDS.includes(kind))
@@ -20,9 +20,9 @@ describe('what quotas count', () => {
   })
 
   const holders: [sentence: string, kind: AnyKind, name: string, expected: string | undefined][] = [
-    ['a function is of the namespace that its name says', ServerlessFunction, 'shop.orders', 'FunctionNamespace shop'],
-    ['a function is of none if its name says none', ServerlessFunction, 'orders', undefined],
-    ['what is no part is of nothing', VectorCluster, 'shop.orders', undefined],
+    ["return the function namespace in a function's name", ServerlessFunction, 'shop.orders', 'FunctionNamespace shop'],
+    ['return undefined for a function name without a namespace', ServerlessFunction, 'orders', undefined],
+    ['return undefined for a kind that is not a part', VectorCluster, 'shop.orders', undefined],
   ]
   for (const [sentence, kind, name, expected] of holders)
     it(sentence, () => {
@@ -30,7 +30,7 @@ describe('what quotas count', () => {
       expect(found && `${found.kind.kind} ${found.name}`).to.equal(expected)
     })
 
-  it('of what was granted a moment ago, no part is a resource, and no group counts', () => {
+  it('mark granted parts as parts and omit groups', () => {
     const demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 3 }
     const [function_, vector] = [ServerlessFunction, VectorCluster].map(({ plural }) => grantKey(plural, 'shop', 'a.b'))
     const keys = [function_ ?? '', vector ?? '', groupGrantKey('shop')]

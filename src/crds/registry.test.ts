@@ -8,20 +8,21 @@ const manifest = (number: number, more: object = {}) => ({
 })
 const references = (count: number) => Array.from({ length: count }, (_, index) => digestOf(index))
 
-describe('what the record of a repository shows', () => {
+describe('shownManifests', () => {
   const cases: [string, object, boolean][] = [
-    ['an ordinary manifest', {}, true],
+    ['a manifest', {}, true],
     ['an index of 500 manifests', { references: references(500) }, true],
-    ['no index of more', { references: references(501) }, false],
-    ['no media type of any length', { mediaType: 'x'.repeat(129) }, false],
-    ['no digest that is none', { subject: 'sha512:'.padEnd(135, '0') }, false],
-    ['no size that is no number', { sizeBytes: Number.POSITIVE_INFINITY }, false],
+    ['an index of 501 manifests', { references: references(501) }, false],
+    ['a media type of 129 characters', { mediaType: 'x'.repeat(129) }, false],
+    ['an invalid digest', { subject: 'sha512:'.padEnd(135, '0') }, false],
+    ['an invalid size', { sizeBytes: Number.POSITIVE_INFINITY }, false],
   ]
   for (const [title, more, isShown] of cases) {
-    it(`is ${title}`, () => expect(shownManifests([manifest(1, more)])).to.have.length(isShown ? 1 : 0))
+    it(`${isShown ? 'includes' : 'omits'} ${title}`, () =>
+      expect(shownManifests([manifest(1, more)])).to.have.length(isShown ? 1 : 0))
   }
 
-  it('is what an object of etcd has room for, and what its schema takes', () => {
+  it('limits the size of all manifests, and matches the schema of RegistryRepository', () => {
     const shown = shownManifests(
       Array.from({ length: 1_500 }, (_, at) => manifest(at, { references: references(400) })),
     )

@@ -12,8 +12,8 @@ const claim = (name: string, owner: string | undefined, storage: string, leaves 
   spec: { resources: { requests: { storage } } },
 })
 
-describe('the storage of volumes that were kept', () => {
-  it('is told by the resource that may have them back, the largest first', () => {
+describe('retainedStorage and retainedUsers', () => {
+  it('sum up retained volumes by resource, the largest first', () => {
     const claims = [
       claim('a', 'SqlInstance/books', '5Gi'),
       claim('b', 'VectorCluster/products', '10Gi'),
@@ -27,13 +27,13 @@ describe('the storage of volumes that were kept', () => {
     ])
   })
 
-  it('is complete however many there are: the last entry has the rest', () => {
+  it('limit the list to 100 entries, the last of which has the rest', () => {
     const told = retainedStorage(Array.from({ length: 130 }, (_, at) => claim(`${at}`, `SqlInstance/db-${at}`, '1Gi')))
     expect(told).to.have.length(100)
     expect(told.at(-1)?.storage).to.equal('31Gi')
   })
 
-  it('counts under the key of that resource, as no resource', () => {
+  it('use the quota key of the resource', () => {
     const [user] = retainedUsers('shop', [{ kind: 'VectorCluster', name: 'products', storage: '1Gi' }])
     expect(user?.key).to.equal('vectorclusters/shop/products')
     expect(user?.isRetained).to.equal(true)

@@ -5,22 +5,17 @@ import { RelationalCluster } from './relational.ts'
 import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { mustBeRetained } from './retention.ts'
 
-describe('a bucket holds its group', () => {
+describe('mustBeRetained, buckets', () => {
   const at = { storeName: 'media.films', usageAt: '2026-01-01T00:00:00Z' }
   const cases: [sentence: string, objectLock: boolean, status: object | undefined, isHeld: boolean][] = [
-    ['while it has locks and holds objects', true, { ...at, objectCount: 1, usedBytes: 9 }, true],
-    ['also where these are empty', true, { ...at, objectCount: 1, usedBytes: 0 }, true],
-    [
-      'also where only former versions are left, which may be locked',
-      true,
-      { ...at, objectCount: 0, usedBytes: 9 },
-      true,
-    ],
-    ['before anybody looked into it', true, { storeName: 'media.films' }, true],
-    ['not once it was found empty', true, { ...at, objectCount: 0, usedBytes: 0 }, false],
-    ['not before it is at the store', true, {}, false],
-    ['not before it was seen', true, undefined, false],
-    ['not without locks', false, { ...at, objectCount: 1, usedBytes: 9 }, false],
+    ['is true for a bucket with object lock and objects', true, { ...at, objectCount: 1, usedBytes: 9 }, true],
+    ['is true for a bucket with empty objects', true, { ...at, objectCount: 1, usedBytes: 0 }, true],
+    ['is true for a bucket with former versions only', true, { ...at, objectCount: 0, usedBytes: 9 }, true],
+    ['is true before the first measurement', true, { storeName: 'media.films' }, true],
+    ['is false once the bucket is empty', true, { ...at, objectCount: 0, usedBytes: 0 }, false],
+    ['is false before the bucket exists at the store', true, {}, false],
+    ['is false without a status', true, undefined, false],
+    ['is false without object lock', false, { ...at, objectCount: 1, usedBytes: 9 }, false],
   ]
   for (const [sentence, objectLock, status, isHeld] of cases) {
     it(sentence, () => {
@@ -32,11 +27,11 @@ describe('a bucket holds its group', () => {
   }
 })
 
-describe('a completed snapshot holds its group', () => {
+describe('mustBeRetained, snapshots', () => {
   const cases: [sentence: string, kind: string, databases: string[], isHeld: boolean][] = [
-    ['once its database is deleted', 'Manual', [], true],
-    ['not while its database is there, with which it goes', 'Manual', ['orders'], false],
-    ['where it is the last one, also when another database has the name', 'Final', ['orders'], true],
+    ['is true once the database is deleted', 'Manual', [], true],
+    ['is false for a manual snapshot while the database exists', 'Manual', ['orders'], false],
+    ['is true for a final snapshot, even if another database has the name', 'Final', ['orders'], true],
   ]
   for (const [sentence, kind, databases, isHeld] of cases) {
     it(sentence, () => {

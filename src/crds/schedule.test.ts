@@ -3,7 +3,7 @@ import { CronSchedule, everRuns, lastRun, nextRun, normalizeSchedule } from './s
 
 const NOON = Date.parse('2026-01-07T12:00:00Z')
 
-describe('a schedule', () => {
+describe('CronSchedule, everRuns, nextRun and lastRun', () => {
   const PARTS: readonly (readonly string[])[] = [
     ['*', '5', '05', '*/15', '0-30', '0-30/10', '50/5'],
     ['*', '2', '02', '*/6', '1-3', '20/2'],
@@ -13,7 +13,7 @@ describe('a schedule', () => {
   ]
   for (const [at, parts] of PARTS.entries()) {
     const fields = ['minute', 'hour', 'day', 'month', 'day of the week']
-    it(`that is taken has its times, whatever its ${fields[at]} says twice`, () => {
+    it(`accept repeated values of the ${fields[at]}`, () => {
       for (const one of parts)
         for (const other of parts) {
           const schedule = PARTS.map((_, field) => (field === at ? `${one},${other}` : '*')).join(' ')
@@ -35,11 +35,11 @@ describe('a schedule', () => {
     ['0 2 1 * *,3', '2026-02-01T02:00:00.000Z'],
   ]
   for (const [schedule, next] of cases)
-    it(`"${schedule}" runs next at ${next}`, () => expect(nextRun(schedule, NOON)).to.equal(next))
+    it(`return ${next} as the next run of "${schedule}"`, () => expect(nextRun(schedule, NOON)).to.equal(next))
 
   const WEEKDAYS = ['*', '*/1', '*/2', '1', '0-6', '7/2']
   for (const weekday of [...WEEKDAYS, ...WEEKDAYS.flatMap((one) => WEEKDAYS.map((other) => `${one},${other}`))])
-    it(`is taken where it comes, and is told to come never where it does not: "* * ${weekday}"`, () => {
+    it(`accept only schedules that ever run, with the day of the week "${weekday}"`, () => {
       const isOpen = weekday.split(',').some((part) => part === '*' || part === '*/1')
       for (const [days, comes] of [
         ['29 2', true],
@@ -59,13 +59,13 @@ describe('a schedule', () => {
     })
 
   for (const schedule of ['', 'daily', '30-10 * * * *', '* * * * 5-1', '0 0 31 2 *', '0 2 * JAN *', '*/0 * * * *'])
-    it(`that a former release stored is told to come never: "${schedule}"`, () => {
+    it(`return null for the stored schedule "${schedule}"`, () => {
       expect([nextRun(schedule, NOON), lastRun(schedule, NOON)]).to.deep.equal([null, null])
     })
 })
 
-/** What robfig/cron says of the schedule that is told: 3.0.1, as in Velero, and 1.2.0, as in CloudNativePG. */
-describe('a schedule for Velero and CloudNativePG', () => {
+/** As robfig/cron 3.0.1 (Velero) and 1.2.0 (CloudNativePG) run the normalized schedule. */
+describe('normalizeSchedule', () => {
   const cases: [schedule: string, told: string, next: string][] = [
     ['0 2 * * *', '0 2 * * *', '01-08T02:00 01-09T02:00 01-10T02:00'],
     ['0 2 * * 7', '0 2 * * 0', '01-11T02:00 01-18T02:00 01-25T02:00'],
@@ -90,7 +90,7 @@ describe('a schedule for Velero and CloudNativePG', () => {
     ['50/5 20/2 * */5 *', '50/5 20/2 * */5 *', '01-07T20:50 01-07T20:55 01-07T22:50'],
   ]
   for (const [schedule, told, next] of cases)
-    it(`says "${schedule}" as "${told}", and runs when it is told to run`, () => {
+    it(`converts "${schedule}" to "${told}" with the same runs`, () => {
       expect(CronSchedule.safeParse(schedule).success).to.equal(true)
       expect(normalizeSchedule(schedule)).to.equal(told)
       const times: string[] = []
@@ -109,7 +109,7 @@ describe('a schedule for Velero and CloudNativePG', () => {
     '0 2 * * 5#2',
     '0 0 2 * * *',
   ])
-    it(`that not everything understands is refused: ${schedule}`, () => {
+    it(`CronSchedule rejects ${schedule}`, () => {
       expect(CronSchedule.safeParse(schedule).success).to.equal(false)
       expect(everRuns(schedule)).to.equal(false)
     })

@@ -14,16 +14,16 @@ const Item = z.strictObject({
   user: z.int().optional().describe('Who it is'),
 })
 
-describe('records without defaults', () => {
+describe('stripDefaults, fullSchemaOf, withDefaults and stripDefaultValues', () => {
   const thin = listMapOf('name', stripDefaults(Item), 5)
 
-  it('keep what is written as it is', () => {
+  it('keep a record as it was written', () => {
     const written = [{ name: 'a', ports: [{ name: 'http' }] }, { name: 'b' }]
     expect(thin.parse(written)).to.deep.equal(written)
     expect(() => thin.parse([{ name: 'a', ports: [{ name: 'x' }, { name: 'x' }] }])).to.throw('the same name twice')
   })
 
-  it('are completed by the schema that they were made of', () => {
+  it('add defaults with the full schema', () => {
     const whole = fullSchemaOf(thin).parse([{ name: 'a', ports: [{ name: 'http' }] }, { name: 'b' }])
     expect(whole).to.deep.equal([
       { name: 'a', ports: [{ name: 'http', protocol: 'Tcp' }] },
@@ -31,7 +31,7 @@ describe('records without defaults', () => {
     ])
   })
 
-  it('are completed around what is no longer taken, which stays as it is', () => {
+  it('add defaults around values that are no longer valid', () => {
     const stored = [{ name: 'a', user: 'root', ports: [{ name: 'http', protocol: 'Sctp' }] }, { name: 'b' }]
     expect(withDefaults(fullSchemaOf(thin), stored)).to.deep.equal([stored[0], { name: 'b', ports: [] }])
     expect(withDefaults(fullSchemaOf(thin), [{ name: 7, ports: [{ name: 'http' }] }])).to.deep.equal([
@@ -39,7 +39,7 @@ describe('records without defaults', () => {
     ])
   })
 
-  it('are what is left of a whole one', () => {
+  it('remove defaults from a complete record', () => {
     const whole = [
       { name: 'a', ports: [{ name: 'http', protocol: 'Tcp' }], user: null },
       { name: 'b', ports: [] },
@@ -50,7 +50,7 @@ describe('records without defaults', () => {
     ])
   })
 
-  it('say what an absent field means, and keep how lists are merged', () => {
+  it('describe defaults and keep the merge keys of lists', () => {
     const text = JSON.stringify(structuralSchema(thin, 'items'))
     expect(text).to.include('Where it listens; none if absent').and.to.include('What is spoken; Tcp if absent')
     expect(text).not.to.include('"default"')

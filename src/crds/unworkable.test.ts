@@ -22,15 +22,15 @@ const NO_NETWORKS = [
 const isProcessText = (path: string) => /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/.test(path)
 
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
-/** A page or a path, as a reporter says it; and what an issuer calls itself, which is compared. */
+/** A page or a path, as a reporter states it, and the name of an issuer, which is compared. */
 const SHOWN_ADDRESSES: readonly string[] = ['BugReport.url', 'PlatformUser.externalIdentity.issuer']
-/** Ids that others give, in whatever form they have. */
+/** Ids of other systems, in any form. */
 const FOREIGN_IDS: readonly string[] = [
   ...['MemberInvitation.tenantId', 'SsoConnection.identityProviders.clientId', 'PlatformAlert.alertId'],
   ...['BlueprintSource.installationId', 'BlueprintSource.repositoryId'],
 ]
 
-/** Which fields a class of values is meant for, and the values of it that can never work. */
+/** The fields for which values are intended, and values that never work there. */
 const CLASSES: {
   sentence: string
   isMeant: (field: TextField) => boolean
@@ -38,7 +38,7 @@ const CLASSES: {
   values: readonly string[]
 }[] = [
   {
-    sentence: 'a quantity below zero, beyond what etcd keeps, or none at all',
+    sentence: 'a quantity that is negative, too large for etcd or invalid',
     isMeant: (field) => rulesOf(field).includes('isQuantity'),
     least: 20,
     values: ['-1Gi', '-1', '8Ei', '10Ei', '9999Pi', '99999999999999999999', 'lots', ''],
@@ -50,32 +50,32 @@ const CLASSES: {
     values: ['0', '0Gi', '0m', '1n'],
   },
   {
-    sentence: 'a storage class that cannot be the name of one',
+    sentence: 'a storage class with an invalid name',
     isMeant: ({ path }) => path.endsWith('.storageClass'),
     least: 3,
     values: ['Not A Class!', 'a/b', '..', '-a', 'a_b'],
   },
   {
-    sentence: 'an origin or a header that no browser sends',
+    sentence: 'an origin or a header that browsers do not send',
     isMeant: ({ path }) => /corsRules\.(origins|headers)$/.test(path),
     least: 2,
     values: ['**', ' ', 'a b', '\n'],
   },
   {
-    sentence: 'a schedule that never comes',
-    // In an item of a list, `everRuns` is asked by those who use it.
+    sentence: 'a schedule that never runs',
+    // For a list item, the code that uses it calls `everRuns`.
     isMeant: (field) => /schedule$/i.test(field.path) && rulesOf(field) !== '[]',
     least: 3,
     values: NEVER,
   },
   {
-    sentence: 'a name of a person with a character that no line of a mail may hold',
+    sentence: "a person's name with a character that a mail header cannot contain",
     isMeant: ({ path }) => /\.(firstName|lastName)$/.test(path),
     least: 4,
     values: ['a\u0000', 'a\u0007b', 'a\r\nBcc: x', 'a\u0085b', '', ' '],
   },
   {
-    sentence: 'an address that a mail could not go to, or that would be several',
+    sentence: 'an invalid email address, or several',
     isMeant: ({ path }) => path.endsWith('.email'),
     least: 3,
     values: [
@@ -89,25 +89,25 @@ const CLASSES: {
     ],
   },
   {
-    sentence: 'text that no process is given: an argument, a command, the value of a variable',
+    sentence: 'an argument, a command or a variable with a NUL',
     isMeant: ({ path }) => isProcessText(path),
     least: 20,
     values: ['\u0000', 'a\u0000b', 'a\n\u0000'],
   },
   {
-    sentence: 'a branch or a tag that Git never has',
+    sentence: 'an invalid branch or tag',
     isMeant: ({ path }) => /\.(branch|\w*Branch(es)?|ref)$/.test(path),
     least: 7,
     values: ['', ...GIT_NAMES.impossible.map(([, name]) => name)],
   },
   {
-    sentence: 'a repository that no Git host has',
+    sentence: 'an invalid repository name',
     isMeant: ({ path }) => /\.repository(Full)?Name$/.test(path),
     least: 1,
     values: ['', ...REPOSITORY_NAMES.impossible.map(([, name]) => name)],
   },
   {
-    sentence: 'an address that nobody can call',
+    sentence: 'an invalid URL',
     isMeant: ({ path }) => /(url|endpoint|\.issuer)$/i.test(path) && !SHOWN_ADDRESSES.includes(path),
     least: 10,
     values: [
@@ -122,7 +122,7 @@ const CLASSES: {
     ],
   },
   {
-    sentence: 'a host that no resolver finds',
+    sentence: 'an invalid host name',
     isMeant: ({ path }) => /(host|domains?)$/i.test(path),
     least: 6,
     values: [
@@ -140,14 +140,14 @@ const CLASSES: {
     ],
   },
   {
-    sentence: 'an id that is none',
+    sentence: 'an invalid id',
     isMeant: ({ path, schema }) =>
       /(Id|Ids)$/.test(path) && schema.safeParse(ID).success && !FOREIGN_IDS.includes(path),
     least: 25,
     values: ['', 'nope', `{${ID}}`, ID.replaceAll('-', ''), `${ID}0`, ID.replace('7', 'g'), `urn:uuid:${ID}`],
   },
   {
-    sentence: 'a moment that never is',
+    sentence: 'an invalid date',
     isMeant: ({ path }) => /(At|Until|Time|notBefore|expiresOn)$/.test(path),
     least: 20,
     values: [
@@ -156,22 +156,22 @@ const CLASSES: {
     ],
   },
   {
-    sentence: 'a parameter that would begin another line or another value',
+    sentence: 'a parameter with a line break or a backslash',
     isMeant: ({ path }) => path === 'RelationalCluster.parameters',
     least: 1,
     values: ["on'\\", 'a\\nb', 'a\nb', 'a\r', 'a\u0000', '\u0085', 'x'.repeat(1025)],
   },
 ]
 
-describe('values that cannot work', () => {
-  it('are no lines and no control characters but NUL in what a process is given', () => {
+describe('schemas and rules of all kinds', () => {
+  it('accept line breaks and control characters except NUL in arguments and variables', () => {
     for (const { path, schema } of FIELDS.filter((field) => isProcessText(field.path)))
       for (const text of ['set -e\n\techo "ü 🙂"\r\n', '\u001b[31m', 'a\u0007\u007f\u0085', '-'])
         expect(schema.safeParse(text).success, `${path}: ${JSON.stringify(text)}`).to.equal(true)
   })
 
   for (const kind of KINDS.filter(({ spec }) => 'allowedCidrs' in spec.shape))
-    it(`are networks that there are none of: ${kind.kind}`, () => {
+    it(`reject invalid networks: ${kind.kind}`, () => {
       const { next = {} } = RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0) ?? {}
       const spec = kind.spec.parse(next)
       const taken = NO_NETWORKS.filter((allowedCidrs) => {
@@ -181,7 +181,7 @@ describe('values that cannot work', () => {
       expect(taken).to.deep.equal([])
     })
 
-  it('are told by who reads a schedule in an item of a list', () => {
+  it('everRuns rejects schedules that never run', () => {
     expect([...NEVER, '0 2 * * *'].filter(everRuns)).to.deep.equal(['0 2 * * *'])
   })
 
@@ -201,7 +201,7 @@ describe('values that cannot work', () => {
     "x'",
     '',
   ]) {
-    it(`are refused as the name of a parameter: ${JSON.stringify(name)}`, () => {
+    it(`reject the parameter name ${JSON.stringify(name)}`, () => {
       const wrong = { ...RELATIONAL, parameters: { work_mem: '64MB', [name]: 'on' } }
       expect(brokenRules(RelationalCluster, RELATIONAL)).to.deep.equal([])
       expect(brokenRules(RelationalCluster, wrong).map(({ field }) => field)).to.include('parameters')
@@ -211,7 +211,7 @@ describe('values that cannot work', () => {
   for (const { sentence, isMeant, least, values } of CLASSES) {
     const fields = FIELDS.filter(isMeant)
 
-    it(`are refused in every field of every kind: ${sentence}`, () => {
+    it(`reject ${sentence}`, () => {
       expect(fields.length, fields.map(({ path }) => path).join(' ')).to.be.at.least(least)
       const taken = fields.flatMap(({ path, schema }) =>
         values.filter((value) => schema.safeParse(value).success).map((value) => `${path}: ${JSON.stringify(value)}`),
