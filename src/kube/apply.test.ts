@@ -12,7 +12,7 @@ function desired(data: Record<string, unknown>, more: object = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data, ...more }
 }
 
-describe('apply if changed', () => {
+describe('applyIfChanged and applyIfAbsent', () => {
   let client = new FakeKubeClient()
   beforeEach(() => {
     client = new FakeKubeClient()
@@ -20,27 +20,27 @@ describe('apply if changed', () => {
   const apply = (object: KubeObject, observed?: KubeObject) => applyIfChanged(client, configMap, object, observed)
   const stored = () => client.get(configMap, { namespace: 'a', name: 'x' })
 
-  it('creates what is not there', async () => {
+  it('creates a missing object', async () => {
     const { changed, object } = await apply(desired({ a: '1' }))
     expect(changed).to.equal(true)
     expect(object.data).to.deep.equal({ a: '1' })
   })
 
-  it('sends nothing for what is as desired, in whatever order its fields were built', async () => {
+  it('sends nothing if the object is as desired, in any order of fields', async () => {
     await apply(desired({ a: '1', b: '2' }))
     const { changed } = await apply(desired({ b: '2', a: '1' }), await stored())
     expect(changed).to.equal(false)
     expect(client.count('apply')).to.equal(1)
   })
 
-  it('notices a field that is no longer wanted, and removes it', async () => {
+  it('removes a field that is no longer desired', async () => {
     await apply(desired({ a: '1', b: '2' }))
     const { changed, object } = await apply(desired({ a: '1' }), await stored())
     expect(changed).to.equal(true)
     expect(object.data).to.deep.equal({ a: '1' })
   })
 
-  it('heals what a stranger changed and leaves what a stranger added', async () => {
+  it('restores a field that another manager changed and keeps fields that others added', async () => {
     await apply(desired({ a: '1' }))
     client.edit<KubeObject>(configMap, { namespace: 'a', name: 'x' }, (object) => {
       object.data = { a: 'broken', theirs: '1' }
@@ -50,27 +50,27 @@ describe('apply if changed', () => {
     expect((await apply(desired({ a: '1' }), object)).changed).to.equal(false)
   })
 
-  it('makes nothing where something has the name, and leaves that as it is', async () => {
+  it('applyIfAbsent leaves an existing object unchanged', async () => {
     const metadata = { name: 'x', namespace: 'a' }
     client.seed<KubeObject>(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { theirs: '1' } })
     expect(await applyIfAbsent(client, configMap, desired({ a: '1' }))).to.equal(undefined)
     expect((await stored()).data).to.deep.equal({ theirs: '1' })
   })
 
-  it('removes later what it made first and no longer wants', async () => {
+  it('applyIfChanged removes a field that applyIfAbsent set and that is no longer desired', async () => {
     await applyIfAbsent(client, configMap, desired({ a: '1', b: '2' }))
     const { object } = await apply(desired({ a: '1' }), await stored())
     expect(object.data).to.deep.equal({ a: '1' })
   })
 
-  it('is refused where a namesake took the place of what was observed', async () => {
+  it('fails with Conflict if another object took the name of the observed one', async () => {
     const { object } = await apply(desired({ a: '1' }))
     await client.remove(configMap, object.metadata)
     client.seed(configMap, { ...object, metadata: { ...object.metadata, uid: 'namesake' } })
     await expectReason('Conflict', apply(desired({ a: '2' }), object))
   })
 
-  it('keeps values of Secrets out of the hash that stands in the annotation', () => {
+  it('withHash keeps values of Secrets out of the annotation', () => {
     const make = (value: string): KubeObject =>
       desired({}, { kind: 'Secret', data: undefined, stringData: { key: value } })
     const hash = (value: string) => withHash(make(value)).metadata.annotations?.[APPLIED_ANNOTATION]
@@ -79,7 +79,7 @@ describe('apply if changed', () => {
     expect(withHash(make('one'))).not.to.have.property('stringData')
   })
 
-  it('applies a Secret whose value changed all the same', async () => {
+  it('applies a Secret if only its value changed', async () => {
     const make = (value: string): KubeObject =>
       desired({}, { kind: 'Secret', data: undefined, stringData: { key: value } })
     const first = await applyIfChanged(client, secret, make('one'), undefined)

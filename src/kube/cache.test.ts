@@ -15,7 +15,7 @@ import {
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeObject } from '../core/object.ts'
 
-describe('watch cache', () => {
+describe('WatchCache', () => {
   let world: WatchedCache
   let server: WatchedCache['server']
   let cache: WatchedCache['cache']
@@ -36,7 +36,7 @@ describe('watch cache', () => {
   const names = () => cache.list().map((object) => object.metadata.name)
   const last = () => server.requests.at(-1) as PlayedRequest
 
-  it('asks for a streaming list, holds what it got, and follows the changes on the same stream', async () => {
+  it('lists and watches on one stream with sendInitialEvents', async () => {
     await play(listing(10, sent('x', 5), sent('y', 6)))
     expect(last().query.get('sendInitialEvents')).to.equal('true')
     expect(Number(last().query.get('timeoutSeconds'))).to.be.at.least(300)
@@ -50,13 +50,13 @@ describe('watch cache', () => {
     expect(server.requests).to.have.length(1)
   })
 
-  it('is not synced before the end of the listing', async () => {
+  it('is not synced before the initial list is complete', async () => {
     await begin({}, (request) => request.send(added(sent('x', 5))))
     await until(() => cache.get('a', 'x') !== undefined)
     expect(cache.synced).to.equal(false)
   })
 
-  it('hands out frozen objects without managed fields', async () => {
+  it('returns frozen objects without managedFields and last-applied-configuration', async () => {
     const object = sent('x', 5)
     const noisy = {
       ...object.metadata,
@@ -69,14 +69,17 @@ describe('watch cache', () => {
     expect(() => Object.assign(held?.data ?? {}, { n: 'changed' })).to.throw(TypeError)
   })
 
-  describe('goes on from its last version after a stream that', () => {
+  describe('resumes from its last resourceVersion after a stream that', () => {
     const cases: [string, (request: PlayedRequest) => void][] = [
-      ['ended in good order', (request) => request.end()],
+      ['ended', (request) => request.end()],
       ['was reset', (request) => request.reset()],
       ['was cut inside a line', ({ response }) => response.end('{"type":"ADDED","obj')],
-      ['held a line that is not JSON', ({ response }) => response.write('no json\n')],
-      ['held a line that is not an event', (request) => request.send({ type: 'ADDED', object: null })],
-      ['held an ERROR 500', (request) => request.send({ type: 'ERROR', object: { kind: 'Status', code: 500 } })],
+      ['sent a line that is not JSON', ({ response }) => response.write('no json\n')],
+      ['sent a line that is not an event', (request) => request.send({ type: 'ADDED', object: null })],
+      [
+        'sent an ERROR event with code 500',
+        (request) => request.send({ type: 'ERROR', object: { kind: 'Status', code: 500 } }),
+      ],
     ]
     for (const [name, breaks] of cases) {
       it(name, async () => {
@@ -93,7 +96,7 @@ describe('watch cache', () => {
   })
 
   for (const status of [401, 403, 404, 429, 500, 503]) {
-    it(`is live again, without a new listing, after watches refused with ${status}`, async () => {
+    it(`resumes without a new list after watches refused with ${status}`, async () => {
       const refusal = refuse(status)
       await play(listing(10, sent('x', 5)), refusal, refusal, (request) => request.send(added(sent('y', 12))))
       last().end()
@@ -103,7 +106,7 @@ describe('watch cache', () => {
     })
   }
 
-  it('waits as long as the server asks before it comes back', async () => {
+  it('waits for retry-after before the next watch', async () => {
     await play(listing(10), refuse(429, { 'retry-after': '1' }), quiet)
     const before = performance.now()
     last().end()
@@ -111,8 +114,8 @@ describe('watch cache', () => {
     expect(performance.now() - before).to.be.at.least(990)
   })
 
-  it('ends a stream that fell silent after its first sign of life, and opens another', async () => {
-    // Only silence is short here: a slow machine may take its time to open a stream.
+  it('replaces a stream that sends nothing for the stall timeout after its first event', async () => {
+    // Only the stall timeout is short: a slow machine may open a stream late.
     await begin({ timings: { stall: 60, open: 10_000 } }, listing(10, sent('x', 5)), (request) =>
       request.send(added(sent('y', 12))),
     )
@@ -124,7 +127,7 @@ describe('watch cache', () => {
     expect(server.requests[1]?.query.get('resourceVersion')).to.equal('11')
   })
 
-  it('keeps what it has while the server says that it never heard of this version, and asks again', async () => {
+  it('keeps its objects and retries while the server reports ResourceVersionTooLarge', async () => {
     const ahead = ({ response }: PlayedRequest) => {
       const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }]
       response.writeHead(504).end(JSON.stringify({ kind: 'Status', code: 504, details: { causes } }))
@@ -136,7 +139,7 @@ describe('watch cache', () => {
     expect(seen).to.deep.equal(['added x', 'added y'])
   })
 
-  describe('lists anew, by itself, once the history went back', () => {
+  describe("lists again after the API server's history went back", () => {
     const restored = listing(4, sent('z', 3), sent('x', 2, { n: 'restored' }))
     async function expectRestored(): Promise<void> {
       await until(() => cache.resourceVersion === '4')
@@ -145,21 +148,21 @@ describe('watch cache', () => {
       expect(last().query.get('resourceVersion') ?? '').to.equal('')
     }
 
-    it('while the server takes the version of the lost one and says nothing', async () => {
+    it('if the server accepts the lost version and sends nothing', async () => {
       await play(listing(10, sent('x', 5), sent('y', 6)), quiet, restored)
       server.newest = '4'
       last().reset()
       await expectRestored()
     })
 
-    it('while the server refuses the version of the lost one', async () => {
+    it('if the server refuses the lost version', async () => {
       await play(listing(10, sent('x', 5), sent('y', 6)), refuse(410), refuse(504), restored)
       server.newest = '4'
       last().end()
       await expectRestored()
     })
 
-    it('while the server lists what is older', async () => {
+    it("if the server's list is older", async () => {
       await play(listing(10, sent('x', 5), sent('y', 6)), refuse(410), restored, restored)
       server.newest = '4'
       last().end()
@@ -170,7 +173,7 @@ describe('watch cache', () => {
       ['a bookmark', bookmark(4)],
       ['an event', modified(sent('x', 4))],
     ] as const) {
-      it(`where ${what} of it comes`, async () => {
+      it(`if ${what} has an older version`, async () => {
         await play(listing(10, sent('x', 5), sent('y', 6)), restored)
         server.newest = '4'
         last().send(event)
@@ -179,7 +182,7 @@ describe('watch cache', () => {
     }
 
     for (const newest of ['10', '11']) {
-      it(`and not where it has come to ${newest} of the 10 that are known`, async () => {
+      it(`but not if the server's newest version is ${newest} and the known one is 10`, async () => {
         await play(listing(10, sent('x', 5)), quiet)
         server.newest = newest
         last().reset()
@@ -190,13 +193,13 @@ describe('watch cache', () => {
     }
   })
 
-  it('gives up on a server that accepts the connection and does not answer', async () => {
+  it('gives up on a connection without an answer', async () => {
     await begin({ timings: { open: 60 } }, () => {}, listing(10, sent('x', 5)))
     await cache.whenSynced()
     expect(names()).to.deep.equal(['x'])
   })
 
-  it('reads a line that comes in pieces, cut inside a character', async () => {
+  it('reads a line that arrives in pieces, split inside a character', async () => {
     await play(listing(10))
     const bytes = Buffer.from(`${JSON.stringify(added(sent('x', 11, { n: 'zürich' })))}\n`)
     const middle = bytes.indexOf(0xc3) + 1
@@ -206,14 +209,14 @@ describe('watch cache', () => {
     await until(() => cache.get('a', 'x')?.data?.n === 'zürich')
   })
 
-  describe('lists again when its version left the history', () => {
+  describe('lists again once if its resourceVersion has expired, and finds deletions', () => {
     const gone = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } }
     const cases: [string, (request: PlayedRequest) => void][] = [
-      ['as an ERROR inside a 200', (request) => request.send(gone)],
-      ['as a plain 410', refuse(410)],
+      ['as an ERROR event', (request) => request.send(gone)],
+      ['as status 410', refuse(410)],
     ]
     for (const [name, answer] of cases) {
-      it(`${name}, once, and notices what was deleted meanwhile`, async () => {
+      it(`${name}`, async () => {
         await play(listing(10, sent('x', 5), sent('y', 6)), answer, listing(30, sent('y', 20), sent('z', 21)))
         last().end()
         await until(() => cache.resourceVersion === '30')
@@ -224,7 +227,7 @@ describe('watch cache', () => {
     }
   })
 
-  it('removes nothing because of half a listing', async () => {
+  it('removes nothing for a list that is cut off', async () => {
     const half = (request: PlayedRequest) => {
       request.send(added(sent('x', 5)))
       request.reset()
@@ -242,7 +245,7 @@ describe('watch cache', () => {
     expect(seen).to.deep.equal(['added x', 'added y'])
   })
 
-  it('lists page by page and then watches where the server knows no streaming lists', async () => {
+  it('lists pages and then watches if the server has no streaming lists', async () => {
     const page =
       (items: KubeObject[], next: string) =>
       ({ response }: PlayedRequest) => {
@@ -261,14 +264,14 @@ describe('watch cache', () => {
   })
 
   describe('never goes back', () => {
-    it('for an older version of an object it holds', async () => {
+    it('to an older version of an object', async () => {
       await play(listing(10, sent('x', 9, { n: 'new' })))
       last().send(modified(sent('x', 8, { n: 'old' })), deleted(sent('x', 8)), bookmark(11))
       await until(() => cache.resourceVersion === '11')
       expect(cache.get('a', 'x')?.data?.n).to.equal('new')
     })
 
-    it('for versions that have no room in a float', async () => {
+    it('for versions beyond the integer precision of a number', async () => {
       const big = '90071992547409931'
       await play(listing(10))
       const object = sent('x', 0)
@@ -281,7 +284,7 @@ describe('watch cache', () => {
       expect(cache.get('a', 'x')?.data?.n).to.equal('')
     })
 
-    it('for a listing of a server that lags behind: nothing is removed, nothing comes to life again', async () => {
+    it('for the list of a server that lags behind', async () => {
       const lagging = (request: PlayedRequest) => {
         request.send(added(sent('deleted', 3)), bookmark(8, true))
       }
@@ -293,8 +296,8 @@ describe('watch cache', () => {
     })
   })
 
-  describe('shows own writes', () => {
-    it('at once, and only once', async () => {
+  describe('own writes', () => {
+    it('appear at once, with one event', async () => {
       await play(listing(10))
       cache.observeWrite(sent('x', 12) as ConfigMap)
       expect(names()).to.deep.equal(['x'])
@@ -304,7 +307,7 @@ describe('watch cache', () => {
       expect(seen).to.deep.equal(['added x'])
     })
 
-    it('but not those that the stream has passed', async () => {
+    it('are ignored if the stream has passed them', async () => {
       await play(listing(10, sent('x', 9)))
       last().send(deleted(sent('x', 12)))
       await until(() => names().length === 0)
@@ -312,7 +315,7 @@ describe('watch cache', () => {
       expect(names()).to.deep.equal([])
     })
 
-    it('and leaves the object of the writer as it was', async () => {
+    it("do not freeze the writer's object", async () => {
       await play(listing(10))
       const mine = sent('x', 12) as ConfigMap
       cache.observeWrite(mine)
@@ -320,7 +323,7 @@ describe('watch cache', () => {
       expect(Object.isFrozen(mine.data)).to.equal(false)
     })
 
-    it('of deletions, and what the stream tells late does not bring the object back', async () => {
+    it('of deletions persist over a late event of the stream', async () => {
       await play(listing(10, sent('x', 9)))
       cache.observeRemoval({ namespace: 'a', name: 'x' }, 'uid-of-x')
       last().send(modified(sent('x', 11)), bookmark(12))
@@ -331,7 +334,7 @@ describe('watch cache', () => {
       expect(seen).to.deep.equal(['added x', 'removed x', 'added x'])
     })
 
-    it('of deletions, and a late answer to a write from before does not bring the object back', async () => {
+    it('of deletions persist over the late answer to an earlier write', async () => {
       await play(listing(10, sent('x', 9)))
       cache.observeRemoval({ namespace: 'a', name: 'x' }, 'uid-of-x')
       cache.observeWrite(sent('x', 11))
@@ -340,14 +343,14 @@ describe('watch cache', () => {
       expect(seen).to.deep.equal(['added x', 'removed x', 'added x'])
     })
 
-    it('but a deletion of one incarnation does not hide the next', async () => {
+    it('of deletions do not hide another object with the same name', async () => {
       await play(listing(10, sent('x', 9, { uid: 'second' })))
       cache.observeRemoval({ namespace: 'a', name: 'x' }, 'first')
       expect(names()).to.deep.equal(['x'])
     })
   })
 
-  it('goes on when a handler throws, rejects, or reads what is not there', async () => {
+  it('continues if a handler throws or rejects', async () => {
     await play(listing(10))
     cache.subscribe(() => {
       throw new Error('broken handler')
@@ -363,13 +366,13 @@ describe('watch cache', () => {
     expect(server.requests).to.have.length(1)
   })
 
-  it('goes on when an index function throws', async () => {
+  it('continues if an index function throws', async () => {
     await begin({ indexes: { bad: () => JSON.parse('no') } }, listing(10, sent('x', 5)))
     await cache.whenSynced()
     expect(names()).to.deep.equal(['x'])
   })
 
-  it('gives a modified event the object of before', async () => {
+  it('passes the previous object with a modified event', async () => {
     await play(listing(10, sent('x', 5, { n: '1' })))
     let before: string | undefined
     cache.subscribe((event) => {

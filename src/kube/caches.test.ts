@@ -13,7 +13,7 @@ const object = (name: string, owner: string): KubeObject & { data: { owner: stri
 })
 const INDEXES = { owner: (found: KubeObject) => [(found as ReturnType<typeof object>).data.owner] }
 
-describe('two sets of caches in one process', () => {
+describe('CacheSet beside another one', () => {
   let client: FakeKubeClient
   let first: CacheSet
   let second: CacheSet
@@ -33,7 +33,7 @@ describe('two sets of caches in one process', () => {
     await first.stopAll()
   })
 
-  it('hold a type once, and find what came before an index was declared', async () => {
+  it('shares the cache of a type, and indexes objects that came before the index', async () => {
     const cache = second.add(configMap, { indexes: INDEXES })
     second.add(namespace)
     second.start()
@@ -47,31 +47,31 @@ describe('two sets of caches in one process', () => {
     expect(first.has(namespace)).to.equal(false)
   })
 
-  it('show each other what either client wrote', () => {
+  it("shows the other's writes in the shared cache", () => {
     second.add(configMap)
     const written = { ...object('three', 'x'), metadata: { ...object('three', 'x').metadata, resourceVersion: '999' } }
     second.observer().written(configMap, written)
     expect(first.get(configMap).get('a', 'three')).to.deep.include({ data: { owner: 'x' } })
   })
 
-  it('end alone: what the first watches goes on when the second has stopped', async () => {
+  it("stops without ending the other's watches", async () => {
     second.add(configMap)
     await second.stopAll()
     await client.create(configMap, object('two', 'x'))
     await until('the new object is seen', async () => first.get(configMap).size === 2)
   })
 
-  it('watch apart what one of them wants in part', () => {
+  it('has its own cache for a type with a label selector', () => {
     expect(second.add(configMap, { labelSelector: 'a=b' })).not.to.equal(first.get(configMap))
   })
 })
 
-describe('what follows a cache, where one of several that do breaks', () => {
+describe('subscribers of a cache, beside one that throws', () => {
   const broken = () => {
     throw new Error('broken')
   }
 
-  it('hears of a namespace, and of what changes in it', async () => {
+  it('receive new namespaces of a scoped cache and changes in them', async () => {
     const client = new FakeKubeClient()
     const scoped = new CacheSet({ client }).addScoped(configMap)
     const heard: string[] = []
@@ -86,7 +86,7 @@ describe('what follows a cache, where one of several that do breaks', () => {
     await scoped.stop()
   })
 
-  it('hears of a type that comes, and of what changes and goes with it', async () => {
+  it('receive when an optional type is served, its changes and its removal', async () => {
     const client = new FakeKubeClient()
     const caches = new CacheSet({ client })
     const cache = caches.addOptional(configMap)

@@ -22,7 +22,7 @@ const lost = (request: PlayedRequest) => request.reset()
 const gone = ({ response }: PlayedRequest) =>
   response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, details: { name: 'x' } }))
 
-/** A server with which the handshake takes as long as the test likes, as when a network comes back. */
+/** A server whose TLS handshakes wait for the test, as on a slow network. */
 async function slowHandshakes() {
   const { certPem: cert, keyPem: key } = await createAuthority('test', new Date())
   const requests: string[] = []
@@ -55,7 +55,7 @@ async function slowHandshakes() {
   }
 }
 
-describe('client of the API server', () => {
+describe('createKubeClient', () => {
   let server: WatchServer
   let client: KubeClient
 
@@ -73,17 +73,17 @@ describe('client of the API server', () => {
   })
 
   const repeated: [string, (request: PlayedRequest) => void, () => Promise<unknown>][] = [
-    ['a read that met 503', refuse(503), () => client.get(configMap, ref)],
-    ['a read that met 500', refuse(500), () => client.get(configMap, ref)],
-    ['a read whose connection was lost', lost, () => client.get(configMap, ref)],
-    ['a patch that met 503', refuse(503), () => client.mergePatch(configMap, ref, { data: {} })],
-    ['an apply whose connection was lost', lost, () => client.apply(configMap, object)],
-    ['a delete that met 504', refuse(504), () => client.remove(configMap, ref)],
-    ['a create that met 429: nothing was done', refuse(429), () => client.create(configMap, object)],
-    ['a call that met 401, with fresh credentials', refuse(401), () => client.create(configMap, object)],
+    ['a get after 503', refuse(503), () => client.get(configMap, ref)],
+    ['a get after 500', refuse(500), () => client.get(configMap, ref)],
+    ['a get after a lost connection', lost, () => client.get(configMap, ref)],
+    ['a patch after 503', refuse(503), () => client.mergePatch(configMap, ref, { data: {} })],
+    ['an apply after a lost connection', lost, () => client.apply(configMap, object)],
+    ['a delete after 504', refuse(504), () => client.remove(configMap, ref)],
+    ['a create after 429, which changed nothing', refuse(429), () => client.create(configMap, object)],
+    ['a create after 401, with fresh credentials', refuse(401), () => client.create(configMap, object)],
   ]
   for (const [what, trouble, call] of repeated) {
-    it(`repeats ${what}`, async () => {
+    it(`retries ${what}`, async () => {
       await play([trouble, ok])
       await call()
       expect(server.requests).to.have.length(2)
@@ -92,44 +92,44 @@ describe('client of the API server', () => {
 
   const final: [string, (request: PlayedRequest) => void, () => Promise<unknown>, 'Conflict' | 'Unavailable'][] = [
     ['a conflict', refuse(409), () => client.update(configMap, object), 'Conflict'],
-    ['a create that met 503', refuse(503), () => client.create(configMap, object), 'Unavailable'],
-    ['a create whose answer was lost', lost, () => client.create(configMap, object), 'Unavailable'],
-    ['a patch that met 500', refuse(500), () => client.mergePatch(configMap, ref, {}), 'Unavailable'],
+    ['a create after 503', refuse(503), () => client.create(configMap, object), 'Unavailable'],
+    ['a create after a lost connection', lost, () => client.create(configMap, object), 'Unavailable'],
+    ['a patch after 500', refuse(500), () => client.mergePatch(configMap, ref, {}), 'Unavailable'],
   ]
   for (const [what, trouble, call, reason] of final) {
-    it(`does not repeat ${what}`, async () => {
+    it(`does not retry ${what}`, async () => {
       await play([trouble, ok])
       await expectReason(reason, call())
       expect(server.requests).to.have.length(1)
     })
   }
 
-  it('says that a create whose answer was lost may have happened', async () => {
+  it('reports that a create with a lost answer may have been applied', async () => {
     await play([lost])
     expect(await expectReason('Unavailable', client.create(configMap, object))).to.include({ maybeApplied: true })
   })
 
-  it('repeats a call that met 403 from a server that was away a moment ago: it has yet to read its roles', async () => {
+  it('retries a call after 403 from a server that was just away and still loads its roles', async () => {
     await play([lost, refuse(403), refuse(403), ok])
     await expectReason('Unavailable', client.create(configMap, object))
     await client.create(configMap, object)
     expect(server.requests).to.have.length(4)
   })
 
-  it('does not repeat a call that met 403 from a server that was there', async () => {
+  it('does not retry a call after 403 from a server that was available', async () => {
     await play([ok, refuse(403), ok])
     await client.get(configMap, ref)
     await expectReason('Forbidden', client.create(configMap, object))
     expect(server.requests).to.have.length(2)
   })
 
-  it('takes a deletion for done that it repeated because the first answer was lost', async () => {
+  it('treats 404 for a repeated delete as success if the first answer was lost', async () => {
     await play([lost, gone])
     const answer = await client.remove(configMap, ref, { mustExist: true }).catch((error: Error) => error.message)
     expect(answer).to.equal(undefined)
   })
 
-  it('tells the caches that what somebody else deleted first is gone', async () => {
+  it('notifies the caches of an object that was already deleted, if its uid is known', async () => {
     const told: (string | undefined)[] = []
     const observer = {
       written: () => {},
@@ -139,7 +139,7 @@ describe('client of the API server', () => {
     await play([gone], { observer })
     await client.remove(configMap, ref, { uid: 'the-life-we-saw' })
     expect(told).to.deep.equal(['the-life-we-saw'])
-    // Without a uid nobody can say which life is gone: the name may have come to life again.
+    // Without a uid, the name may belong to a new object.
     await client.remove(configMap, ref)
     expect(told).to.have.length(1)
   })
@@ -151,7 +151,7 @@ describe('client of the API server', () => {
     expect(performance.now() - before).to.be.at.least(90)
   })
 
-  describe('while as many calls as it sends at once get no answer', () => {
+  describe('while all of its concurrent calls wait for an answer', () => {
     const busy: Promise<unknown>[] = []
     beforeEach(async () => {
       await play([() => {}])
@@ -162,12 +162,12 @@ describe('client of the API server', () => {
       await Promise.all(busy.splice(0))
     })
 
-    it('gives up at its deadline, and has sent nothing', async () => {
+    it('gives up at its deadline without sending a create', async () => {
       const error = await expectReason('Unavailable', client.create(configMap, object, { timeout: 50 }))
       expect(error.maybeApplied).to.equal(false)
     })
 
-    it('stops waiting when the caller does', async () => {
+    it('stops waiting for a slot when the caller aborts', async () => {
       const controller = new AbortController()
       const call = client.get(configMap, ref, { signal: controller.signal })
       const reason = new Error('the request went away')
@@ -176,7 +176,7 @@ describe('client of the API server', () => {
     })
   })
 
-  it('lets no caller take the places of others, however much it asks for', async () => {
+  it('limits a caller to 5 concurrent calls, so that other callers are served', async () => {
     const isGreedy = ({ query }: PlayedRequest) => query.has('labelSelector')
     await play([(request) => (isGreedy(request) ? undefined : ok(request))])
     const greedy = Array.from({ length: 60 }, () =>
@@ -192,16 +192,16 @@ describe('client of the API server', () => {
     await Promise.all(greedy)
   })
 
-  it('does not wait for the rest of a text beyond its deadline', async () => {
+  it('does not wait for the rest of a body beyond its deadline', async () => {
     await play([({ response }) => response.writeHead(200).write('a beginning')])
-    // Its beginning comes in time where that is long enough for the machine.
+    // Retries with longer deadlines until the beginning of the body arrives in time.
     let begun: Awaited<ReturnType<KubeClient['request']>> | undefined
     for (let timeout = 500; begun === undefined && timeout < PATIENCE; timeout *= 4)
       begun = await client.request({ path: '/version', timeout }).catch(() => undefined)
     await expectReason('Unavailable', begun?.text() ?? Promise.resolve())
   })
 
-  it('stops waiting when the caller does, with the reason of the caller', async () => {
+  it("stops retrying when the caller aborts, with the caller's reason", async () => {
     await play([refuse(503)])
     const controller = new AbortController()
     const call = client.get(configMap, ref, { signal: controller.signal })
@@ -210,13 +210,13 @@ describe('client of the API server', () => {
     expect(await call.catch((error: unknown) => error)).to.equal(reason)
   })
 
-  it('retries at most a tenth of its calls when the server is short of breath', async () => {
+  it('retries at most a tenth of its calls, plus a reserve, if the server is overloaded', async () => {
     await play([refuse(503)])
     for (let call = 0; call < 20; call += 1) await expectReason('Unavailable', client.get(configMap, ref))
     expect(server.requests.length).to.be.at.most(20 + 10 + 2)
   })
 
-  it('sends no write once the fence of the work is closed, and reads all the same', async () => {
+  it('sends no write after the fence of the work is closed, but still reads', async () => {
     await play([ok])
     const closed = new Error('too late')
     const fence = () => {
@@ -231,7 +231,7 @@ describe('client of the API server', () => {
     expect(server.requests).to.have.length(1)
   })
 
-  it('sends no write once the fence is closed, and reads all the same', async () => {
+  it("sends no write after the client's fence is closed, but still reads", async () => {
     const closed = new Error('not the leader')
     const fence = () => {
       throw closed
@@ -245,11 +245,11 @@ describe('client of the API server', () => {
   })
 
   const writes: [what: string, write: () => Promise<unknown>][] = [
-    ['an object', () => client.apply(configMap, object)],
-    ['a request of another kind', () => client.request({ method: 'POST', path: '/proxy', body: '{}' })],
+    ['an apply', () => client.apply(configMap, object)],
+    ['a request to another path', () => client.request({ method: 'POST', path: '/proxy', body: '{}' })],
   ]
   for (const [what, write] of writes)
-    it(`sends no write for which the fence closed while its connection was made: ${what}`, async () => {
+    it(`sends no write if the fence closed during the TLS handshake: ${what}`, async () => {
       const lost = new Error('not the leader any more')
       let isClosed = false
       const fence = () => {
@@ -269,7 +269,7 @@ describe('client of the API server', () => {
       expect([answer, slow.requests]).to.deep.equal([lost, []])
     })
 
-  it('tells metrics of every request on the wire', async () => {
+  it('reports every request to onRequest, with its status', async () => {
     const told: string[] = []
     const onRequest: KubeClientOptions['onRequest'] = ({ verb, resource, status }) =>
       told.push(`${verb} ${resource} ${status}`)
@@ -279,7 +279,7 @@ describe('client of the API server', () => {
   })
 
   for (const name of ['', '.', '..', 'a/b', 'a\\b', 'a\nb', 'a\0']) {
-    it(`sends nothing for the name ${JSON.stringify(name)}`, async () => {
+    it(`rejects the name ${JSON.stringify(name)} without sending a request`, async () => {
       await play([ok])
       const refused = await client.get(configMap, { namespace: 'a', name }).catch((error: unknown) => error)
       expect(refused).to.be.instanceOf(RangeError)
@@ -287,13 +287,13 @@ describe('client of the API server', () => {
     })
   }
 
-  it('escapes a name that holds what a path or a query is made of', async () => {
+  it('escapes reserved characters in a name', async () => {
     await play([ok])
     await client.get(configMap, { namespace: 'a', name: 'x?watch=1#%2e' })
     expect(server.requests[0]?.query.get('watch')).to.equal(null)
   })
 
-  it('keeps its connections: calls that follow each other share the one or two that there are', async () => {
+  it('reuses its connections: 20 calls in a row use at most two', async () => {
     await play([ok])
     const ports = new Set<number | undefined>()
     for (let call = 0; call < 20; call += 1) {

@@ -9,7 +9,7 @@ const DEFINITION = {
   spec: { group: 'example.com', names: { plural: 'things', kind: 'Thing' }, versions: [{ name: 'v1' }] },
 }
 
-/** Accepts the names and, as a server that was ended in between, establishes nothing before the definition changes. */
+/** A server that stopped halfway: it establishes the CRD only after a change of the CRD. */
 function forgetfulServer() {
   let touched = 0
   const client = {
@@ -30,14 +30,14 @@ function forgetfulServer() {
   return { client, touched: () => touched }
 }
 
-describe('waiting until definitions are served', () => {
-  it('writes to one that a server forgot to establish, once', async () => {
+describe('waitUntilServed', () => {
+  it('touches a CRD once if the server does not establish it', async () => {
     const { client, touched } = forgetfulServer()
     await waitUntilServed(client, [DEFINITION], { timeout: 10_000, touchAfter: 1 })
     expect(touched()).to.equal(1)
   })
 
-  it('leaves one alone that may still be on its way, and says which is late', async () => {
+  it('touches nothing before touchAfter, and names the CRD that is not served in time', async () => {
     const { client, touched } = forgetfulServer()
     const said = await waitUntilServed(client, [DEFINITION], { timeout: 1 }).catch(String)
     expect(said).to.contain('"things.example.com" is not served in time')

@@ -15,7 +15,7 @@ const regarding: KubeObject = {
 }
 type Event = KubeObject & { series?: { count: number }; note?: string }
 
-describe('event recorder', () => {
+describe('EventRecorder', () => {
   let server = new FakeKubeClient()
   let clock = new ManualClock()
   let recorder: EventRecorder
@@ -32,7 +32,7 @@ describe('event recorder', () => {
   }
   const events = async () => (await server.list<Event>(eventResource)).items
 
-  it('makes one event of the same words, and counts them once a minute', async () => {
+  it('aggregates equal events and updates their count once a minute', async () => {
     for (let time = 0; time < 100; time += 1) say('again')
     await settle()
     expect(await events()).to.have.length(1)
@@ -41,13 +41,13 @@ describe('event recorder', () => {
     expect(server.count('patch')).to.equal(1)
   })
 
-  it('sets no timer if nothing is repeated', async () => {
+  it('sets no timer if nothing repeats', async () => {
     say('once')
     await settle()
     expect(clock.pending).to.equal(0)
   })
 
-  it('cuts an object short that never stops talking, and not another', async () => {
+  it('limits an object to 10 different events, without affecting other objects', async () => {
     for (let time = 0; time < 100; time += 1) say(`words ${time}`)
     say('me too', { ...regarding, metadata: { ...regarding.metadata, name: 'y', uid: 'uid-y' } })
     await settle()
@@ -62,7 +62,7 @@ describe('event recorder', () => {
     expect(await events()).to.have.length(12)
   })
 
-  it('sends the words of each boundary in turn, and drops none of the others where one fills the line', async () => {
+  it('sends events of each boundary in turn, and drops only those of the one that fills the queue', async () => {
     const sayFor = (caller: string, name: string) =>
       onBehalfOf({ caller }, () => say('busy', { ...regarding, metadata: { ...regarding.metadata, name, uid: name } }))
     for (let index = 0; index < 1_000; index += 1) sayFor('busy', `busy-${index}`)
@@ -75,7 +75,7 @@ describe('event recorder', () => {
     expect(recorder.dropped).to.be.above(0)
   })
 
-  it('sends for nobody, whoever was worked for when it began: one boundary has only some calls at once', async () => {
+  it('sends events without the caller of the current work, which has few concurrent calls', async () => {
     const callers: unknown[] = []
     const create = server.create.bind(server)
     server.create = (...given: Parameters<typeof create>) => {
@@ -87,7 +87,7 @@ describe('event recorder', () => {
     expect(callers).to.deep.equal([undefined])
   })
 
-  it('drops what the server does not take, and says nothing', async () => {
+  it('drops events that the server refuses, without throwing', async () => {
     server.fail('create', eventResource, 'Unavailable', 2)
     say('lost')
     say('lost too')
@@ -97,7 +97,7 @@ describe('event recorder', () => {
     expect(recorder.dropped).to.equal(2)
   })
 
-  it('keeps nothing of an object but its name, and that for ten minutes after its last word', async () => {
+  it('keeps only the name of an object, until ten minutes after its last event', async () => {
     const held = sayOf({ ...regarding, metadata: { ...regarding.metadata } })
     await settle()
     await heapUsed()
@@ -107,10 +107,10 @@ describe('event recorder', () => {
     expect((await events())[0]?.series?.count).to.equal(2)
     await clock.advance(600_000)
     for (const name of ['y', 'z']) say('another', { ...regarding, metadata: { name, uid: name } })
-    expect(recorder.remembered, 'of the other ones').to.deep.equal({ series: 2, objects: 2 })
+    expect(recorder.remembered, 'of the other objects').to.deep.equal({ series: 2, objects: 2 })
   })
 
-  it('forgets the objects that were silent for longest where there are too many, and nothing of the others', async () => {
+  it('forgets the least recent of more than 5,000 objects', async () => {
     const about = (index: number) => ({ ...regarding, metadata: { ...regarding.metadata, uid: `uid-${index}` } })
     for (let index = 0; index < 5_100; index += 1) {
       say('again', about(index))
@@ -123,7 +123,7 @@ describe('event recorder', () => {
     expect(server.count('create')).to.equal(5_100)
   })
 
-  it('puts events of objects without a namespace into default, and cuts long notes', async () => {
+  it('creates events of cluster-scoped objects in "default", and truncates long notes', async () => {
     const cluster = { ...regarding, metadata: { name: 'c', uid: 'uid-c' } }
     say('x'.repeat(5_000), cluster)
     await settle()

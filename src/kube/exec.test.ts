@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { createExec, type Exec, ExecRefusedError } from './exec.ts'
 
-/** What an API server and a kubelet do with commands, which are run here. */
+/** Plays an API server and a kubelet whose commands run on this machine. */
 function startServer(): Promise<Server> {
   const server = createServer((_request, response) => response.writeHead(403).end())
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v5.channel.k8s.io' })
@@ -52,7 +52,7 @@ function startServer(): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
 }
 
-describe('commands in containers', () => {
+describe('createExec', () => {
   let server: Server
   let exec: Exec
   let access: ClusterAccess
@@ -76,7 +76,7 @@ describe('commands in containers', () => {
   const run = (command: string, signal = new AbortController().signal, pod = 'good') =>
     exec({ namespace: 'n', pod, container: 'c', command: ['sh', '-c', command], signal })
 
-  it('do not run for whoever went while the credentials were read', async () => {
+  it('does not run a command if it is aborted while the credentials are read', async () => {
     const gone = new AbortController()
     const authorization = async () => {
       gone.abort()
@@ -87,26 +87,26 @@ describe('commands in containers', () => {
     expect(await run.then(() => 'it runs').catch((error: unknown) => error)).to.be.instanceOf(Error)
   })
 
-  it('give what they write, to the last byte', async () => {
+  it('returns all bytes that a command writes', async () => {
     const { stdout } = await run('head -c 20000000 /dev/zero')
     expect((await buffer(stdout)).length).to.equal(20_000_000)
   })
 
-  it('give what comes together with the answer', async () => {
+  it('returns bytes that arrive together with the handshake', async () => {
     const signal = new AbortController().signal
     const { stdout } = await exec({ namespace: 'n', pod: 'good', container: 'c', command: ['quick'], signal })
     expect((await buffer(stdout)).toString()).to.equal('hello')
   })
 
   for (const status of ['nonsense', '', 'null', '"Success"', '[]', '{"status":{}}', '{"message":{"toString":1}}'])
-    it(`fail, and end nothing else, where a cluster says of their end: ${status}`, async () => {
+    it(`fails only this session for the invalid exit status ${status}`, async () => {
       const { signal } = new AbortController()
       const session = await exec({ namespace: 'n', pod: 'good', container: 'c', command: ['quick', status], signal })
       const error = await buffer(session.stdout).catch((caught: Error) => caught)
       expect(String(error)).to.match(/The command in the container failed|The connection to the container was lost/)
     })
 
-  it('read what is sent, until the end', async () => {
+  it('sends stdin to its end', async () => {
     const session = await run('wc -c')
     const piece = Buffer.alloc(1_000_000)
     for (let count = 0; count < 20; count += 1) await session.write(piece)
@@ -114,7 +114,7 @@ describe('commands in containers', () => {
     expect((await buffer(session.stdout)).toString().trim()).to.equal('20000000')
   })
 
-  it('write no faster than they are read', async () => {
+  it('applies back-pressure to the command', async () => {
     const { stdout } = await run('head -c 50000000 /dev/zero; echo end >&2')
     let size = 0
     for await (const chunk of stdout) {
@@ -125,23 +125,23 @@ describe('commands in containers', () => {
     expect(size).to.equal(50_000_000)
   })
 
-  it('fail with their status and what they complain of', async () => {
+  it('fails with the exit code and stderr of the command', async () => {
     const { stdout } = await run('echo some; echo wrong >&2; exit 3')
     const error = await buffer(stdout).catch((caught: Error) => caught)
     expect((error as Error).message).to.equal('The command in the container failed: exit code 3 wrong')
   })
 
   for (const [what, program] of [
-    ['complain', 'while :; do echo wrong; done >&2'],
-    ['say nothing', 'exec cat'],
+    ['stderr', 'while :; do echo wrong; done >&2'],
+    ['empty messages', 'exec cat'],
   ] as const)
-    it(`are ended where they ${what} without end`, async () => {
-      const { stdout } = await run(program, undefined, what === 'complain' ? 'good' : 'silly')
+    it(`ends a command that sends endless ${what}`, async () => {
+      const { stdout } = await run(program, undefined, what === 'stderr' ? 'good' : 'silly')
       const error = await buffer(stdout).catch((caught: Error) => caught)
       expect((error as Error).message).to.contain('sends without end what nobody reads')
     })
 
-  it('end with their signal', async () => {
+  it('ends a command when it is aborted', async () => {
     const stop = new AbortController()
     const { stdout } = await run('echo begin; exec sleep 600', stop.signal)
     const chunks: string[] = []
@@ -158,7 +158,7 @@ describe('commands in containers', () => {
     ])
   })
 
-  it('are refused for a pod that does not exist', async () => {
+  it('throws ExecRefusedError with 404 for a missing pod', async () => {
     const error = await run('true', undefined, 'other').catch((caught: unknown) => caught)
     expect(error).to.be.instanceOf(ExecRefusedError)
     expect((error as ExecRefusedError).status).to.equal(404)

@@ -19,28 +19,28 @@ function taken(lines: FairKeyQueue, mayTake?: (party: string) => boolean): strin
 
 const CASES: readonly { title: string; waiting: readonly string[]; order: readonly string[] }[] = [
   {
-    title: 'takes the oldest key first of one line',
+    title: 'returns the oldest key of one queue first, each key once',
     waiting: ['a/x/1', 'a/x/2', 'a/x/1', 'a/x/3'],
     order: ['a/x/1', 'a/x/2', 'a/x/3'],
   },
   {
-    title: 'gives each party its turn, however many keys came first from another',
+    title: 'takes turns between parties',
     waiting: ['a/x/1', 'a/x/2', 'a/x/3', 'b/x/1', 'c/x/1', 'b/x/2'],
     order: ['a/x/1', 'b/x/1', 'c/x/1', 'a/x/2', 'b/x/2', 'a/x/3'],
   },
   {
-    title: 'gives a party no more turns for having more lines',
+    title: 'gives a party with several queues no more turns',
     waiting: ['a/1/x', 'a/2/x', 'a/3/x', 'a/4/x', 'b/1/x', 'b/1/y'],
     order: ['a/1/x', 'b/1/x', 'a/2/x', 'b/1/y', 'a/3/x', 'a/4/x'],
   },
   {
-    title: 'gives each line of a party its turn',
+    title: 'takes turns between the queues of a party',
     waiting: ['a/busy/1', 'a/busy/2', 'a/busy/3', 'a/calm/1'],
     order: ['a/busy/1', 'a/calm/1', 'a/busy/2', 'a/busy/3'],
   },
 ]
 
-describe('waiting keys', () => {
+describe('FairKeyQueue', () => {
   for (const { title, waiting, order } of CASES)
     it(title, () => {
       const lines = linesWith(waiting)
@@ -48,20 +48,20 @@ describe('waiting keys', () => {
       expect(lines.depth).to.equal(0)
     })
 
-  it('passes over a party that may take none, which keeps its turn', () => {
+  it('skips a party that is not eligible and keeps its turn', () => {
     const lines = linesWith(['a/x/1', 'a/x/2', 'b/x/1'])
     expect(taken(lines, (party) => party !== 'a')).to.deep.equal(['b/x/1'])
     expect(taken(lines)).to.deep.equal(['a/x/1', 'a/x/2'])
   })
 
-  it('lets whoever comes late have the next turn but one, however long the round was', () => {
+  it('gives a new party the next turn but one', () => {
     const lines = linesWith(['a/x/1', 'a/x/2', 'a/x/3'])
     lines.next()
     lines.add('b/x/1', 9)
     expect(taken(lines)).to.deep.equal(['a/x/2', 'b/x/1', 'a/x/3'])
   })
 
-  it('finds a key whose party nobody can tell any more', () => {
+  it('removes a key whose party has changed', () => {
     let party = 'a'
     const lines = new FairKeyQueue(() => ({ party, line: '' }))
     lines.add('key', 5)
@@ -72,7 +72,7 @@ describe('waiting keys', () => {
     expect([lines.depth, lines.oldest, lines.depths.size]).to.deep.equal([0, Number.POSITIVE_INFINITY, 0])
   })
 
-  it('tells how many keys of each party wait', () => {
+  it('returns the number of waiting keys per party', () => {
     const lines = linesWith(['a/1/x', 'a/2/x', 'b/1/x'])
     expect([...lines.depths]).to.deep.equal([
       ['a', 2],

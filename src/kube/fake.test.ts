@@ -4,7 +4,7 @@ import type { KubeObject } from '../core/object.ts'
 import { configMap, secret } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
 
-describe('fake API server', () => {
+describe('FakeKubeClient', () => {
   let client = new FakeKubeClient()
   beforeEach(() => {
     client = new FakeKubeClient()
@@ -12,7 +12,7 @@ describe('fake API server', () => {
     client.compact()
   })
 
-  describe('keeps the contract of a client', () => {
+  describe('as a KubeClient', () => {
     const custom = { group: 'example.com', version: 'v1', plural: 'things', kind: 'Thing', namespaced: true }
     kubeClientContract(() => ({ client, namespace: 'default', custom }))
   })
@@ -24,7 +24,7 @@ describe('fake API server', () => {
     ...more,
   })
 
-  it('writes the status only through its subresource, and that does not count as a new generation', async () => {
+  it('writes the status through its subresource only, without a new generation', async () => {
     const created = await client.create(configMap, object('a', { spec: { n: 1 }, status: { ready: true } }))
     expect(created).not.to.have.property('status')
     const patch = { spec: { n: 2 }, status: { ready: true } }
@@ -35,21 +35,21 @@ describe('fake API server', () => {
     expect(changed.metadata.generation).to.equal(2)
   })
 
-  it('refuses a watch from a version that is no longer in the history with Gone', async () => {
+  it('refuses a watch from a compacted version with Gone', async () => {
     const watch = async () => {
       for await (const _event of client.watchStream(configMap, { resourceVersion: '1' })) return
     }
     await expectReason('Gone', watch())
   })
 
-  it('fails as planned, then works again', async () => {
+  it('fails as planned, and then works again', async () => {
     client.fail('create', configMap, 'Unavailable')
     await expectReason('Unavailable', client.create(configMap, object('a')))
     await client.create(configMap, object('a'))
     expect(client.count('create', configMap)).to.equal(2)
   })
 
-  it('collects what is owned by nobody any more, when asked to', async () => {
+  it('deletes objects without an owner if garbage collection is on', async () => {
     client = new FakeKubeClient({ collectGarbage: true })
     const owner = await client.create(configMap, object('owner'))
     const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid ?? '' }

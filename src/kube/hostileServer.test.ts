@@ -14,7 +14,7 @@ const MOST = 64 * 1024
 const ref = { name: 'x', namespace: 'a' }
 const filling = 'x'.repeat(MOST / 4)
 
-/** Sends for as long as anybody listens. */
+/** Sends until the client disconnects. */
 function endless(status: number, part: (count: number) => string) {
   return ({ response }: PlayedRequest) => {
     response.writeHead(status, { 'content-type': 'application/json' })
@@ -24,7 +24,7 @@ function endless(status: number, part: (count: number) => string) {
   }
 }
 
-describe('what a cluster in the hands of somebody else may send', () => {
+describe('createKubeClient, connected to a malicious cluster', () => {
   let server: WatchServer
   let client: KubeClient
 
@@ -50,7 +50,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
     for await (const _ of client.watchStream(configMap, { sendInitialEvents: true }));
   }
 
-  it('is one object of a bounded size: the rest is not read, and it is not asked again', async () => {
+  it('rejects an object beyond the size limit without reading the rest or asking again', async () => {
     await play(endless(200, () => filling))
     expect(await failure(() => client.get(configMap, ref))).to.equal(
       'Unexpected: Cannot get configmaps "a/x": the answer is larger than any expected from this cluster.',
@@ -58,14 +58,14 @@ describe('what a cluster in the hands of somebody else may send', () => {
     expect(server.requests).to.have.length(1)
   })
 
-  it('is known as its own', async () => {
+  it('names the cluster in its errors', async () => {
     await play(({ response }) => response.writeHead(403).end(JSON.stringify({ kind: 'Status' })))
     const thrown: unknown[] = []
     for (const call of [() => client.get(configMap, ref), watched]) await call().catch((error) => thrown.push(error))
     expect(thrown.map((error) => isKubeError(error, 'Forbidden') && error.cluster)).to.deep.equal(['c-1', 'c-1'])
   })
 
-  it('is a bounded listing, however many pages it has', async () => {
+  it('rejects a list beyond the size limit, however many pages it has', async () => {
     await play(({ response }) => {
       const items = [sent('one', 1, { n: filling })]
       response.end(JSON.stringify({ metadata: { continue: 'more', resourceVersion: '1' }, items }))
@@ -74,7 +74,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
     expect(server.requests.length).to.be.within(2, 5)
   })
 
-  it('is a listing that comes to its end, however short its pages are', async () => {
+  it('gives up on a list without an end, however short its pages are', async () => {
     const { now } = performance
     let passed = 0
     await play(({ response }) => {
@@ -91,8 +91,8 @@ describe('what a cluster in the hands of somebody else may send', () => {
     }
   })
 
-  it('is so much in all answers together that have not come to their end', async () => {
-    // Each has three quarters of what one answer may have, and goes on for ever.
+  it('limits the size of all open answers together', async () => {
+    // Each has three quarters of the limit of one answer, and does not end.
     await play(({ response }) => void response.write('x'.repeat((MOST * 3) / 4)))
     const calls = [1, 2, 3, 4].map((number) => failure(() => client.get(configMap, { ...ref, name: `x${number}` })))
     expect(await Promise.race(calls)).to.contain('larger than any')
@@ -101,24 +101,24 @@ describe('what a cluster in the hands of somebody else may send', () => {
     await ended
   })
 
-  it('is the beginning of a refusal, which says enough', async () => {
+  it('reads only the beginning of an error response', async () => {
     await play(endless(403, () => filling))
     expect(await failure(() => watched())).to.contain('Forbidden')
   })
 
-  it('is a bounded text of any other answer', async () => {
+  it('rejects any other response beyond the size limit', async () => {
     await play(endless(200, () => filling))
     const answer = await client.request({ path: '/version' })
     expect(await failure(() => answer.text())).to.contain('larger than any')
   })
 
-  it('is a line of a watch of a bounded length', async () => {
+  it('rejects a watch event beyond the size limit', async () => {
     await play(endless(200, () => filling))
     expect(await failure(watched)).to.contain('a line is longer')
   })
 
   for (const status of [200, 500])
-    it(`is an answer that takes no more in memory than it looks like (HTTP ${status})`, async () => {
+    it(`rejects JSON that takes far more memory than its length (HTTP ${status})`, async () => {
       const hollow = `{"type":"ADDED","object":{"data":[${'{},'.repeat(150_000)}{}]}}\n`
       server = await new WatchServer(({ response }) => {
         response.writeHead(status, { 'content-type': 'application/json' })
@@ -145,7 +145,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
     { metadata: { ...metadata, finalizers: [null] } },
     { metadata, items: 'none' },
   ])
-    it(`is no object of Kubernetes, and is known as its own: ${JSON.stringify(odd).slice(0, 90)}`, async () => {
+    it(`rejects an invalid object and names the cluster: ${JSON.stringify(odd).slice(0, 90)}`, async () => {
       let text = JSON.stringify(odd)
       await play(({ response }) => response.end(`${text}\n`))
       const thrown: unknown[] = []
@@ -172,7 +172,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
     { spec: { containers }, status: { startTime: 'yesterday' } },
     { spec: { containers: [{ ...containers[0], resources: { requests: { cpu: 1 } } }] } },
   ])
-    it(`is no pod, and is known as its own: ${JSON.stringify(odd).slice(0, 90)}`, async () => {
+    it(`rejects an invalid pod and names the cluster: ${JSON.stringify(odd).slice(0, 90)}`, async () => {
       let text = JSON.stringify({ metadata, ...odd })
       await play(({ response }) => response.end(`${text}\n`))
       const thrown: unknown[] = []
@@ -193,7 +193,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
       expect(await failure(watching)).to.contain('Unexpected')
     })
 
-  it('is what real clusters send: nothing for what is empty, and what newer ones have', async () => {
+  it('accepts unknown fields and drops fields that are null', async () => {
     const sent = {
       spec: { containers, volumes: null, more: 7 },
       status: { conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null }] },
@@ -204,12 +204,12 @@ describe('what a cluster in the hands of somebody else may send', () => {
     expect(status).to.deep.equal({ conditions: [{ type: 'Ready', status: 'True' }] })
   })
 
-  it('is the status that follows a deletion', async () => {
+  it('accepts the Status that follows a deletion', async () => {
     await play(({ response }) => response.end(JSON.stringify({ kind: 'Status', metadata: {}, status: 'Success' })))
     expect(await client.remove(pod, ref)).to.equal(undefined)
   })
 
-  it('is a streaming list of a bounded length', async () => {
+  it('rejects a streaming list beyond the size limit', async () => {
     const event = (count: number) => ({ type: 'ADDED', object: sent(`n${count}`, count + 1, { n: filling }) })
     await play(endless(200, (count) => `${JSON.stringify(event(count))}\n`))
     expect(await failure(watched)).to.contain('more objects than any cluster')
@@ -223,7 +223,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
     ['versions', (count) => withMetadata(count, { resourceVersion: `${count + 1}${'0'.repeat(filling.length)}` })],
   ]
   for (const [what, objectOf] of wide)
-    it(`is as many objects as there is room for, in all caches of the cluster together: long ${what}`, async () => {
+    it(`limits the size of all caches of a cluster together: long ${what}`, async () => {
       const bookmark = {
         kind: 'ConfigMap',
         metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } },
@@ -246,8 +246,8 @@ describe('what a cluster in the hands of somebody else may send', () => {
     })
 })
 
-describe('a cluster that cannot be reached', () => {
-  it('is named in the error of every kind of call', async () => {
+describe('createKubeClient, for an unreachable cluster', () => {
+  it('names the cluster in the error of every kind of call', async () => {
     const access = staticAccess({ server: 'http://127.0.0.1:1', token: 't' })
     const options = { fieldManager: 'test', userAgent: 'test', cluster: 'c-1', timeout: 1 }
     const client = createKubeClient(access, options)
@@ -266,9 +266,9 @@ describe('a cluster that cannot be reached', () => {
   })
 })
 
-describe('an object of a cluster in the hands of somebody else', () => {
+describe('ObjectStore.put', () => {
   for (const metadata of [{ name: 7 }, { name: undefined }, { namespace: 5 }, { uid: {} }, { resourceVersion: 9 }])
-    it(`is none with metadata that nothing has: ${JSON.stringify(metadata)}`, () => {
+    it(`rejects the invalid metadata ${JSON.stringify(metadata)}`, () => {
       const store = new ObjectStore(configMap)
       const odd = { ...sent('x', 1), metadata: { ...sent('x', 1).metadata, ...metadata } } as unknown as KubeObject
       expect(() => store.put(odd)).to.throw(TypeError)
@@ -281,7 +281,7 @@ function withMetadata(count: number, more: object) {
   return { ...object, metadata: { ...object.metadata, ...more } }
 }
 
-/** Its head was sent before. */
+/** The head of this response was already sent. */
 function played({ response }: PlayedRequest): PlayedRequest['response'] {
   response.writeHead = () => response
   return response

@@ -9,8 +9,8 @@ import { KeyedLeaseMutex, TURN_TIMINGS } from './keyedLeaseMutex.ts'
 
 const QUICK = { duration: 60_000, patience: 20_000, pause: { least: 1, most: 3 } }
 
-describe('turns over processes', () => {
-  it('lets one of several processes work at a time, for each key', async () => {
+describe('KeyedLeaseMutex', () => {
+  it('runs one task per key at a time over several processes', async () => {
     const server = new FakeKubeClient()
     const processes = Array.from({ length: 4 }, () => new KeyedLeaseMutex(server, QUICK))
     const under: Record<string, number> = {}
@@ -28,7 +28,7 @@ describe('turns over processes', () => {
     expect((await server.list(lease, { namespace: SYSTEM_NAMESPACE })).items, 'leases left').to.deep.equal([])
   })
 
-  it('has those of one process wait for each other, in order, and one of them ask the API server', async () => {
+  it('runs the tasks of one process in order, with one Lease at a time', async () => {
     const server = new FakeKubeClient()
     const turns = new KeyedLeaseMutex(server, QUICK)
     const done: number[] = []
@@ -42,21 +42,21 @@ describe('turns over processes', () => {
     expect(asked).to.deep.equal(Array.from({ length: 10 }, () => ['create', 'delete']).flat())
   })
 
-  it('waits at its usual patience for longer than it takes to take over what was left behind', () => {
+  it('waits by default for longer than it takes to replace an abandoned Lease', () => {
     expect(TURN_TIMINGS.patience).to.be.greaterThan(TURN_TIMINGS.duration + 8_000)
   })
 
-  it('counts the time behind others of its process', async () => {
+  it('counts the time behind other tasks of its process', async () => {
     const server = new FakeKubeClient()
     const turns = new KeyedLeaseMutex(server, { ...QUICK, patience: 500 })
-    // The first must not be late itself on a busy machine.
+    // The first task must not be late itself on a busy machine.
     const slow = turns.take('a', () => new Promise((resolve) => setTimeout(resolve, 520)))
     const waited = turns.take('a', async () => 'not refused').catch(({ code }: PlatformError) => code)
     await slow
     expect(await waited).to.equal('SERVICE_UNAVAILABLE')
   })
 
-  it('gives the turn back when the work fails', async () => {
+  it('releases the Lease if the task fails', async () => {
     const server = new FakeKubeClient()
     const turns = new KeyedLeaseMutex(server, QUICK)
     const failure = await turns.take('a', () => Promise.reject(new Error('refused'))).catch((error: Error) => error)
@@ -64,7 +64,7 @@ describe('turns over processes', () => {
     expect(await turns.take('a', async () => 'next')).to.equal('next')
   })
 
-  it('has the work write nothing once another process may take over, and what it left running afterwards', async () => {
+  it('fences the task before another process may take over, but no longer after its end', async () => {
     const turns = new KeyedLeaseMutex(new FakeKubeClient(), { ...QUICK, duration: 30 })
     const end = performance.now() + 100
     let later = () => {}
@@ -80,7 +80,7 @@ describe('turns over processes', () => {
     checkFence()
   })
 
-  it('refuses after a while, and takes over what a process that ended left behind', async () => {
+  it('gives up with SERVICE_UNAVAILABLE, and replaces the Lease of a process that ended', async () => {
     const server = new FakeKubeClient()
     void new KeyedLeaseMutex(server, { ...QUICK, duration: 0 }).take('a', () => new Promise(() => {}))
     const impatient = new KeyedLeaseMutex(server, { ...QUICK, patience: 0 })
@@ -90,7 +90,7 @@ describe('turns over processes', () => {
     expect(await new KeyedLeaseMutex(server, QUICK).take('a', async () => 'taken over')).to.equal('taken over')
   })
 
-  it('leaves a turn to whoever said that it takes longer, whatever is usual', async () => {
+  it('respects the longer duration that another process set', async () => {
     const server = new FakeKubeClient()
     void new KeyedLeaseMutex(server, QUICK).take('a', () => new Promise(() => {}), { duration: 3_600_000 })
     const other = new KeyedLeaseMutex(server, { ...QUICK, duration: 0, patience: 100 })

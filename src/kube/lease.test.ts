@@ -7,7 +7,7 @@ import { LeaderLease, LeaseLost, type LeaseObject } from './lease.ts'
 
 const REF = { namespace: 'freehold-system', name: 'operator' }
 
-describe('leader lease', () => {
+describe('LeaderLease', () => {
   let server = new FakeKubeClient()
   let clock = new ManualClock()
   let told: string[] = []
@@ -33,7 +33,7 @@ describe('leader lease', () => {
 
   const holder = async () => (await server.get<LeaseObject>(leaseResource, REF)).spec?.holderIdentity
 
-  it('is taken by the first that comes, and by nobody else while it is renewed', async () => {
+  it('is held by the first contender as long as it is renewed', async () => {
     const first = contender('first')
     await clock.advance(10)
     const second = contender('second')
@@ -42,26 +42,26 @@ describe('leader lease', () => {
     expect(told).to.deep.equal(['first leads'])
   })
 
-  it('goes to exactly one of two that come at the same moment', async () => {
+  it('is acquired by exactly one of two concurrent contenders', async () => {
     const both = [contender('one'), contender('two')]
     await clock.advance(1_000)
     expect(both.filter((lease) => lease.isLeader)).to.have.length(1)
   })
 
-  it('costs at most thirty renewals a minute', async () => {
+  it('needs at most 30 updates a minute', async () => {
     contender('first')
     await clock.advance(60_000)
     expect(server.count('update')).to.be.within(6, 30)
   })
 
-  it('closes the fence of a stalled leader before another may lead, and tells it once', async () => {
+  it('closes the fence of a stalled leader before another may lead, and calls onLost once', async () => {
     const stalled = new ManualClock()
     const first = contender('first', stalled)
     await stalled.advance(10)
     const second = contender('second')
     await clock.advance(7_000)
     expect(second.isLeader).to.equal(false)
-    stalled.freeze(7_000) // The process was stopped and goes on now.
+    stalled.freeze(7_000) // The process was suspended and continues now.
     expect(() => first.fence()).to.throw(LeaseLost)
     await clock.advance(3_000)
     expect(second.isLeader).to.equal(true)
@@ -70,7 +70,7 @@ describe('leader lease', () => {
     expect(await holder()).to.equal('second')
   })
 
-  it('is taken over within nine seconds after its holder died', async () => {
+  it('is taken over within 9 seconds after its holder died', async () => {
     const dead = new ManualClock()
     contender('first', dead)
     await dead.advance(10)
@@ -79,7 +79,7 @@ describe('leader lease', () => {
     expect(second.isLeader).to.equal(true)
   })
 
-  it('closes the fence six seconds after the last renewal of a leader that is cut off', async () => {
+  it('closes the fence 6 seconds after the last renewal', async () => {
     const first = contender('first')
     await clock.advance(10)
     server.fail('update', leaseResource, 'Unavailable', 1_000)
@@ -90,7 +90,7 @@ describe('leader lease', () => {
     expect(told).to.deep.equal(['first leads', 'first lost: it could not be renewed in time'])
   })
 
-  it('survives a server that is away for less than that', async () => {
+  it('is kept if the server is unavailable for a shorter time', async () => {
     const first = contender('first')
     await clock.advance(10)
     server.fail('update', leaseResource, 'Unavailable', 2)
@@ -99,7 +99,7 @@ describe('leader lease', () => {
     expect(told).to.deep.equal(['first leads'])
   })
 
-  it('knows its own renewal again when the answer to it was lost', async () => {
+  it('is kept if the answer to a renewal was lost', async () => {
     const first = contender('first')
     await clock.advance(10)
     server.edit<LeaseObject>(leaseResource, REF, (lease) => {
@@ -109,7 +109,7 @@ describe('leader lease', () => {
     expect(first.isLeader).to.equal(true)
   })
 
-  it('gives way at once when another took the lease', async () => {
+  it('is given up at once when another process holds it', async () => {
     const first = contender('first')
     await clock.advance(10)
     server.edit<LeaseObject>(leaseResource, REF, (lease) => {
@@ -120,7 +120,7 @@ describe('leader lease', () => {
     expect(told.at(-1)).to.equal('first lost: another process took the lease')
   })
 
-  it('stays with its holder when somebody deletes it', async () => {
+  it('is recreated by its holder when it is deleted', async () => {
     const first = contender('first')
     await clock.advance(10)
     const second = contender('second')
@@ -132,7 +132,7 @@ describe('leader lease', () => {
     expect(await holder()).to.equal('first')
   })
 
-  it('that somebody deleted is not taken before its holder stops writing', async () => {
+  it('is not acquired after a deletion before the former holder must have stopped', async () => {
     const cutOff = new ManualClock()
     contender('first', cutOff)
     await cutOff.advance(10)
@@ -145,7 +145,7 @@ describe('leader lease', () => {
     expect(second.isLeader).to.equal(true)
   })
 
-  it('that was deleted goes to who made it again first', async () => {
+  it('is lost after a deletion if another process recreates it first', async () => {
     const first = contender('first')
     await clock.advance(10)
     await server.remove(leaseResource, REF)
@@ -156,7 +156,7 @@ describe('leader lease', () => {
     expect([first.isLeader, second.isLeader]).to.deep.equal([false, true])
   })
 
-  it('does not care what the wall clocks say', async () => {
+  it('does not depend on wall clocks', async () => {
     const ahead = new ManualClock(Date.UTC(2030, 0, 1))
     const first = contender('first')
     await clock.advance(10)
@@ -170,7 +170,7 @@ describe('leader lease', () => {
     expect([first.isLeader, second.isLeader]).to.deep.equal([true, false])
   })
 
-  it('is handed over at once by a leader that stops', async () => {
+  it('is released by a leader that stops, so that another leads within 1.6 seconds', async () => {
     const first = contender('first')
     await clock.advance(10)
     const second = contender('second')
@@ -183,7 +183,7 @@ describe('leader lease', () => {
     expect(second.isLeader).to.equal(true)
   })
 
-  it('is handed over at once by a process that stops while it takes the lease', async () => {
+  it('is released by a process that stops while it acquires it', async () => {
     const answer = Promise.withResolvers<void>()
     const slow = {
       get: server.get.bind(server),
@@ -205,7 +205,7 @@ describe('leader lease', () => {
     expect(await holder()).to.equal('')
   })
 
-  it('is not given back by one that stops and never had it', async () => {
+  it('is not released by a contender that stops', async () => {
     contender('first')
     await clock.advance(10)
     const second = contender('second')
@@ -214,7 +214,7 @@ describe('leader lease', () => {
     expect(await holder()).to.equal('first')
   })
 
-  it('refuses writes of a client that it fences', async () => {
+  it('provides a fence that refuses writes until it is acquired', async () => {
     const first = contender('first')
     const fenced = new FakeKubeClient({ fence: first.fence })
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'b' } }

@@ -15,11 +15,11 @@ import { dial, serveTunnel } from './tunnel/agentEnd.ts'
 import { TunnelEntry } from './tunnel/entry.ts'
 import { TUNNEL_PROTOCOL, Tunnels } from './tunnel/tunnels.ts'
 
-/** Only a proxy finds it. */
+/** Only the proxy resolves this name. */
 const SERVER = 'https://cluster.invalid:6443'
 const CLUSTER = '11111111-1111-4111-8111-111111111111'
 
-describe('connections to pods of a cluster that is behind a proxy', () => {
+describe('connections to pods of a cluster behind a proxy', () => {
   async function behindProxy() {
     const { certPem: cert, keyPem: key } = await createAuthority('test', new Date())
     const server = createTlsServer({ cert, key })
@@ -42,7 +42,7 @@ describe('connections to pods of a cluster that is behind a proxy', () => {
     return { access, asked, stop }
   }
 
-  it('go through it: commands and ports', async () => {
+  it('use the proxy for exec and port-forward', async () => {
     const { access, asked, stop } = await behindProxy()
     const gone = new AbortController()
     try {
@@ -57,7 +57,7 @@ describe('connections to pods of a cluster that is behind a proxy', () => {
     }
   })
 
-  it('go through it also where they come through the tunnel of an agent', async () => {
+  it("use the proxy on the agent's side of a tunnel", async () => {
     const { access, asked, stop } = await behindProxy()
     const now = new Date()
     const authority = await createAuthority('test', now)

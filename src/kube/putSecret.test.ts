@@ -3,8 +3,8 @@ import { secret } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
 import { putSecret } from './putSecret.ts'
 
-describe('entries of a Secret', () => {
-  it('are all kept when several are the first at once', async () => {
+describe('putSecret', () => {
+  it('keeps the entries of concurrent writers who create the Secret', async () => {
     const server = new FakeKubeClient()
     const ref = { namespace: 'a', name: 'x' }
     await Promise.all(['one', 'two', 'three'].map((name) => putSecret(server, ref, { [name]: 'MQ==' })))

@@ -4,13 +4,13 @@ import { type Log, silentLog } from '../core/log.ts'
 import { LeaseLost } from './lease.ts'
 import { KeyedQueue, type QueueOptions } from './queue.ts'
 
-describe('keyed queue', () => {
+describe('KeyedQueue', () => {
   let clock = new ManualClock()
   beforeEach(() => {
     clock = new ManualClock()
   })
 
-  /** A queue whose handler waits until the test lets it finish. */
+  /** A queue whose handler waits for the test. */
   function controlled(options: Partial<QueueOptions> = {}) {
     const begun: string[] = []
     const finish: { key: string; resolve: () => void; reject: (error: Error) => void }[] = []
@@ -29,7 +29,7 @@ describe('keyed queue', () => {
     return { queue, begun, finish }
   }
 
-  /** A queue whose handler does what the function says, at once. */
+  /** A queue whose handler runs the function at once. */
   function immediate(handle: (key: string) => void = () => {}, options: Partial<QueueOptions> = {}) {
     const begun: { key: string; at: number }[] = []
     const queue = new KeyedQueue({
@@ -47,16 +47,16 @@ describe('keyed queue', () => {
     return { queue, begun }
   }
 
-  it('works a key off once, however often it was added before', async () => {
+  it('handles a key once, however often it was added before', async () => {
     const { queue, begun } = immediate(undefined, { workers: 1 })
     for (let time = 0; time < 5; time += 1) queue.add('a/x')
     queue.add('a/y')
     await settle()
-    // The first key was taken when it was added; the four additions during its work make one more pass.
+    // The first key started when it was added; the four additions during its pass make one more.
     expect(begun.map(({ key }) => key)).to.have.members(['a/x', 'a/x', 'a/y'])
   })
 
-  it('takes a key that somebody waits for before a thousand that are only looked at again', async () => {
+  it('handles an urgent key before 1,000 others', async () => {
     const { queue, begun, finish } = controlled({ workers: 1 })
     for (let count = 0; count < 1_000; count += 1) queue.add(`${count % 2 === 0 ? 'a' : 'b'}/old-${count}`)
     queue.add('a/new', true)
@@ -70,7 +70,7 @@ describe('keyed queue', () => {
     expect(queue.metrics().depth).to.equal(998)
   })
 
-  it('gives the others their turn, however much is urgent', async () => {
+  it('handles other keys in turn with urgent ones', async () => {
     const { queue, begun } = immediate(undefined, { workers: 1 })
     for (let count = 0; count < 20; count += 1) queue.add(`a/urgent-${count}`, true)
     queue.add('a/other')
@@ -79,7 +79,7 @@ describe('keyed queue', () => {
     expect(begun).to.have.length(21)
   })
 
-  it('keeps a key urgent that is added while it is worked on', async () => {
+  it('keeps a key urgent that is added during its pass', async () => {
     const { queue, begun, finish } = controlled({ workers: 1 })
     queue.add('a/x')
     for (let count = 0; count < 10; count += 1) queue.add(`a/old-${count}`)
@@ -91,7 +91,7 @@ describe('keyed queue', () => {
     expect(begun).to.deep.equal(['a/x', 'a/x'])
   })
 
-  it('never works on one key twice at the same time, and runs it again when it was added meanwhile', async () => {
+  it('never handles a key twice at the same time, and handles it again if it was added meanwhile', async () => {
     const { queue, begun, finish } = controlled()
     queue.add('a/x')
     await settle()
@@ -107,7 +107,7 @@ describe('keyed queue', () => {
     expect(begun).to.have.length(2)
   })
 
-  it('works on as many keys at once as it has workers', async () => {
+  it('handles as many keys at a time as it has workers', async () => {
     const { queue, begun, finish } = controlled({ workers: 2 })
     for (const key of ['a/1', 'b/2', 'c/3']) queue.add(key)
     await settle()
@@ -118,7 +118,7 @@ describe('keyed queue', () => {
     expect(begun).to.deep.equal(['a/1', 'b/2', 'c/3'])
   })
 
-  it('gives every namespace its turn, so that a busy one delays only itself', async () => {
+  it('takes turns between namespaces', async () => {
     const { queue, begun, finish } = controlled({ workers: 1 })
     for (let index = 0; index < 100; index += 1) queue.add(`busy/${index}`)
     queue.add('calm/x')
@@ -130,7 +130,7 @@ describe('keyed queue', () => {
     expect(begun.indexOf('calm/x')).to.be.within(1, 2)
   })
 
-  it('gives a party no more turns for its many namespaces', async () => {
+  it('gives a party with many namespaces no more turns', async () => {
     const { queue, begun, finish } = controlled({ workers: 1, partyOf: (key) => (key.startsWith('busy') ? 'a' : 'b') })
     for (let index = 0; index < 100; index += 1) queue.add(`busy-${index}/x`, true)
     queue.add('calm/x', true)
@@ -144,25 +144,25 @@ describe('keyed queue', () => {
 
   const shares: { title: string; workers: number; keys: readonly string[]; begun: readonly string[] }[] = [
     {
-      title: 'leaves half of the workers to others, however much of one party waits',
+      title: 'limits a party to half of the workers',
       workers: 8,
       keys: ['a/1', 'a/2', 'a/3', 'a/4', 'a/5', 'a/6', 'b/1'],
       begun: ['a/1', 'a/2', 'a/3', 'a/4', 'b/1'],
     },
     {
-      title: 'leaves a worker to the next party where several have taken what they may',
+      title: 'leaves a worker for the next party after several have reached their share',
       workers: 8,
       keys: ['a', 'b', 'c', 'd'].flatMap((party) => [1, 2, 3, 4].map((name) => `${party}/${name}`)),
       begun: ['a/1', 'a/2', 'a/3', 'a/4', 'b/1', 'b/2', 'c/1', 'd/1'],
     },
     {
-      title: 'lets a party that holds none take the only worker',
+      title: 'gives the only worker to a party without one',
       workers: 1,
       keys: ['a/1', 'a/2'],
       begun: ['a/1'],
     },
     {
-      title: 'takes what is only looked at again where all that is urgent belongs to a party that has its share',
+      title: 'handles another key if all urgent keys belong to a party that has reached its share',
       workers: 2,
       keys: ['a/1!', 'a/2!', 'b/1'],
       begun: ['a/1!', 'b/1'],
@@ -176,7 +176,7 @@ describe('keyed queue', () => {
       expect(begun).to.deep.equal(expected)
     })
 
-  it('takes what is urgent where the turn is of those that are looked at again, and their party has its share', async () => {
+  it('handles an urgent key if the party of all other keys has reached its share', async () => {
     const { queue, begun, finish } = controlled({ workers: 2 })
     queue.add('slow/1')
     queue.add('slow/2')
@@ -189,7 +189,7 @@ describe('keyed queue', () => {
     expect(begun).to.deep.equal(['slow/1', 'a/0', 'a/1', 'a/2', 'a/3', 'a/4', 'a/5'])
   })
 
-  it('retries a failed key after a backoff that doubles from 5 ms, and forgets it on success', async () => {
+  it('retries a failed key with a backoff that doubles from 5 ms, until it succeeds', async () => {
     let failing = true
     const { queue, begun } = immediate(() => {
       if (failing) throw new Error('not yet')
@@ -204,7 +204,7 @@ describe('keyed queue', () => {
     expect(queue.metrics().delayed).to.equal(0)
   })
 
-  it('says nothing of keys that fail because the lease is lost: whoever lost it has said so', async () => {
+  it('does not log a key that failed with LeaseLost', async () => {
     const warned: object[] = []
     const log: Log = { ...silentLog, warn: (fields) => void warned.push(fields), child: () => log }
     const ofPass = () => new Error('Cannot reconcile.', { cause: new LeaseLost('x') })
@@ -220,7 +220,7 @@ describe('keyed queue', () => {
     expect(warned.map((fields) => (fields as { key: string }).key)).to.deep.equal(['a/y'])
   })
 
-  it('lets a key that always fails come back between one and five minutes apart', async () => {
+  it('retries a key that always fails every one to five minutes', async () => {
     const { queue, begun } = immediate(() => {
       throw new Error('poison')
     })
@@ -230,7 +230,7 @@ describe('keyed queue', () => {
     expect((last[1] ?? 0) - (last[0] ?? 0)).to.be.within(60_000, 300_000)
   })
 
-  it('keeps the pace of other keys while one always fails', async () => {
+  it('handles other keys without delay while one always fails', async () => {
     const { queue, begun } = immediate((key) => {
       if (key === 'a/poison') throw new Error('poison')
     })
@@ -241,7 +241,7 @@ describe('keyed queue', () => {
     expect(begun.at(-1)).to.deep.equal({ key: 'a/well', at: 60_000 })
   })
 
-  it('waits a moment before it repeats a failed pass during which the key was added, not the whole backoff', async () => {
+  it('repeats a failed pass after 1 second if the key was added during it', async () => {
     const { queue, begun, finish } = controlled({ backoff: { first: 60_000, longest: 300_000 } })
     queue.add('a/x')
     await settle()
@@ -263,7 +263,7 @@ describe('keyed queue', () => {
     expect(begun.map(({ key, at }) => `${key} ${at}`)).to.deep.equal(['a/x 1000', 'a/y 1000'])
   })
 
-  it('waits longer than a timer can, for a key that is due in two months', async () => {
+  it('handles a key that is due in two months, beyond the longest timer', async () => {
     const { queue, begun } = immediate()
     const months = 60 * 24 * 3_600_000
     queue.addAfter('a/x', months)
@@ -273,14 +273,14 @@ describe('keyed queue', () => {
     expect(begun).to.have.length(1)
   })
 
-  it('has no timer left for a key that was dropped', () => {
+  it('clears the timer of a dropped key', () => {
     const { queue } = immediate()
     queue.addAfter('a/x', 1_000)
     queue.drop('a/x')
     expect(clock.pending).to.equal(0)
   })
 
-  it('tells how long the oldest key has waited', async () => {
+  it('reports how long the oldest key has waited', async () => {
     const { queue } = controlled({ workers: 1 })
     queue.add('a/x')
     queue.add('a/y')
@@ -288,7 +288,7 @@ describe('keyed queue', () => {
     expect(queue.metrics()).to.include({ depth: 1, working: 1, oldestSeconds: 2 })
   })
 
-  it('finishes what is in hand when it is shut down, and begins nothing more', async () => {
+  it('finishes the current pass on shutdown, and starts no other', async () => {
     const { queue, begun, finish } = controlled({ workers: 1 })
     queue.add('a/x')
     queue.add('a/y')

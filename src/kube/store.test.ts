@@ -7,21 +7,18 @@ import { configMap } from './builtin.ts'
 import { type Packed, Packer } from './pack.ts'
 import { ObjectStore } from './store.ts'
 
-describe('packed objects', () => {
+describe('Packer', () => {
   const values: [string, unknown][] = [
     ['an empty object', {}],
-    ['leaves of every kind', { a: 1, b: 'x', c: true, d: null, e: -1.5 }],
-    ['lists of records', { list: [{ a: 1 }, { b: [] }, 'x', [1, [2]]] }],
+    ['scalars of every type', { a: 1, b: 'x', c: true, d: null, e: -1.5 }],
+    ['lists of objects', { list: [{ a: 1 }, { b: [] }, 'x', [1, [2]]] }],
     ['keys with quotes and dots', { 'a"b': { 'c.d/e': 1 }, '': 2 }],
-    ['a key that is a trap', JSON.parse('{"__proto__": {"polluted": true}, "a": 1}')],
-    [
-      'texts that look like the boundary of two',
-      { a: '","', b: '\\","', c: '"', d: ',', e: '\u0000', f: '\\u0000', g: '\\' },
-    ],
-    ['text beyond Latin', { a: 'žluťoučký 🐎' }],
+    ['the key __proto__', JSON.parse('{"__proto__": {"polluted": true}, "a": 1}')],
+    ['strings that look like separators', { a: '","', b: '\\","', c: '"', d: ',', e: '\u0000', f: '\\u0000', g: '\\' }],
+    ['non-Latin text', { a: 'žluťoučký 🐎' }],
   ]
   for (const [what, value] of values) {
-    it(`come back as they were: ${what}`, () => {
+    it(`restores ${what}`, () => {
       for (const packer of [new Packer(), new Packer({ sharesLeaves: false }), new Packer({ mostShapes: 0 })]) {
         for (let time = 0; time < 2; time += 1) {
           expect(JSON.stringify(packer.unpack(packer.pack(value)))).to.equal(JSON.stringify(value))
@@ -30,14 +27,14 @@ describe('packed objects', () => {
     })
   }
 
-  it('share their structure until there are too many', () => {
+  it('shares shapes up to a limit', () => {
     const packer = new Packer({ mostShapes: 1 })
     const first = packer.pack({ a: 1 })
     expect(packer.pack({ a: 2 }).shape).to.equal(first.shape)
     expect(packer.pack({ b: 2 })).to.deep.equal({ text: '{"b":2}', shape: undefined })
   })
 
-  it('share a structure as long as one of them is there, and leave nothing behind', () => {
+  it('keeps a shape until its last object is released', () => {
     const packer = new Packer({ mostShapes: 1 })
     const packed = [packer.pack({ a: 1 }), packer.pack({ a: 2 })]
     packer.release(packed[0] as Packed)
@@ -47,7 +44,7 @@ describe('packed objects', () => {
     expect(packer.pack({ b: 2 }).shape).not.to.equal(undefined)
   })
 
-  it('share no more structure than there is room for, however large each is', () => {
+  it('limits the memory of shapes', () => {
     const packer = new Packer()
     const shared = Array.from({ length: 200 }, (_, index) => {
       const keys = Array.from({ length: 1_000 }, (_, key) => [`key-${index}-${key}`, 1])
@@ -56,7 +53,7 @@ describe('packed objects', () => {
     expect(shared.filter(Boolean).length).to.be.within(10, 100)
   })
 
-  it('keep only the leaves in which they differ from the first of their shape, whichever these are', () => {
+  it('stores only the leaves that differ from the first object of the shape', () => {
     const packer = new Packer()
     const first = Array.from({ length: 30 }, (_, index) => `value ${index}`)
     packer.pack(first)
@@ -67,7 +64,7 @@ describe('packed objects', () => {
     }
   })
 
-  it('keep all of their leaves where the first was long, or nothing may be kept for another', () => {
+  it('stores all leaves if those of the first object are long or must not be shared', () => {
     const long = 'x'.repeat(5_000)
     for (const [packer, leaf] of [
       [new Packer(), long],
@@ -80,7 +77,7 @@ describe('packed objects', () => {
   })
 })
 
-describe('object store', () => {
+describe('ObjectStore', () => {
   const make = (name: string, version: number, owner: string): KubeObject => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -89,7 +86,7 @@ describe('object store', () => {
   })
   const byOwner = { owner: (object: KubeObject) => [(object.data as { owner: string }).owner] }
 
-  it('moves an object between index keys, and leaves no empty ones', () => {
+  it('moves an object between index keys and removes empty ones', () => {
     const store = new ObjectStore<KubeObject>(configMap, byOwner)
     for (const name of ['x', 'y', 'z']) store.put(make(name, 1, 'one'))
     store.put(make('y', 2, 'two'))
@@ -100,7 +97,7 @@ describe('object store', () => {
     expect(() => store.byIndex('unknown', 'x')).to.throw(RangeError)
   })
 
-  it('finds objects by uid from the first question on', () => {
+  it('finds objects by uid', () => {
     const store = new ObjectStore<KubeObject>(configMap)
     store.put(make('x', 1, ''))
     expect(store.byUid('uid-x')?.metadata.name).to.equal('x')
@@ -109,14 +106,14 @@ describe('object store', () => {
     expect([store.byUid('uid-x'), store.byUid('uid-y')?.metadata.name]).to.deep.equal([undefined, 'y'])
   })
 
-  it('gives the same object twice while somebody holds it', () => {
+  it('returns the same object while it is referenced', () => {
     const store = new ObjectStore<KubeObject>(configMap)
     store.put(make('x', 1, ''))
     const held = store.get({ namespace: 'a', name: 'x' })
     expect(store.get({ namespace: 'a', name: 'x' })).to.equal(held)
   })
 
-  it('has another revision after each change, of all objects and of those in the namespace', () => {
+  it('changes the revision of a namespace with each change in it', () => {
     const store = new ObjectStore(configMap)
     const seen = [store.revision('a')]
     for (const version of [1, 2]) {
@@ -134,7 +131,7 @@ describe('object store', () => {
     expect([elsewhere, store.revision('b'), seen.at(-1)]).to.deep.equal([0, 0, 0])
   })
 
-  it('keeps of an object that nobody has read no more than its text and what finds it', async () => {
+  it('needs less than twice the size of the texts for unread objects', async () => {
     const store = new ObjectStore<KubeObject>(configMap)
     const count = 2_000
     const before = await heapUsed()
@@ -149,7 +146,7 @@ describe('object store', () => {
     expect(store.size).to.equal(count)
   })
 
-  it('counts as how many objects ours count, where somebody asks, and nowhere else', () => {
+  it('counts large objects as several if requested, and rejects the question otherwise', () => {
     const bucket = (version: number, size: number): KubeObject => ({
       ...{ apiVersion: Bucket.apiVersion, kind: Bucket.kind },
       metadata: { name: 'x', namespace: 'a', resourceVersion: String(version), annotations: { x: 'x'.repeat(size) } },
@@ -169,7 +166,7 @@ describe('object store', () => {
     expect(() => others.heldIn('a')).to.throw(RangeError)
   })
 
-  it('counts what it holds', () => {
+  it('counts bytes and objects', () => {
     const store = new ObjectStore<KubeObject>(configMap)
     store.put(make('x', 1, ''))
     expect(store.bytes).to.be.greaterThan(0)

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import { messageOf } from '../../core/errors.ts'
 import { ForwardedPorts } from './forwardedPorts.ts'
 
-describe('a port that leads to a pod', () => {
-  it('is opened again after it could not be', async () => {
+describe('ForwardedPorts', () => {
+  it('opens a port again after a failed attempt', async () => {
     const ports = new ForwardedPorts(() => () => Promise.reject(new Error('No pod is asked for.')))
     const pod = { clusterId: 'far', namespace: 'shop', pod: 'database-0' }
     const { listen } = Server.prototype
@@ -25,10 +25,10 @@ describe('a port that leads to a pod', () => {
     ports.stop()
   })
 
-  describe('when nothing has used it for long', () => {
+  describe('after the idle timeout', () => {
     const pod = { clusterId: 'far', namespace: 'shop', pod: 'database-0' }
     const { setTimeout: begin } = globalThis
-    /** What is called then. */
+    /** Callbacks of timers. */
     let passed: (() => void)[]
     let ports: ForwardedPorts
     let far: Duplex
@@ -54,7 +54,7 @@ describe('a port that leads to a pod', () => {
       )
     }
 
-    it('is given to nobody any more', async () => {
+    it('opens another port', async () => {
       await ports.open(pod, 5432)
       passed[0]?.()
       const socket = await reached(await ports.open(pod, 5432))
@@ -62,7 +62,7 @@ describe('a port that leads to a pod', () => {
       socket?.destroy()
     })
 
-    it('stays open while a connection is', async () => {
+    it('keeps a port with an open connection', async () => {
       const at = await ports.open(pod, 5432)
       const socket = await reached(at)
       socket?.write('x')

@@ -36,7 +36,7 @@ const channelled = (channel: number, bytes: string | Buffer) =>
   Buffer.concat([Buffer.from([channel]), Buffer.from(bytes)])
 
 const PODS = new WebSocketServer({ noServer: true })
-/** What goes both ways with a pod: bytes of a port, or what a command reads and writes. */
+/** Echoes the bytes of a port or a command in capitals. */
 const POD_SERVES: Readonly<Record<string, (connection: WebSocket, query: URLSearchParams) => void>> = {
   portforward(connection, query) {
     const port = Buffer.alloc(2)
@@ -58,7 +58,7 @@ const POD_SERVES: Readonly<Record<string, (connection: WebSocket, query: URLSear
   },
 }
 
-/** An API server beside the agent, which says what it was asked, and whose pods say everything back in capitals. */
+/** An API server beside the agent that returns what it received. */
 function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureServer {
   const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
     const path = request.url ?? ''
@@ -89,10 +89,10 @@ function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureS
   return server
 }
 
-describe('a tunnel to the API server of another cluster', () => {
+describe('TunnelEntry', () => {
   const tunnels = new Tunnels()
   const entry = new TunnelEntry(tunnels, async () => undefined)
-  /** Of a replica that asks the one above, as its gate lets it. */
+  /** Belongs to a replica that uses the tunnel of the one above, through its gate. */
   const elsewhere = new TunnelEntry(new Tunnels(), async () => peer)
   const ENTRIES = [
     ['here', () => entry],
@@ -103,7 +103,7 @@ describe('a tunnel to the API server of another cluster', () => {
   let gate: HttpsServer
   let peer: RequestOptions
   let api: Http2SecureServer
-  /** Between the agent and the API server. */
+  /** The connection between the agent and the API server. */
   let wire: Wire
   let client: KubeClient
   let serving: Promise<void>
@@ -168,7 +168,7 @@ describe('a tunnel to the API server of another cluster', () => {
     for (const server of [api, gate, hub]) server.close()
   })
 
-  it('leads requests there, with the rights of the agent and nobody else’s', async () => {
+  it("forwards requests with the agent's credentials, and drops impersonation headers", async () => {
     const { metadata } = await client.get(namespace, { name: 'shop' })
     expect(metadata.annotations).to.deep.equal({
       authorization: 'Bearer of-the-agent',
@@ -181,7 +181,7 @@ describe('a tunnel to the API server of another cluster', () => {
 
   for (const [where, enter] of ENTRIES)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
-      it(`carries the body of ${method}: the tunnel ends ${where}`, async () => {
+      it(`forwards the body of ${method}: the tunnel ends ${where}`, async () => {
         const asking = createKubeClient(enter().accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test' })
         const body = method === 'GET' ? '' : JSON.stringify({ preconditions: { uid: 'of this life' } })
         const answer = await asking.request({ method, path: '/api/v1/echo', ...(body !== '' && { body }) })
@@ -189,17 +189,17 @@ describe('a tunnel to the API server of another cluster', () => {
         await asking.close()
       })
 
-  it('carries what is asked of the agent itself', async () => {
+  it('returns answers of the agent itself', async () => {
     const session = tunnels.find(CLUSTER)
     if (session === undefined) throw new Error('There is no tunnel.')
     expect(await getOverTunnel(session, '/.freehold/greeting', PATIENCE)).to.deep.equal({ version: '1' })
   })
 
-  it('carries connections to ports of pods, which look like ports of this machine', async () => {
+  it('forwards ports of pods to ports of this machine', async () => {
     const ports = new ForwardedPorts((clusterId) => createPortForward(entry.accessOf(clusterId), 'test'))
     const pod = { clusterId: CLUSTER, namespace: 'shop', pod: 'db-0' }
     const open = await ports.open(pod, 5432)
-    expect(await ports.open(pod, 5432), 'the same again').to.deep.equal(open)
+    expect(await ports.open(pod, 5432), 'the same port again').to.deep.equal(open)
     const socket = connect(open)
     const chunks = socket[Symbol.asyncIterator]()
     for (const [said, heard] of [
@@ -212,7 +212,7 @@ describe('a tunnel to the API server of another cluster', () => {
       expect(text === heard).to.equal(true)
     }
     socket.write('end')
-    expect((await chunks.next()).done, 'the pod ends it').to.equal(true)
+    expect((await chunks.next()).done, 'the pod closes the connection').to.equal(true)
     const nobody = connect(await ports.open({ ...pod, pod: 'nobody' }, 5432))
     nobody.write('hello')
     expect((await nobody[Symbol.asyncIterator]().next()).done, 'there is no such pod').to.equal(true)
@@ -220,7 +220,7 @@ describe('a tunnel to the API server of another cluster', () => {
   })
 
   for (const [where, enter] of ENTRIES)
-    it(`carries commands in containers, what they read and what they write: the tunnel ends ${where}`, async () => {
+    it(`forwards stdin and stdout of exec: the tunnel ends ${where}`, async () => {
       const exec = createExec(enter().accessOf(CLUSTER), 'test')
       const asked = { namespace: 'shop', container: 'c', command: ['cat', '-'], signal: stop.signal }
       const session = await exec({ ...asked, pod: 'db-0' })
@@ -232,11 +232,11 @@ describe('a tunnel to the API server of another cluster', () => {
       const leave = new AbortController()
       const left = await exec({ ...asked, pod: 'db-0', signal: leave.signal })
       leave.abort()
-      await until('nothing runs there any more', () => PODS.clients.size === 0)
+      await until('the command has ended', () => PODS.clients.size === 0)
       expect(left.stdout.destroyed).to.equal(true)
     })
 
-  it('stops although what it carries to another replica is under way, and ends that', async () => {
+  it('stops while it forwards a connection to another replica, and closes that', async () => {
     const leaving = new TunnelEntry(new Tunnels(), async () => peer)
     await leaving.listen()
     const asked = { namespace: 'shop', pod: 'db-0', port: 5432 }
@@ -246,7 +246,7 @@ describe('a tunnel to the API server of another cluster', () => {
     await ended
   })
 
-  it('takes no message from a cluster that would fill the memory', async () => {
+  it('rejects a WebSocket message of 8 MiB', async () => {
     const stream = await createPortForward(
       entry.accessOf(CLUSTER),
       'test',
@@ -256,19 +256,19 @@ describe('a tunnel to the API server of another cluster', () => {
     expect((await failed).message).to.contain('Max payload size exceeded')
   })
 
-  it('says of a body that is too long that it is too long', async () => {
+  it('returns 413 for a body of 5 MiB', async () => {
     const body = 'x'.repeat(5 * 1024 * 1024)
     const answer = await client.request({ method: 'POST', path: '/api/v1/namespaces', body })
     expect(answer.status).to.equal(413)
     await answer.text()
   })
 
-  it('lets nobody in who does not know the key of the process', async () => {
+  it('returns 403 for a request without the key of the process', async () => {
     const { server } = entry.accessOf(CLUSTER)
     expect((await fetch(`${server}/api/v1/namespaces/shop`)).status).to.equal(403)
   })
 
-  it('answers for a cluster without a tunnel as an API server that is away', async () => {
+  it('returns 503 for a cluster without a tunnel', async () => {
     const other = createKubeClient(entry.accessOf('22222222-2222-4222-8222-222222222222'), {
       fieldManager: 'test',
       userAgent: 'test',
@@ -279,7 +279,7 @@ describe('a tunnel to the API server of another cluster', () => {
     await other.close()
   })
 
-  it('keeps a hostile agent within bounds: headers, what it says of itself, and tunnels', async () => {
+  it("limits a malicious agent's headers, answers and number of tunnels", async () => {
     const HOSTILE = '33333333-3333-4333-8333-333333333333'
     named = HOSTILE
     const sockets: TLSSocket[] = []
@@ -308,10 +308,10 @@ describe('a tunnel to the API server of another cluster', () => {
   })
 
   for (const [how, end] of [
-    ['ends the tunnel', (session: ServerHttp2Session) => session.destroy()],
-    ['ends the stream alone', (_: ServerHttp2Session, stream: ServerHttp2Stream) => stream.close()],
+    ['destroys the tunnel', (session: ServerHttp2Session) => session.destroy()],
+    ['closes the stream', (_: ServerHttp2Session, stream: ServerHttp2Stream) => stream.close()],
   ] as const)
-    it(`ends what asks for a pod where the agent ${how} and says nothing of it`, async () => {
+    it(`closes the WebSocket request to a pod if the agent ${how} without an answer`, async () => {
       const SILENT = '44444444-4444-4444-8444-444444444444'
       named = SILENT
       const socket = await dial(address, credentials)
@@ -333,7 +333,7 @@ describe('a tunnel to the API server of another cluster', () => {
       socket.destroy()
     })
 
-  /** A watch that has told of one object, and how it goes on. */
+  /** Starts a watch, reads one event and returns how the watch continues. */
   async function watch(): Promise<() => Promise<string>> {
     const answer = await client.request({ path: '/api/v1/namespaces', query: { watch: '1' } })
     const chunks = answer.body[Symbol.asyncIterator]()
@@ -345,7 +345,7 @@ describe('a tunnel to the API server of another cluster', () => {
       )
   }
 
-  it('ends a watch whose connection to the API server there has fallen silent, and carries the next one', async () => {
+  it('ends a watch whose connection to the API server is silent, and forwards the next one', async () => {
     const next = await watch()
     wire.silence()
     expect(await next()).to.equal('broke')
@@ -353,7 +353,7 @@ describe('a tunnel to the API server of another cluster', () => {
     expect((await client.get(namespace, { name: 'shop' })).metadata.name).to.equal('shop')
   })
 
-  it('streams, and ends every stream at once when it is ended', async () => {
+  it('streams, and ends every stream when the tunnel closes', async () => {
     const next = await watch()
     tunnels.find(CLUSTER)?.destroy()
     expect(await next()).not.to.equal('went on')
