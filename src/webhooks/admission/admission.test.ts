@@ -73,7 +73,7 @@ function reviewOf({ world, records }: Prepared, { write }: Pick<GrantingCase, 'w
     apiVersion: kind.apiVersion,
     kind: kind.kind,
     metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
-    // Defaults as the API server sets them; what REST's schema refuses beyond the CRD's must get here.
+    // Sets defaults like the API server; what only REST's schema rejects must reach admission.
     spec: { ...kind.spec.partial().parse({}), ...spec },
   }
   return {
@@ -103,13 +103,13 @@ async function answerTo(prepared: Prepared, one: GrantingCase) {
   return answer?.response
 }
 
-/** The words of a refusal; "admitted" if there is none. */
+/** The message of a rejection, or "admitted". */
 async function verdictOn(prepared: Prepared, one: GrantingCase): Promise<string> {
   const response = await answerTo(prepared, one)
   return response?.allowed === true ? 'admitted' : (response?.status?.message ?? '')
 }
 
-describe('admission of writes of access control', () => {
+describe('admission of writes to access control', () => {
   for (const one of GRANTING_CASES) {
     it(one.rule, async () => {
       const prepared = prepare()
@@ -117,7 +117,7 @@ describe('admission of writes of access control', () => {
     })
   }
 
-  it('refuses with each code that the list of refusals says, and with no other', async () => {
+  it('rejects with exactly the codes that ENFORCEMENT_POINTS lists', async () => {
     const told = new Set<string>()
     for (const one of GRANTING_CASES) {
       const code = (await answerTo(prepare(), one))?.status?.details?.causes[0]?.reason
@@ -126,12 +126,12 @@ describe('admission of writes of access control', () => {
     const listed = Object.values(ENFORCEMENT_POINTS).flatMap((gates) =>
       gates.flatMap((gate) => ('as' in gate ? gate.as : [])),
     )
-    // These refuse to everybody what is not theirs to write at all, or is not well-formed.
+    // Codes for writes that nobody may make, and for malformed ones.
     for (const code of ['FORBIDDEN', 'BAD_REQUEST']) told.delete(code)
     expect([...told].sort()).to.deep.equal([...new Set<string>(listed)].sort())
   })
 
-  it('names the field of whatever is not well-formed, for clients of Kubernetes', async () => {
+  it('names the invalid field in the cause of BAD_REQUEST', async () => {
     let count = 0
     for (const one of GRANTING_CASES) {
       const causes = (await answerTo(prepare(), one))?.status?.details?.causes ?? []
@@ -145,13 +145,13 @@ describe('admission of writes of access control', () => {
 
   const anything = GRANTING_CASES[0] as GrantingCase
 
-  it('refuses everything until the platform knows its boundaries and people', async () => {
+  it('rejects everything with 503 until its caches are synced', async () => {
     const prepared = prepare(false)
     const answer = await prepared.admit(reviewOf(prepared, anything))
     expect(answer?.response).to.nested.include({ allowed: false, 'status.code': 503 })
   })
 
-  it('refuses who is not a principal, whatever roles of Kubernetes they hold', async () => {
+  it('rejects users that are not principals with 403, whatever their Kubernetes roles', async () => {
     const prepared = prepare()
     for (const user of ['kubernetes-user', 'p:', 'system:serviceaccount:default:robot', 'p:system:masters']) {
       const answer = await prepared.admit(reviewOf(prepared, anything, user))
@@ -159,7 +159,7 @@ describe('admission of writes of access control', () => {
     }
   })
 
-  it('refuses kinds that are not for tenants', async () => {
+  it('rejects kinds that tenants cannot write with 403', async () => {
     const prepared = prepare()
     const { world, admit } = prepared
     const review = reviewOf(prepared, anything)
@@ -169,7 +169,7 @@ describe('admission of writes of access control', () => {
     expect(answer?.response).to.nested.include({ allowed: false, 'status.code': 403 })
   })
 
-  it('reads what decides from the API server, not from a cache', async () => {
+  it('decides from the API server, not from a stale cache', async () => {
     const prepared = prepare()
     const { world, records, assign } = prepared
     const stale = new Map<string, unknown[]>()
@@ -201,15 +201,15 @@ describe('admission of writes of access control', () => {
   const minutes = (count: number) => new Date(Date.UTC(2026, 0, 1) + count * 60_000).toISOString()
   const approved = (at: number) => ({ decision: 'Approved', decidedAt: minutes(at), durationMinutes: 60 })
   const earlier: [title: string, spec: object, madeAt: number, refusal: string][] = [
-    ['that waits', {}, 0, TAKEN],
-    ['that holds', approved(-59), -70, TAKEN],
-    ['that was about what was there before', { scopeIncarnation: randomUUID() }, 0, 'admitted'],
-    ['that nobody decided within a day', {}, -1441, 'admitted'],
-    ['that has ended', approved(-61), -70, 'admitted'],
-    ['that was denied', { decision: 'Denied', decidedAt: minutes(-1) }, -70, 'admitted'],
+    ['is pending', {}, 0, TAKEN],
+    ['is in force', approved(-59), -70, TAKEN],
+    ['is about an earlier object of the same name', { scopeIncarnation: randomUUID() }, 0, 'admitted'],
+    ['nobody decided within a day', {}, -1441, 'admitted'],
+    ['has expired', approved(-61), -70, 'admitted'],
+    ['was denied', { decision: 'Denied', decidedAt: minutes(-1) }, -70, 'admitted'],
   ]
   for (const [title, more, madeAt, refusal] of earlier) {
-    it(`looks at a request for the same role ${title} as REST does`, async () => {
+    it(`treats an earlier request for the same role that ${title} like REST`, async () => {
       const prepared = prepare()
       const [{ kind, namespace, name, spec } = again.write(prepared.world)] = again.given?.(prepared.world) ?? []
       const whole = { ...kind.spec.partial().parse({}), ...spec, ...more }
@@ -218,7 +218,7 @@ describe('admission of writes of access control', () => {
     })
   }
 
-  it('never answers 409, which kubectl takes for a conflict of versions', async () => {
+  it('never answers 409, which kubectl treats as a version conflict', async () => {
     const prepared = prepare()
     const one = GRANTING_CASES.find(({ rule }) => rule === 'the last Owner stays') as GrantingCase
     const { world, records, admit } = prepared
@@ -229,7 +229,7 @@ describe('admission of writes of access control', () => {
     expect(response?.status?.details?.causes[0]?.reason).to.equal('LAST_OWNER')
   })
 
-  it('refuses with 429 what has waited for the reviews before it until the API server goes on without an answer', async () => {
+  it("rejects a review with 429 if it waits for earlier ones until the API server's timeout", async () => {
     const prepared = prepare()
     const { world, records, assign, admit, clock } = prepared
     assign(world.me, 'Owner', `/boundaries/${world.boundaryId}`)
@@ -246,7 +246,7 @@ describe('admission of writes of access control', () => {
     expect(response?.status?.details?.retryAfterSeconds).to.equal(1)
   })
 
-  it('judges no other removal before the one that it admitted shows', async () => {
+  it('rejects another removal with 429 until the admitted one is visible', async () => {
     const prepared = prepare(true, 8_000)
     const { world, records, assign, admit, clock } = prepared
     const scope = `/boundaries/${world.boundaryId}`
@@ -275,7 +275,7 @@ describe('admission of writes of access control', () => {
     expect((await again)?.status?.details?.causes[0]?.reason).to.equal('LAST_OWNER')
   })
 
-  it('keeps the turn of a removal for longer than the API server lets another webhook take, 30 seconds', async () => {
+  it('holds the lock of a removal for 10 seconds, and waits more than 30 for its visibility', async () => {
     const prepared = prepare()
     const { world, records, assign, admit } = prepared
     for (const principalId of [world.other, world.me]) assign(principalId, 'Owner', `/boundaries/${world.boundaryId}`)
@@ -295,7 +295,7 @@ describe('admission of writes of access control', () => {
     expect(durations).to.deep.equal([10_000])
   })
 
-  it('lets nobody wait for what changes nothing, which never shows', async () => {
+  it('does not wait for the visibility of a write without a change', async () => {
     const prepared = prepare(true, 8_000)
     const { world, records, assign, admit } = prepared
     for (const principalId of [world.other, world.me]) assign(principalId, 'Owner', `/boundaries/${world.boundaryId}`)
@@ -311,11 +311,11 @@ describe('admission of writes of access control', () => {
     const going = { deletionTimestamp: '2026-11-02T08:00:00Z' }
     expect(await allowed('update')).to.equal(true)
     expect(await allowed('delete', going)).to.equal(true)
-    // The clock stands still: a turn that is kept would be waited for.
+    // The clock stands still: a held lock would never be released.
     expect(await allowed('update')).to.equal(true)
   })
 
-  it('takes reviews only', async () => {
+  it('ignores bodies that are not reviews', async () => {
     const { admit } = prepare()
     for (const body of [null, {}, { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, 'text'])
       expect(await admit(body)).to.equal(undefined)

@@ -64,23 +64,23 @@ const DRY_RUN = { 'freehold-dry-run/dry-run': 'true' }
 const refused = (code: number) => event({ responseStatus: { code, reason: 'Forbidden' }, responseObject: {} })
 const ref = (more: object) => ({ ...ACCOUNT, ...more })
 
-describe('the audit log of the API server', () => {
-  it('tells of a write under an audit id of any length, which the client chooses', async () => {
+describe('createAuditor', () => {
+  it('accepts an audit id of 100,000 characters, which the client chooses', async () => {
     expect(await toldBy([event({ auditID: 'x'.repeat(100_000) })])).to.have.length(1)
   })
 
   for (const [what, broken] of Object.entries({
-    'a moment that is none': { requestReceivedTimestamp: 'yesterday' },
-    'a collection that is none': { verb: 'deletecollection', responseObject: { items: {} } },
-    'an object that is none': { verb: 'deletecollection', responseObject: { items: [null] } },
-    'no fields at all': { auditID: undefined },
+    'an invalid timestamp': { requestReceivedTimestamp: 'yesterday' },
+    'an invalid collection': { verb: 'deletecollection', responseObject: { items: {} } },
+    'an invalid object': { verb: 'deletecollection', responseObject: { items: [null] } },
+    'no fields': { auditID: undefined },
   }))
-    it(`loses nothing but an event with ${what}`, async () => {
+    it(`skips only the event with ${what}`, async () => {
       const told = await toldBy([event({ auditID: 'a-0' }), event(broken), event({ auditID: 'a-2' })])
       expect(told).to.have.length(2)
     })
 
-  it('tells who wrote what with which client, from where, and how it is then', async () => {
+  it('records who wrote what, with which client, from which address, and the result', async () => {
     const [told, ...more] = await toldBy([event()])
     expect(more).to.deep.equal([])
     expect(told?.resource).to.deep.equal({
@@ -103,7 +103,7 @@ describe('the audit log of the API server', () => {
     })
   })
 
-  it('shows of what a client says of itself only what can be seen', async () => {
+  it('removes invisible characters from the user agent and the field manager', async () => {
     const requestURI = '/x?fieldManager=a%0a%1b%5b31mb%e2%80%aec'
     const [told] = await toldBy([
       event({ requestURI, userAgent: 'kube\u202ectl\u0085', responseStatus: { code: 422 } }),
@@ -114,28 +114,28 @@ describe('the audit log of the API server', () => {
   })
 
   const actors: [string, Record<string, unknown>, object][] = [
-    ['a user that only the cluster knows', { user: { username: 'alice' } }, { kubernetes: 'alice' }],
-    ['whom somebody acts for', { impersonatedUser: { username: 'bob' } }, { kubernetes: 'bob' }],
+    ['a user of the cluster', { user: { username: 'alice' } }, { kubernetes: 'alice' }],
+    ['an impersonated user', { impersonatedUser: { username: 'bob' } }, { kubernetes: 'bob' }],
     [
-      "the caller of a request, by the facade's audit id",
+      "the caller of a REST request, from the facade's audit id",
       { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` },
       { principalId: PERSON },
     ],
     ['the platform, for its controllers', { user: { username: CONTROLLERS } }, { platform: true }],
     [
-      'nobody else by an audit id that looks like that of the facade',
+      "the user, although the audit id imitates the facade's",
       { auditID: `${ENTRY}.${ENTRY}` },
       { principalId: PERSON },
     ],
   ]
   for (const [title, more, actor] of actors) {
-    it(`names ${title}`, async () => {
+    it(`records ${title} as actor`, async () => {
       const [told] = await toldBy([event(more)])
       expect(told?.sighting.actor).to.deep.equal(actor)
     })
   }
 
-  it('gives an event one id however often it is sent, and no chosen one', async () => {
+  it('assigns the same id to a repeated event, and never a chosen one', async () => {
     const [one, again, other, chosen] = await toldBy([
       event(),
       event(),
@@ -150,32 +150,31 @@ describe('the audit log of the API server', () => {
   const silent: [string, object][] = [
     ['a dry run', event({ annotations: DRY_RUN })],
     [
-      'a dry run of what is told of without content',
+      'a dry run of a deletion without content',
       event({ annotations: DRY_RUN, verb: 'delete', objectRef: ref({ resource: 'vaultentries' }), responseObject: {} }),
     ],
-    ['a status', event({ objectRef: ref({ subresource: 'status' }) })],
-    ['a request that has only begun', event({ stage: 'RequestReceived' })],
-    ['a body that could not be read', event({ responseStatus: { code: 400 } })],
+    ['a write of a status', event({ objectRef: ref({ subresource: 'status' }) })],
+    ['a request that is not complete', event({ stage: 'RequestReceived' })],
+    ['a request with an unreadable body', event({ responseStatus: { code: 400 } })],
     ['another namespace', event({ objectRef: ref({ namespace: 'default' }) })],
-    ['a kind of others', event({ objectRef: ref({ apiGroup: 'apps', resource: 'deployments' }) })],
-    ['what the facade was refused', event({ user: { username: FACADE }, responseStatus: { code: 409 } })],
+    ['a kind of another API group', event({ objectRef: ref({ apiGroup: 'apps', resource: 'deployments' }) })],
+    ['a rejected request of the facade', event({ user: { username: FACADE }, responseStatus: { code: 409 } })],
     [
-      'a part that the platform deletes',
+      'a part that a controller deletes',
       event({ user: { username: CONTROLLERS }, verb: 'delete', objectRef: { ...ACCOUNT, resource: 'accountbuckets' } }),
     ],
-    ['an event that is none', { stage: 1 }],
+    ['an invalid event', { stage: 1 }],
   ]
-  for (const [title, one] of silent)
-    it(`tells nothing of ${title}`, async () => expect(await toldBy([one])).to.deep.equal([]))
+  for (const [title, one] of silent) it(`ignores ${title}`, async () => expect(await toldBy([one])).to.deep.equal([]))
 
   for (const query of ['dryRun=All', 'fieldManager=a?dryRun=All', 'pretty=?dryRun=x'])
-    it(`tells of a write whose client says ${query}: only the API server knows what it took for a dry run`, async () => {
+    it(`records a write with ?${query}: only the API server's annotation marks a dry run`, async () => {
       expect(await toldBy([event({ requestURI: `/x?${query}` })])).to.have.length(1)
       expect(await toldBy([event({ requestURI: `/x?${query}`, verb: 'delete' })])).to.have.length(1)
     })
 
   for (const code of [403, 409, 422]) {
-    it(`tells of a refusal with ${code}, at what is there only`, async () => {
+    it(`records a rejection with ${code} only for an existing resource`, async () => {
       const [told] = await toldBy([refused(code)])
       expect(told?.sighting).to.include({ outcome: 'Refused', statusCode: code, after: undefined })
       expect(await toldBy([refused(code)], { isThere: false })).to.deep.equal([])
@@ -196,7 +195,7 @@ describe('the audit log of the API server', () => {
   for (const [what, objectRef, resource] of wholes) {
     const changed = { metadata: { name: 'x', uid: 'u', generation: 2 }, spec: { quota: { cpu: '4' } } }
 
-    it(`tells who changed and who deleted ${what}`, async () => {
+    it(`records changes and deletions of ${what} with their actor`, async () => {
       const told = await toldBy([
         event({ objectRef, responseObject: changed }),
         event({ objectRef, verb: 'delete', responseObject: { kind: 'Status' } }),
@@ -209,17 +208,17 @@ describe('the audit log of the API server', () => {
       expect(told[0]?.sighting.after).to.deep.include({ spec: changed.spec })
     })
 
-    it(`tells of a request for something else that wrote in ${what} only if it changed it`, async () => {
+    it(`records a REST write in ${what} as second-hand and only if it changed`, async () => {
       const own = { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` }
       const [told] = await toldBy([event({ ...own, objectRef, responseObject: changed })])
       expect(told?.sighting).to.include({ id: ENTRY, isSecondHand: true, onlyIfChanged: true })
     })
   }
 
-  it("tells nothing of a group in a namespace that is nobody's", async () =>
+  it('ignores a group in a namespace without a boundary', async () =>
     expect(await toldBy([event({ objectRef: { ...GROUP, namespace: 'default' } })])).to.deep.equal([]))
 
-  it('tells of every object of a collection that was deleted', async () => {
+  it('records each object of a deleted collection', async () => {
     const responseObject = { items: [account(), account({ name: 'films' })] }
     const told = await toldBy([
       event({ verb: 'deletecollection', objectRef: ref({ name: undefined }), responseObject }),
@@ -228,7 +227,7 @@ describe('the audit log of the API server', () => {
     expect(new Set(told.map(({ sighting }) => sighting.id)).size).to.equal(2)
   })
 
-  it('tells of a part in the record of its owner, without its content', async () => {
+  it('records a part at its owner, without its content', async () => {
     const responseObject = { metadata: { name: 'raw' }, spec: { accountName: 'photos' } }
     const objectRef = ref({ resource: 'accountbuckets', name: 'raw' })
     const [told] = await toldBy([event({ objectRef, responseObject })])
@@ -240,14 +239,14 @@ describe('the audit log of the API server', () => {
     const there = { name: 'raw', uid: 'u', generation: 1, resourceVersion: '5' }
     const once = await as(there)
     expect(once).to.include({ onlyIfChanged: true })
-    expect((await as({ ...there, resourceVersion: '9' }))?.part, 'its status alone changed').to.deep.equal(once?.part)
+    expect((await as({ ...there, resourceVersion: '9' }))?.part, 'only the status changed').to.deep.equal(once?.part)
     for (const changed of [{ generation: 2 }, { labels: { team: 'a' } }, { uid: 'v' }])
       expect((await as({ ...there, ...changed }))?.part).to.not.deep.equal(once?.part)
     const [gone] = await toldBy([event({ verb: 'delete', objectRef, responseObject: {} })], { owner: 'photos' })
     expect(gone?.resource.resourceName).to.equal('photos')
   })
 
-  it('tells nothing of a write without content that the API server says changes nothing', async () => {
+  it('ignores a write without content that the API server marks as unchanged', async () => {
     const objectRef = ref({ resource: 'vaultentries', name: `safe-${'0'.repeat(20)}` })
     const patched = { objectRef, responseObject: undefined }
     const annotations = { 'freehold-unchanged/unchanged': 'true' }
@@ -258,12 +257,12 @@ describe('the audit log of the API server', () => {
     expect(await toldBy([event({ ...patched, annotations, ...byFacade })])).to.have.length(1)
   })
 
-  it('tells of a resource that the platform deletes when its time is over', async () => {
+  it('records an expired resource that a controller deletes', async () => {
     const [told] = await toldBy([event({ user: { username: CONTROLLERS }, verb: 'delete', responseObject: {} })])
     expect(told?.sighting).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })
   })
 
-  it('tells of a number of replicas', async () => {
+  it('records the replicas of a scale request', async () => {
     const objectRef = ref({ resource: 'vectorclusters', name: 'search', subresource: 'scale' })
     const [told] = await toldBy([event({ objectRef, responseObject: { spec: { replicas: 3 } } })])
     expect(told?.sighting).to.deep.include({
@@ -272,13 +271,13 @@ describe('the audit log of the API server', () => {
     })
   })
 
-  it('knows less of a request than whoever answered it', async () => {
+  it("records a REST request as second-hand, without the client's address", async () => {
     const own = event({ user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` })
     const [told] = await toldBy([own])
     expect(told?.sighting).to.include({ id: ENTRY, channel: 'Rest', isSecondHand: true, remoteAddress: undefined })
   })
 
-  it('is sent again if it was not kept, or came before the facade knew what exists', async () => {
+  it('fails, so that the API server retries, if it cannot store events or is not ready', async () => {
     const options = { log: silentLog, placeOf: () => undefined, ownerOfPart: () => undefined, isThere: () => true }
     const write = () => Promise.reject(new Error('away'))
     const failing = createAuditor({ ...options, isReady: () => true, recorder: { write } })

@@ -10,7 +10,7 @@ const MINE = `${GROUP}/resources/vectorclusters/mine`
 
 const everyRole = () => undefined
 
-/** An evaluator in which Anna reads the group, perhaps with a deny. */
+/** An evaluator in which Anna reads the group; a deny is optional. */
 function access(denyAt?: string, denied = '*') {
   const evaluator = new Evaluator()
   const { policy } = evaluator
@@ -51,15 +51,15 @@ function question(
   return { asks: 'evaluator', principalId: ANNA, action, scope, isOfAll }
 }
 
-describe('the answer to the API server', () => {
-  it('allows what a role gives, and says which', () => {
+describe('answerReview', () => {
+  it('allows what a role grants, and names the role and its scope', () => {
     expect(answerReview(question('vectorcluster/read', MINE), access(), everyRole)).to.deep.equal({
       allowed: true,
       reason: `Reader at ${GROUP}`,
     })
   })
 
-  it('has no opinion on what no role gives, and says what is missing', () => {
+  it('has no opinion on what no role grants, and names the missing permission', () => {
     const verdict = answerReview(question('vectorcluster/write', MINE), access(), everyRole)
     expect(verdict).to.deep.equal({
       allowed: false,
@@ -67,12 +67,12 @@ describe('the answer to the API server', () => {
     })
   })
 
-  it('denies what a deny covers, so that no role of Kubernetes gives it back', () => {
+  it('denies what a deny assignment covers, so that RBAC cannot allow it', () => {
     const verdict = answerReview(question('vectorcluster/read', MINE), access(GROUP), everyRole)
     expect(verdict).to.deep.equal({ allowed: false, denied: true, reason: `vectorcluster/read is denied at ${GROUP}.` })
   })
 
-  it('denies a list in which one object is denied, and allows the list beside it', () => {
+  it('denies a list that includes a denied object, and allows the parent alone', () => {
     expect(answerReview(question('vectorcluster/read', GROUP, true), access(MINE), everyRole)).to.include({
       denied: true,
     })
@@ -84,29 +84,29 @@ describe('the answer to the API server', () => {
   })
 })
 
-describe('the answer about the pods of a group', () => {
+describe('answerReview, pods of a group', () => {
   const pods = questionOf(
     { user: `p:${ANNA}`, resourceAttributes: { resource: 'pods', verb: 'list', namespace: 'orders-0123456789' } },
     () => ({ boundaryId: B, resourceGroup: 'orders' }),
     () => undefined,
   )
 
-  it('allows them to who reads the group', () =>
+  it('allows a reader of the group to list pods', () =>
     expect(answerReview(pods, access(), everyRole)).to.include({ allowed: true }))
 
   for (const denied of ['*', 'vectorcluster/*', 'vectorcluster/read'])
-    it(`denies them where ${denied} is denied at one of its resources, whose pods are among them`, () => {
+    it(`denies pods if ${denied} is denied at one of the group's resources`, () => {
       expect(answerReview(pods, access(MINE, denied), everyRole)).to.include({ allowed: false, denied: true })
     })
 
-  it('minds no deny of another group, nor of what shows nothing', () => {
+  it('ignores a deny in another group and a deny of a write', () => {
     const neighbour = MINE.replace('orders', 'orders-2')
     expect(answerReview(pods, access(neighbour, 'vectorcluster/read'), everyRole)).to.include({ allowed: true })
     expect(answerReview(pods, access(MINE, 'vectorcluster/write'), everyRole)).to.include({ allowed: true })
   })
 })
 
-describe('the answer about several actions at once', () => {
+describe('answerReview, several actions', () => {
   const both = (also: 'vectorcluster/read' | 'vectorcluster/write') =>
     answerReview(
       { ...question('vectorcluster/read', MINE), also: [{ action: also, scope: MINE }] } as ReviewQuestion,
@@ -114,25 +114,26 @@ describe('the answer about several actions at once', () => {
       everyRole,
     )
 
-  it('allows what roles give altogether', () => expect(both('vectorcluster/read')).to.include({ allowed: true }))
+  it('allows a request if all actions are granted', () =>
+    expect(both('vectorcluster/read')).to.include({ allowed: true }))
 
-  it('has no opinion if one is missing, and says which', () =>
+  it('has no opinion if one action is missing, and names it', () =>
     expect(both('vectorcluster/write')).to.deep.equal({
       allowed: false,
       reason: `The permission vectorcluster/write is missing at ${MINE}.`,
     }))
 })
 
-describe('the answer about giving a role', () => {
+describe('answerReview, grants of roles', () => {
   const asked: ReviewQuestion = { asks: 'grant', principalId: ANNA, roleName: 'Owner', scope: GROUP }
 
-  it('is that of the rules of granting, in their words', () => {
+  it('follows the rules of granting and quotes their reason', () => {
     expect(answerReview(asked, access(), () => 'Too much.')).to.deep.equal({ allowed: false, reason: 'Too much.' })
     expect(answerReview(asked, access(), everyRole)).to.include({ allowed: true })
   })
 })
 
-describe('reviews', () => {
+describe('createReviewer', () => {
   const resourceAttributes = {
     group: 'data.freehold.dev',
     resource: 'vectorclusters',
@@ -146,7 +147,7 @@ describe('reviews', () => {
   const ownerOf = () => undefined
   const givenTo = async () => []
 
-  it('are answered in their own form', async () => {
+  it('answers in the form of a SubjectAccessReview', async () => {
     const answer = await createReviewer({
       access: access(),
       placeOf,
@@ -163,7 +164,7 @@ describe('reviews', () => {
     })
   })
 
-  it('get no opinion until every assignment is known', async () => {
+  it('has no opinion until all assignments are loaded', async () => {
     const answer = await createReviewer({
       access: access(),
       placeOf,
@@ -194,12 +195,12 @@ describe('reviews', () => {
   const asked: Record<string, object> = {
     'an object': resourceAttributes,
     'a list': { ...resourceAttributes, verb: 'list', name: '' },
-    'what does not belong there': { ...resourceAttributes, group: 'freehold.dev', resource: 'resourcegroups' },
-    'a kind of Kubernetes': { ...resourceAttributes, group: '', resource: 'pods' },
+    'a kind of another namespace': { ...resourceAttributes, group: 'freehold.dev', resource: 'resourcegroups' },
+    'a Kubernetes kind': { ...resourceAttributes, group: '', resource: 'pods' },
     'the log of a pod': { ...resourceAttributes, group: '', resource: 'pods', subresource: 'log' },
   }
   for (const [what, attributes] of Object.entries(asked))
-    it(`tell whoever has no role there the same of a namespace that is no boundary's: ${what}`, async () => {
+    it(`reveals nothing about a namespace to a caller without a role there: ${what}`, async () => {
       const strange = { ...review, spec: { user: `p:${STRANGER}`, resourceAttributes: attributes } }
       const there = await reviewer({ ownerOf: OTHER_OWNER })(strange)
       const nowhere = await reviewer({ placeOf: () => undefined })(strange)
@@ -211,24 +212,24 @@ describe('reviews', () => {
 
   const ages: [string, number, Partial<ReviewStatus>][] = [
     ['the watches are open', 0, { allowed: true }],
-    ['a watch has been lost for as long as reads are answered', 60_000, { allowed: true }],
-    ['a watch has been lost for longer', 60_001, { allowed: false, denied: true }],
+    ['a watch is lost for 60 seconds', 60_000, { allowed: true }],
+    ['a watch is lost for more than 60 seconds', 60_001, { allowed: false, denied: true }],
   ]
   for (const [sentence, age, verdict] of ages) {
-    it(`are answered from memory as REST does it while ${sentence}`, async () => {
+    it(`answers from memory or denies like REST if ${sentence}`, async () => {
       const answer = await reviewer({ staleness: { age: () => age, bound: 60_000 } })(review)
       expect(answer?.status).to.include(verdict)
       expect(answer?.status.reason).to.match(age > 60_000 ? /too old to answer from/ : /Reader at/)
     })
   }
 
-  it('of components of Kubernetes get no opinion also then', async () => {
+  it('has no opinion on Kubernetes components even if a watch is lost', async () => {
     const other = { ...review, spec: { ...spec, user: 'system:kube-scheduler' } }
     const answer = await reviewer({ staleness: { age: () => 60_001, bound: 60_000 } })(other)
     expect(answer?.status).not.to.have.property('denied')
   })
 
-  it('are asked of the API server before there is no opinion, and never before a deny', async () => {
+  it('reads from the API server before it has no opinion, but not before a denial', async () => {
     const asked: unknown[] = []
     const empty = new Evaluator()
     const caughtUp = (given: ReturnType<typeof access>) => {
@@ -252,7 +253,7 @@ describe('reviews', () => {
     ).to.equal(true)
   })
 
-  it('about the namespace of a boundary that is not known are asked of the API server', async () => {
+  it('reads from the API server for an unknown boundary namespace', async () => {
     const asked: unknown[] = []
     const catchUp = async (...question: unknown[]) => void asked.push(question)
     const attributes = { ...resourceAttributes, resource: 'roleassignments', group: 'iam.freehold.dev' }
@@ -261,14 +262,14 @@ describe('reviews', () => {
     expect(asked).to.deep.equal([[ANNA, `/boundaries/${B}`]])
   })
 
-  it('about what is not ours in a boundary that is known ask nobody', async () => {
+  it('does not read from the API server for a foreign kind in a known boundary', async () => {
     const there = { ...spec, resourceAttributes: { ...resourceAttributes, resource: 'configmaps', group: '' } }
     const own = { ...there, resourceAttributes: { ...there.resourceAttributes, namespace: `boundary-${B}` } }
     const known = { access: { ...access(), catchUp: () => expect.fail() }, placeOf: () => ({ boundaryId: B }) }
     expect((await reviewer(known)({ ...review, spec: own }))?.status.allowed).to.equal(false)
   })
 
-  it('are denied for a deleted or disabled principal, whatever roles are left', async () => {
+  it('denies a deleted or disabled principal, whatever its roles', async () => {
     for (const ended of ['deleted', 'disabled'] as const) {
       const standing = { endOf: async () => ended }
       const answer = await createReviewer({
@@ -285,7 +286,7 @@ describe('reviews', () => {
     }
   })
 
-  it('ask about the very principal that the token was issued to', async () => {
+  it('checks the principal by the uid in the token', async () => {
     const asked: unknown[] = []
     const standing = {
       endOf: async (...given: unknown[]) => {
@@ -307,7 +308,7 @@ describe('reviews', () => {
     expect(asked).to.deep.equal([[ANNA, undefined, 'the-uid']])
   })
 
-  it('of components of Kubernetes are not asked about as principals', async () => {
+  it('does not check Kubernetes components as principals', async () => {
     const standing = { endOf: async () => 'deleted' as const }
     const other = { ...review, spec: { ...spec, user: 'system:serviceaccount:default:builder' } }
     const answer = await createReviewer({
@@ -323,7 +324,7 @@ describe('reviews', () => {
     expect(answer?.status).not.to.have.property('denied')
   })
 
-  it('are not taken in another form', async () => {
+  it('ignores bodies that are not SubjectAccessReviews', async () => {
     const reviewer = createReviewer({
       access: access(),
       placeOf,

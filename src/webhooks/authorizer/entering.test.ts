@@ -29,7 +29,7 @@ const PODS: Record<string, object> = {
   namesake: { metadata: metadataOf(1, '2026-01-31T00:00:00Z'), spec: secretSpec },
 }
 
-/** The spec refers to nothing any more. */
+/** The current spec has no references. */
 const SHOP = {
   metadata: { uid: 'shop', creationTimestamp: '2026-02-01T00:00:00Z' },
   spec: { components: [{ name: 'web', env: [] }], volumes: [], managedIdentity: false },
@@ -79,39 +79,39 @@ async function enter(
   return answer?.status.allowed === true ? 'allowed' : answer?.status.reason
 }
 
-describe('entering a pod whose resource refers to no secrets any more', () => {
+describe('createReviewer, entering a pod whose resource no longer refers to secrets', () => {
   const missing = (right: string) => `The permission ${right.replace(' ', ' is missing at ')}.`
   const silent = () => Promise.reject(new Error('no answer'))
 
   for (const subresource of ['exec', 'attach', 'portforward'])
-    it(`needs the right on the vault of a pod from before, by ${subresource}`, async () => {
+    it(`requires the right on the vault of an old pod, by ${subresource}`, async () => {
       expect(await enter({ name: 'old', subresource })).to.equal(missing(VAULT))
       expect(await enter({ name: 'old', subresource }, [VAULT])).to.equal('allowed')
     })
 
-  it('needs the right to identities if the pod still has one', async () => {
+  it('requires the right on identities if the pod still has one', async () => {
     expect(await enter({ name: 'acting' })).to.equal(missing(IDENTITY))
     expect(await enter({ name: 'acting' }, [IDENTITY])).to.equal('allowed')
   })
 
-  it('needs no more than before if the pod was given nothing, and asks nobody', async () => {
+  it('requires nothing else if the pod has no secrets, without a call to the API server', async () => {
     expect(await enter({ name: 'plain' }, [], () => expect.fail())).to.equal('allowed')
   })
 
-  it('needs the rights on all of the group while the API server does not answer', async () => {
+  it('requires the rights on the whole group while the API server does not answer', async () => {
     expect(await enter({ name: 'old' }, [VAULT], silent)).to.equal(missing(`secretvault/readSecrets ${GROUP}`))
     expect(await enter({ name: 'old' }, ['*'], silent)).to.equal('allowed')
   })
 
-  it('needs them for a pod that is older than its resource, which is of a namesake', async () => {
+  it('requires the rights on the whole group for a pod older than its resource', async () => {
     expect(await enter({ name: 'namesake' }, [VAULT])).to.equal(missing(`secretvault/readSecrets ${GROUP}`))
   })
 
-  it('is open to nobody if the pod is not known', async () => {
+  it('allows nobody to enter an unknown pod', async () => {
     expect(await enter({ name: 'gone' }, ['*'])).to.match(/gives no access to exec/)
   })
 
-  it('is more than its log, which needs what it needed', async () => {
+  it('requires less for the log, without a call to the API server', async () => {
     expect(await enter({ name: 'old', subresource: 'log' }, [], () => expect.fail())).to.equal('allowed')
   })
 })

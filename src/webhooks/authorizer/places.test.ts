@@ -5,8 +5,8 @@ import { PlatformApp } from '../../crds/apps.ts'
 import { pod } from '../../kube/builtin.ts'
 import { podOwners } from './places.ts'
 
-describe('whose a pod is', () => {
-  it('says of an app what its containers were given, so that nobody gets in who may not read it', () => {
+describe('podOwners', () => {
+  it('returns the vaults and the identity that the containers of an app receive', () => {
     const labels = { [OWNER_KIND_LABEL]: PlatformApp.kind, [OWNER_NAME_LABEL]: 'shop' }
     const env = [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: 'Token' } }]
     const objects: Record<string, object> = {

@@ -47,7 +47,7 @@ const GROUP_OF = {
   ),
 } as Record<string, string>
 
-/** `list vectorclusters/scale name -n namespace`, as one would say it to kubectl. */
+/** `list vectorclusters/scale name -n namespace`, as for kubectl. */
 function ask(words: string, user = `p:${PRINCIPAL}`) {
   const [request = '', namespace = ''] = words.split(' -n ')
   const [verb = '', what = '', name = ''] = request.split(' ')
@@ -66,10 +66,10 @@ const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][
   [`get vectorclusters mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
   [`get vectorclusters/status mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
   [`list vectorclusters -n ${SPACE}`, 'vectorcluster/read', GROUP, 'of all'],
-  // Which group an alert is about its name does not say.
+  // The name of an alert does not say to which group it belongs.
   [`get platformalerts some -n ${HOME}`, 'monitoring/read', BOUNDARY, 'of all'],
   [`patch platformalerts some -n ${HOME}`, 'monitoring/platform/alerts/write', BOUNDARY, 'of all'],
-  // A part is asked about at the resource that it names; one that nobody knows, at all of them.
+  // A part is authorized at the resource that it names; an unknown part, at all of them.
   [`get accountbuckets b-of-mine -n ${SPACE}`, 'objectbuckets/read', `${GROUP}/resources/objectstorageaccounts/mine`],
   [
     `delete accountbuckets b-of-mine -n ${SPACE}`,
@@ -111,7 +111,7 @@ const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][
   [`get resourcegroups orders -n ${HOME}`, 'resourcegroups/read', GROUP],
   [`create resourcegroups -n ${HOME}`, 'resourcegroups/write', BOUNDARY],
   [`list resourcegroups -n ${HOME}`, 'resourcegroups/read', BOUNDARY, 'of all'],
-  // Nothing of it is there, and `kubectl get freehold` asks for all kinds.
+  // None exist there, but `kubectl get freehold` lists all kinds.
   [`list resourcegroups -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
   [`list vectorclusters -n ${HOME}`, 'vectorcluster/read', BOUNDARY, 'of all'],
   [`get boundaries ${B}`, 'boundaries/read', BOUNDARY],
@@ -136,49 +136,49 @@ const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][
 ]
 
 const LEFT_TO_OTHERS: [title: string, words: string][] = [
-  ['a secret whose name is of no vault', `get vaultentries mine -n ${SPACE}`],
-  ['the deletion of a secret’s object', `delete vaultentries v-0123456789abcdef0123 -n ${SPACE}`],
-  ['a list over the whole cluster', 'list vectorclusters'],
+  ['a vault entry whose name contains no vault', `get vaultentries mine -n ${SPACE}`],
+  ['the deletion of a vault entry', `delete vaultentries v-0123456789abcdef0123 -n ${SPACE}`],
+  ['a list across all namespaces', 'list vectorclusters'],
   ['a list of all boundaries', 'list boundaries'],
   ['a boundary whose name is not a uuid', 'get boundaries acme'],
-  ['the making of a boundary, which REST does', 'create boundaries'],
-  ['the deletion of a boundary, which REST does', `delete boundaries ${B}`],
-  ['a namespace that is nobody’s', 'list vectorclusters -n default'],
-  ['a kind of groups in a boundary’s namespace', `get vectorclusters mine -n ${HOME}`],
-  ['the making of one there', `create vectorclusters -n ${HOME}`],
-  ['the deletion of all of one there', `deletecollection vectorclusters -n ${HOME}`],
-  ['a kind of boundaries in a group’s namespace', `get resourcegroups orders -n ${SPACE}`],
-  ['a name that cannot be', `get vectorclusters ..%2fother -n ${SPACE}`],
-  ['a status, which controllers write', `patch vectorclusters/status mine -n ${SPACE}`],
+  ['the creation of a boundary, which only REST does', 'create boundaries'],
+  ['the deletion of a boundary, which only REST does', `delete boundaries ${B}`],
+  ['a namespace without a boundary', 'list vectorclusters -n default'],
+  ['a kind of groups in the namespace of a boundary', `get vectorclusters mine -n ${HOME}`],
+  ['the creation of such a kind there', `create vectorclusters -n ${HOME}`],
+  ['the deletion of all of such a kind there', `deletecollection vectorclusters -n ${HOME}`],
+  ['a kind of boundaries in the namespace of a group', `get resourcegroups orders -n ${SPACE}`],
+  ['an invalid name', `get vectorclusters ..%2fother -n ${SPACE}`],
+  ['a write of a status, which only controllers do', `patch vectorclusters/status mine -n ${SPACE}`],
   ['a kind without actions', 'list nameclaims'],
   ['the approval of a request', `patch jitrequests x -n ${HOME}`],
-  ['groups of the platform, which administrators write', 'create principalgroups -n freehold-system'],
-  ['the invitation of people, which REST does', `create memberinvitations -n ${HOME}`],
-  ['users', 'list platformusers -n freehold-system'],
-  ['a role given nowhere', 'grant roledefinitions Owner'],
-  ['the giving of roles without a name', `grant roledefinitions -n ${HOME}`],
+  ['groups of the platform, which only administrators write', 'create principalgroups -n freehold-system'],
+  ['the invitation of people, which only REST does', `create memberinvitations -n ${HOME}`],
+  ['users of the platform', 'list platformusers -n freehold-system'],
+  ['the grant of a role without a scope', 'grant roledefinitions Owner'],
+  ['the grant of roles without a name', `grant roledefinitions -n ${HOME}`],
   ['Secrets', `get secrets vc-mine-keys -n ${SPACE}`],
-  ['the making of pods', `create pods -n ${SPACE}`],
-  ['a shell in a pod of a database', `create pods/exec vc-mine-0 -n ${SPACE}`],
-  ['the logs of a pod of a database', `get pods/log vc-mine-0 -n ${SPACE}`],
+  ['the creation of pods', `create pods -n ${SPACE}`],
+  ['exec in a pod of a database', `create pods/exec vc-mine-0 -n ${SPACE}`],
+  ['the log of a pod of a database', `get pods/log vc-mine-0 -n ${SPACE}`],
   ['a port of a pod of a database', `create pods/portforward vc-mine-0 -n ${SPACE}`],
-  ['a shell in a pod of a job, which REST does not open', `get pods/exec job-0 -n ${SPACE}`],
-  ['the logs of a pod that is nobody’s', `get pods/log other -n ${SPACE}`],
-  ['a shell in a pod beside volumes', `create pods/exec files-1 -n ${SPACE}`],
-  ['a shell in a pod whose labels name another kind', `create pods/exec forged-0 -n ${SPACE}`],
-  ['a container beside those of a pod', `patch pods/ephemeralcontainers web-0 -n ${SPACE}`],
+  ['exec in a pod of a job, which REST does not allow', `get pods/exec job-0 -n ${SPACE}`],
+  ['the log of a pod without an owner', `get pods/log other -n ${SPACE}`],
+  ['exec in a files pod', `create pods/exec files-1 -n ${SPACE}`],
+  ['exec in a pod whose labels name another kind', `create pods/exec forged-0 -n ${SPACE}`],
+  ['an ephemeral container of a pod', `patch pods/ephemeralcontainers web-0 -n ${SPACE}`],
   ['the eviction of a pod', `create pods/eviction web-0 -n ${SPACE}`],
-  ['logs without a name', `get pods/log -n ${SPACE}`],
-  ['logs by another verb', `list pods/log web-0 -n ${SPACE}`],
+  ['a log without a name', `get pods/log -n ${SPACE}`],
+  ['a log with another verb', `list pods/log web-0 -n ${SPACE}`],
   ['the proxy of a pod', `get pods/proxy vc-mine-0 -n ${SPACE}`],
-  ['pods in a boundary’s own namespace', `list pods -n ${HOME}`],
-  ['the binding of roles of Kubernetes', `create rolebindings.rbac.authorization.k8s.io -n ${SPACE}`],
-  ['every verb at once', `* vectorclusters -n ${SPACE}`],
+  ['pods in the namespace of a boundary', `list pods -n ${HOME}`],
+  ['a binding of Kubernetes roles', `create rolebindings.rbac.authorization.k8s.io -n ${SPACE}`],
+  ['all verbs at once', `* vectorclusters -n ${SPACE}`],
 ]
 
-describe('what a request to the API server asks of authorization', () => {
+describe('questionOf', () => {
   for (const [words, action, scope, isOfAll] of ASKED) {
-    it(`${words.replaceAll(B, '<id>')}: ${action}`, () => {
+    it(`maps ${words.replaceAll(B, '<id>')} to ${action}`, () => {
       const principalId = PRINCIPAL
       const { also = [], shows = [], ...asked } = ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>
       expect(also).to.deep.equal([])
@@ -197,12 +197,12 @@ describe('what a request to the API server asks of authorization', () => {
   }
 
   for (const [title, words] of LEFT_TO_OTHERS) {
-    it(`leaves ${title} to others`, () => {
+    it(`leaves ${title} to other authorizers`, () => {
       expect(ask(words)).to.include({ asks: 'nothing', isAllowed: false })
     })
   }
 
-  it('asks for a command in a container also at all that its environment shows, and for its log only at itself', () => {
+  it('requires the secrets of a container for exec, attach and port-forward, but not for its log', () => {
     const also = (words: string) => (ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>).also
     const shop = `${GROUP}/resources/containerinstances/shop`
     const inside = ['readFiles', 'writeFiles'].map((verb) => ({ action: `containerinstance/${verb}`, scope: shop }))
@@ -212,7 +212,7 @@ describe('what a request to the API server asks of authorization', () => {
     expect(also(`get pods/log shop-0 -n ${SPACE}`)).to.equal(undefined)
   })
 
-  it('asks about the giving of a role by its display name, where it is to be given', () => {
+  it('asks the rules of granting about a role by its display name, at the scope of the namespace', () => {
     const ofRole = (namespace: string, subresource = '') => {
       const resourceAttributes = { group: 'iam.freehold.dev', resource: 'roledefinitions', subresource, verb: 'grant' }
       const attributes = { ...resourceAttributes, name: 'Platform Owner', namespace }
@@ -233,12 +233,12 @@ describe('what a request to the API server asks of authorization', () => {
       expect(ofRole(namespace, at), `${namespace} ${at}`).to.include({ asks: 'nothing', isAllowed: false })
   })
 
-  it('lets every signed-in caller read plans, and write none', () => {
+  it('allows every principal to read plans, but not to write them', () => {
     expect(ask('list computeplans')).to.include({ asks: 'nothing', isAllowed: true })
     expect(ask('create computeplans')).to.include({ asks: 'nothing', isAllowed: false })
   })
 
-  it('leaves callers to others that are not principals', () => {
+  it('leaves users that are not principals to other authorizers', () => {
     for (const user of ['kubernetes-admin', 'p:root', PRINCIPAL, `p:${PRINCIPAL}x`, `P:${PRINCIPAL}`, '']) {
       expect(ask('list computeplans', user), user).to.include({ asks: 'nothing', isAllowed: false })
       expect(principalOfUser(user), user).to.equal(undefined)
@@ -247,7 +247,7 @@ describe('what a request to the API server asks of authorization', () => {
   })
 })
 
-describe('a way into a pod', () => {
+describe('actionsInsidePod', () => {
   const inside = ['write', 'readFiles', 'writeFiles']
   const cases: [words: string, prefix: string, actions: readonly string[] | undefined][] = [
     ['get log', 'containerinstance', ['readLogs']],
@@ -279,14 +279,18 @@ describe('a way into a pod', () => {
   }
 })
 
-describe('who pays for a question', () => {
+describe('rateLimitTenantOf', () => {
   const cases: [sentence: string, user: string, tenant: string | undefined][] = [
-    ['a principal for its own', `p:${PRINCIPAL}`, `p:${PRINCIPAL}`],
-    ['a namespace of a tenant for its accounts', `system:serviceaccount:${SPACE}:x`, `system:serviceaccount:${SPACE}`],
-    ['nobody for a controller of the cluster', 'system:serviceaccount:flux-system:kustomize-controller', undefined],
-    ['nobody for an administrator', 'kubernetes-admin', undefined],
-    ['nobody for a name that only looks like a principal', 'p:anna', undefined],
+    ['the principal for a principal', `p:${PRINCIPAL}`, `p:${PRINCIPAL}`],
+    [
+      "the namespace for a tenant's service account",
+      `system:serviceaccount:${SPACE}:x`,
+      `system:serviceaccount:${SPACE}`,
+    ],
+    ['undefined for a controller of the cluster', 'system:serviceaccount:flux-system:kustomize-controller', undefined],
+    ['undefined for an administrator', 'kubernetes-admin', undefined],
+    ['undefined for a name that resembles a principal', 'p:anna', undefined],
   ]
   for (const [sentence, user, tenant] of cases)
-    it(`is ${sentence}`, () => expect(rateLimitTenantOf(user, placeOf)).to.equal(tenant))
+    it(`returns ${sentence}`, () => expect(rateLimitTenantOf(user, placeOf)).to.equal(tenant))
 })

@@ -6,7 +6,7 @@ import { limitReviewRate, MAX_OPEN_REQUESTS } from './reviewRateLimit.ts'
 const TENANT = 'p:11111111-1111-4111-8111-111111111111'
 const OTHER = 'p:22222222-2222-4222-8222-222222222222'
 
-describe('what a tenant keeps open at the API server', () => {
+describe('limitReviewRate', () => {
   let clock: ManualClock
   let verdict: ReviewStatus
   let ask: (user: string, attributes: object) => Promise<string>
@@ -27,7 +27,7 @@ describe('what a tenant keeps open at the API server', () => {
     for (let count = 0; count < MAX_OPEN_REQUESTS; count += 1) expect(await ask(user, watch)).to.equal('allowed')
   }
 
-  it('is bounded: each watch takes memory there for as long as its client likes', async () => {
+  it('denies more watches than MAX_OPEN_REQUESTS and allows one more per second', async () => {
     await openAll(TENANT)
     expect(await ask(TENANT, watch)).to.match(/^denied: Too many watches, /)
     await clock.advance(1_000)
@@ -36,12 +36,12 @@ describe('what a tenant keeps open at the API server', () => {
   })
 
   for (const subresource of ['log', 'exec', 'attach', 'portforward'])
-    it(`counts pods/${subresource} as well`, async () => {
+    it(`counts pods/${subresource} like a watch`, async () => {
       await openAll(TENANT)
       expect(await ask(TENANT, { verb: 'get', resource: 'pods', subresource })).to.match(/^denied/)
     })
 
-  it('counts what RBAC may allow, beside what a role of ours does', async () => {
+  it('counts requests that RBAC may allow separately from those that a role allows', async () => {
     verdict = { allowed: false, reason: 'missing' }
     for (let count = 0; count < MAX_OPEN_REQUESTS; count += 1)
       expect(await ask(TENANT, watch)).to.equal('no opinion: missing')
@@ -50,14 +50,14 @@ describe('what a tenant keeps open at the API server', () => {
     expect(await ask(TENANT, watch)).to.equal('allowed')
   })
 
-  it('keeps nobody from anything else, nor from watches of their own', async () => {
+  it('does not limit other requests or other tenants', async () => {
     await openAll(TENANT)
     expect(await ask(TENANT, watch)).to.match(/^denied/)
     expect(await ask(TENANT, { verb: 'list', resource: 'vectorclusters' })).to.equal('allowed')
     expect(await ask(OTHER, watch)).to.equal('allowed')
   })
 
-  it('has no bound for the controllers of a cluster', async () => {
+  it('does not limit controllers of the cluster', async () => {
     for (const user of ['system:serviceaccount:flux-system:kustomize-controller', 'kubernetes-admin']) {
       await openAll(user)
       expect(await ask(user, watch)).to.equal('allowed')
