@@ -109,8 +109,8 @@ describe('withDeletion, withRecovery and withPurge', () => {
     const purged = withPurge(deleted, { at: at(9) })
     expect(purged).to.include({ state: 'Purged', enabled: true })
     expect(purged.tags).to.deep.equal({})
-    expect(Object.keys(purged)).not.to.include.members(['contentType', 'expiresOn'])
-    expect(Object.keys(purged.history ?? {})).not.to.include.members(['deletedAt', 'createdAt'])
+    expect(purged).to.not.have.any.keys('contentType', 'expiresOn')
+    expect(purged.history).to.be.an('object').that.does.not.have.any.keys('deletedAt', 'createdAt')
   })
 })
 
