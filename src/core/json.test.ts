@@ -65,11 +65,9 @@ describe('parseStrictJson', () => {
   }
 
   it('does not quote the body in its message', () => {
-    try {
-      parseJson(bytes('{"password": hunter2}'))
-      expect.fail('it was accepted')
-    } catch (error) {
-      expect((error as Error).message).to.not.include('hunter')
-    }
+    expect(() => parseJson(bytes('{"password": hunter2}')))
+      .to.throw(PlatformError)
+      .with.property('message')
+      .that.does.not.include('hunter')
   })
 })
