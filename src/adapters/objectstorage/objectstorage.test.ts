@@ -25,6 +25,7 @@ describe('withGrant and withPublic', () => {
         const { Statement = [] } = granted(undefined, 'k', { permission, ...prefix }) ?? {}
         const actions = Statement.flatMap(({ Action }) => Action)
         expect(actions.join(' ')).not.to.match(/Policy|Acl|PutBucket|\*|Bypass|CreateBucket|DeleteBucket\b/)
+        expect(Statement, `${permission} allows nothing`).to.not.be.empty
         expect(
           Statement.every(({ Action }) => Action.length > 0),
           `${permission} allows nothing`,
