@@ -31,7 +31,7 @@ describe('runPart', () => {
   it('exits with 70 if the program itself fails', () => {
     const program = join(import.meta.dirname, 'main.ts')
     const { status, stderr } = endOfOwn([program, 'source', root])
-    expect([status, stderr]).to.deep.equal([70, stderr])
+    expect(status, stderr).to.equal(70)
     expect(stderr).to.include('order.json')
   })
 })
