@@ -10,12 +10,12 @@ const REMEDIES: Readonly<Record<ConnectionFailure, string>> = {
     'Its certificate is not trusted: `freehold setup` takes an authority with --certificate-authority, and that of the API server with --kubernetes-authority.',
   NoTls: WRONG_PROTOCOL,
   NoHttp: WRONG_PROTOCOL,
-  NameUnknown: UNKNOWN_NAME,
-  NoNameServer: UNKNOWN_NAME,
-  NobodyListens: 'Nothing listens there: is the platform running, and is the address right?',
-  NoWay: UNREACHABLE,
-  Closed: 'The connection was closed before the answer: does that address speak TLS?',
-  Late: UNREACHABLE,
+  HostNotFound: UNKNOWN_NAME,
+  DnsUnavailable: UNKNOWN_NAME,
+  ConnectionRefused: 'Nothing listens there: is the platform running, and is the address right?',
+  NoRoute: UNREACHABLE,
+  ConnectionClosed: 'The connection was closed before the answer: does that address speak TLS?',
+  TimedOut: UNREACHABLE,
 }
 
 /** Suggests a remedy for an error of `fetch`; undefined for unknown errors. */

@@ -84,7 +84,7 @@ function checksumOf(file: string, read: () => object): string {
  * serve then. The turn is not released but expires, when the restarted process should be ready.
  */
 export function turnAmongReplicas(client: KubeClient, log: Log): () => Promise<void> {
-  const timings = { duration: RESTART_GAP_MS, patience: Number.POSITIVE_INFINITY, pause: { least: 1000, most: 3000 } }
+  const timings = { duration: RESTART_GAP_MS, timeout: Number.POSITIVE_INFINITY, pause: { min: 1000, max: 3000 } }
   const turns = new KeyedLeaseMutex(client, timings)
   const taken = () =>
     new Promise<void>((done, fail) => {

@@ -141,7 +141,7 @@ export async function runWebhooks(
   const audit = createAuditor({
     placeOf: places.placeOf,
     ownerOfPart: partOwners(caches),
-    isThere: isKnown,
+    exists: isKnown,
     recorder,
     log,
     isReady,

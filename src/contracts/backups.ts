@@ -115,7 +115,7 @@ export function failureOf(backup: Backup): string | undefined {
   const { phase = '', errors = 0, warnings = 0 } = backup.status ?? {}
   if (!FAILED_PHASES.has(phase)) return undefined
   if (phase === 'FailedValidation') return 'Velero refused the backup; an administrator can see why.'
-  const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`
+  const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
   return `It ended as ${phase} with ${counted(errors, 'error')} and ${counted(warnings, 'warning')}.`
 }
 
@@ -132,8 +132,8 @@ export const BACKUPS_MAX = 500
  * A failed backup never displaces a successful one, but is deleted in the end.
  */
 export function listSurplusBackups(backups: readonly Backup[], keepLast: number | undefined): Backup[] {
-  const over = sortBackupsNewestFirst(backups).filter(isFinished)
-  const good = over.flatMap(({ status }, at) => (status?.phase === 'Completed' ? [at] : []))
-  const last = keepLast === undefined ? undefined : good[keepLast - 1]
-  return over.filter((_, at) => (last !== undefined && at > last) || at >= BACKUPS_MAX)
+  const finished = sortBackupsNewestFirst(backups).filter(isFinished)
+  const completed = finished.flatMap(({ status }, at) => (status?.phase === 'Completed' ? [at] : []))
+  const last = keepLast === undefined ? undefined : completed[keepLast - 1]
+  return finished.filter((_, at) => (last !== undefined && at > last) || at >= BACKUPS_MAX)
 }

@@ -59,8 +59,8 @@ type ParametrizedComponent = {
 /** Returns the placeholders of a component that are not parameters, in alphabetical order. */
 export function unknownParameters({ command, args, env }: ParametrizedComponent, parameters: object): string[] {
   const texts = [...command, ...args, ...env.map(({ value = '' }) => value)]
-  const asked = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))
-  return [...new Set(asked)].filter((name) => !Object.hasOwn(parameters, name)).sort()
+  const placeholders = texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))
+  return [...new Set(placeholders)].filter((name) => !Object.hasOwn(parameters, name)).sort()
 }
 
 export function substituteParameters(text: string, parameters: Readonly<Record<string, string>>): string {

@@ -77,18 +77,18 @@ export function withReport(
   const isAhead = Date.parse(report.observedAtUtc) > now
   const observedAtUtc = isAhead ? timestamp(now) : report.observedAtUtc
   const known = new Map(sites.map((site) => [site.clusterId, site]))
-  const isNews = (clusterId: string) =>
+  const isNewer = (clusterId: string) =>
     timeOf(known.get(clusterId)?.observedAtUtc, now) <= timeOf(report.observedAtUtc, now)
-  const told = report.sites.filter(({ clusterId }) => isNews(clusterId))
-  for (const site of told) {
+  const reported = report.sites.filter(({ clusterId }) => isNewer(clusterId))
+  for (const site of reported) {
     const linkStatus = site.role === SITE_ROLE.hub ? LINK_STATUS.notApplicable : site.linkStatus
     known.set(site.clusterId, { ...site, linkStatus, observedAtUtc })
   }
-  const spoken = new Set(told.map(({ clusterId }) => clusterId))
+  const reportedIds = new Set(reported.map(({ clusterId }) => clusterId))
   const kept = byId([...known.values()]).slice(0, SITES_MAX)
   const all = [
-    ...exposures.filter(({ clusterId }) => !spoken.has(clusterId)),
-    ...report.exposures.filter(({ clusterId }) => spoken.has(clusterId)),
+    ...exposures.filter(({ clusterId }) => !reportedIds.has(clusterId)),
+    ...report.exposures.filter(({ clusterId }) => reportedIds.has(clusterId)),
   ]
   return { sites: kept, exposures: limitFairly(all, MAX_REPORT_BYTES - bytesOf(kept)) }
 }
@@ -178,13 +178,13 @@ export function selectSpokeGrant(
   now: number,
 ): { readonly grant: Grant; readonly taken: string | undefined } | undefined {
   const grants = [...listOf<Grant>(entries.reported), ...listOf<Grant>(entries.issued)].filter(isOpen(now))
-  const taken = listOf<IssuedGrant>(entries.taken).filter(isOpen(now))
-  const own = taken.find((each) => each.clusterId === clusterId)
+  const assigned = listOf<IssuedGrant>(entries.taken).filter(isOpen(now))
+  const own = assigned.find((each) => each.clusterId === clusterId)
   const known = grants.find(({ code }) => code === own?.code)
   if (known !== undefined) return { grant: known, taken: undefined }
-  const grant = grants.findLast(({ code }) => !taken.some((each) => each.code === code))
+  const grant = grants.findLast(({ code }) => !assigned.some((each) => each.code === code))
   if (grant === undefined) return undefined
   const { code, expiresUtc } = grant
-  const others = taken.filter((each) => each.clusterId !== clusterId)
+  const others = assigned.filter((each) => each.clusterId !== clusterId)
   return { grant, taken: JSON.stringify([...others, { clusterId, code, expiresUtc }]) }
 }

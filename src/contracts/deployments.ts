@@ -61,13 +61,13 @@ export const MAX_OWNER_LOG_BYTES = 32 * 1024 ** 2
 export const BUILD_LOG_LINES_MAX = 100_000
 
 /** Returns the last lines. Earlier ones are not split, because there may be millions of them. */
-export function lastLogLines(bytes: Uint8Array, most: number): string[] {
+export function lastLogLines(bytes: Uint8Array, maxLines: number): string[] {
   // Each invalid byte becomes a character of three bytes, with which a log of maximum size would be too long.
   const text = Buffer.from(bytes).toString('utf8').replaceAll('\uFFFD', '?')
   if (text === '') return []
   const end = text.endsWith('\n') ? text.length - 1 : text.length
   let start = end
-  for (let count = 0; count < most && start >= 0; count += 1)
+  for (let count = 0; count < maxLines && start >= 0; count += 1)
     start = start === 0 ? -1 : text.lastIndexOf('\n', start - 1)
   return text
     .slice(start + 1, end)

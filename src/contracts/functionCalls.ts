@@ -39,8 +39,8 @@ export const functionCallsPath = (namespace: string, name: string) =>
   `${PATH}?${new URLSearchParams({ namespace, name })}`
 
 /** Returns the key of the function that a request names; undefined if it names none. */
-export function parseFunctionCallsPath(asked: string): string | undefined {
-  const [path, query] = asked.split('?')
+export function parseFunctionCallsPath(url: string): string | undefined {
+  const [path, query] = url.split('?')
   const given = new URLSearchParams(query)
   const [namespace, name] = [given.get('namespace'), given.get('name')]
   return path === PATH && namespace && name ? `${namespace}/${name}` : undefined

@@ -61,8 +61,8 @@ export const pathClaim = (namespace: string, functionNamespace: string, path: st
   `${namespace}/${functionNamespace}${path}`
 
 /** Whether a path serves a request: `/orders` serves itself and all below it, segment by segment. */
-export function servesPath(path: string, asked: string): boolean {
-  return path === '/' || asked === path || asked.startsWith(`${path}/`)
+export function servesPath(path: string, requestPath: string): boolean {
+  return path === '/' || requestPath === path || requestPath.startsWith(`${path}/`)
 }
 
 /** Phases that may end by themselves: pods restart, or a cluster answers again. */

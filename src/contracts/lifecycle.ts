@@ -186,16 +186,16 @@ export function componentRolloutOf(
   { spec, status, metadata }: Told,
   wanted: { readonly version: string; readonly requestedAt?: string | undefined },
 ): ComponentRollout {
-  const told = status?.rollout
+  const rollout = status?.rollout
   const { requestedAt = spec.requestedAt } = wanted
-  const isMeant = spec.version === wanted.version && spec.requestedAt === requestedAt
+  const isRequested = spec.version === wanted.version && spec.requestedAt === requestedAt
   // Failed at once if the engine is missing: waiting would mean to wait for an administrator.
   const isSeen = status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation
-  if (isMeant && isSeen && status.phase === 'EngineMissing')
+  if (isRequested && isSeen && status.phase === 'EngineMissing')
     return { state: 'Failed', message: status.statusMessage, isInstalled: false }
-  if (!isMeant || told === undefined || told.version !== spec.version || told.requestedAt !== requestedAt)
+  if (!isRequested || rollout === undefined || rollout.version !== spec.version || rollout.requestedAt !== requestedAt)
     return { state: 'Applying', isInstalled: false }
-  const { state, message, isInstalled } = told
+  const { state, message, isInstalled } = rollout
   return { state, message, isInstalled }
 }
 

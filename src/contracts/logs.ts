@@ -91,10 +91,10 @@ const timeOf = (line: LogLine | undefined) => line?.timestamp ?? ''
 /** Maximum characters of lines that are held for one answer; older lines are left out. */
 const MAX_LOG_CHARACTERS = 4 * 1024 * 1024
 
-/** Returns at most `most` lines from the end, and no more than an answer may hold. */
+/** Returns at most `maxLines` lines from the end, and no more than an answer may hold. */
 export async function lastLines<Line extends LogLine>(
   lines: AsyncIterable<Line>,
-  most: number,
+  maxLines: number,
   mostCharacters = MAX_LOG_CHARACTERS,
 ): Promise<{ kept: Line[]; truncated: boolean }> {
   const kept: Line[] = []
@@ -102,13 +102,13 @@ export async function lastLines<Line extends LogLine>(
   for await (const line of lines) {
     kept.push(line)
     characters += line.text.length
-    while (kept.length - first > most || (characters > mostCharacters && kept.length - first > 1)) {
+    while (kept.length - first > maxLines || (characters > mostCharacters && kept.length - first > 1)) {
       characters -= kept[first]?.text.length ?? 0
       first += 1
       truncated = true
     }
     // Shifting the array for each line would take quadratic time.
-    if (first > 2 * most + 1000) first -= kept.splice(0, first).length
+    if (first > 2 * maxLines + 1000) first -= kept.splice(0, first).length
   }
   return { kept: kept.slice(first), truncated }
 }

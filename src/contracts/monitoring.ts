@@ -69,15 +69,15 @@ type AlertFacts = {
  * seen whenever somebody changes it.
  */
 export function alertOccurrencesOf({ metadata, spec, status = {} }: AlertFacts, now: string): AlertTimes {
-  const { told } = spec
+  const { told: reports } = spec
   const created = metadata.creationTimestamp ?? now
   const isChanged = status.observedGeneration !== undefined && status.observedGeneration !== metadata.generation
-  const lastSeenAt = told?.lastAt ?? (isChanged ? now : (status.lastSeenAt ?? created))
-  const resolvedAt = told?.resolvedAt ?? status.resolvedAt ?? lastSeenAt
+  const lastSeenAt = reports?.lastAt ?? (isChanged ? now : (status.lastSeenAt ?? created))
+  const resolvedAt = reports?.resolvedAt ?? status.resolvedAt ?? lastSeenAt
   return {
     firstSeenAt: status.firstSeenAt ?? created,
     lastSeenAt,
     resolvedAt: spec.status === 'Resolved' ? resolvedAt : undefined,
-    occurrences: told?.times ?? status.occurrences ?? 1,
+    occurrences: reports?.times ?? status.occurrences ?? 1,
   }
 }

@@ -5,7 +5,8 @@ export const OBJECT_COUNT_POLICY = 'freehold-full'
 export const OBJECT_SIZE_POLICY = 'freehold-size'
 
 /** Parts of the message with the numbers, to be joined in TypeScript or CEL. */
-export const objectCountMessage = (held: string, most: string) => ['has ', held, ' objects of at most ', most] as const
+export const objectCountMessage = (held: string, limit: string) =>
+  ['has ', held, ' objects of at most ', limit] as const
 const COUNT_PATTERN = new RegExp(objectCountMessage('(\\d+)', '(\\d+)').join(''))
 
 export function parseObjectCountMessage(message: string): { used: number; limit: number } | undefined {
@@ -13,10 +14,10 @@ export function parseObjectCountMessage(message: string): { used: number; limit:
   return limit === undefined ? undefined : { used: Number(used), limit: Number(limit) }
 }
 
-export const objectSizeMessage = (bytes: string, most: string) => ['has ', bytes, ' bytes of at most ', most] as const
+export const objectSizeMessage = (bytes: string, limit: string) => ['has ', bytes, ' bytes of at most ', limit] as const
 const SIZE_PATTERN = new RegExp(objectSizeMessage('\\d+', '(\\d+)').join(''))
 
 export function parseObjectSizeLimit(message: string): number | undefined {
-  const [, most] = SIZE_PATTERN.exec(message) ?? []
-  return most === undefined ? undefined : Number(most)
+  const [, limit] = SIZE_PATTERN.exec(message) ?? []
+  return limit === undefined ? undefined : Number(limit)
 }

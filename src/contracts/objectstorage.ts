@@ -145,8 +145,8 @@ export type UnsupportedField = { field: string; feature: StoreFeature }
 
 type FeatureRequest = readonly [isWanted: boolean, field: string, feature: StoreFeature]
 
-function findUnsupported(wishes: readonly FeatureRequest[], features: StoreFeatures): UnsupportedField | undefined {
-  const found = wishes.find(([isWanted, , feature]) => isWanted && !features[feature])
+function findUnsupported(requests: readonly FeatureRequest[], features: StoreFeatures): UnsupportedField | undefined {
+  const found = requests.find(([isWanted, , feature]) => isWanted && !features[feature])
   return found === undefined ? undefined : { field: found[1], feature: found[2] }
 }
 
@@ -159,13 +159,13 @@ export function unsupportedAccountFields(
   },
   features: StoreFeatures,
 ): UnsupportedField | undefined {
-  const wishes: FeatureRequest[] = [
+  const requests: FeatureRequest[] = [
     [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
     [spec.quotaObjects !== undefined, 'quotaObjects', 'quota'],
     [spec.enablePublicAccess === true, 'enablePublicAccess', 'publicAccess'],
     [spec.defaultVersioning === 'Enabled', 'defaultVersioning', 'versioning'],
   ]
-  return findUnsupported(wishes, features)
+  return findUnsupported(requests, features)
 }
 
 export function unsupportedBucketFields(
@@ -178,14 +178,14 @@ export function unsupportedBucketFields(
   },
   features: StoreFeatures,
 ): UnsupportedField | undefined {
-  const wishes: FeatureRequest[] = [
+  const requests: FeatureRequest[] = [
     [spec.versioning !== undefined && spec.versioning !== 'Off', 'versioning', 'versioning'],
     [spec.objectLock === true, 'objectLock', 'objectLock'],
     [spec.quotaBytes !== undefined, 'quotaBytes', 'quota'],
     [spec.publicRead === true, 'publicRead', 'publicAccess'],
     [(spec.lifecycleRules ?? []).length > 0, 'lifecycleRules', 'lifecycle'],
   ]
-  return findUnsupported(wishes, features)
+  return findUnsupported(requests, features)
 }
 
 /** A Seaweed of the SeaweedFS operator, and the port of its S3 gateway. */

@@ -215,9 +215,9 @@ type Base = {
 export function isLastBaseBackup(snapshot: Base, siblings: readonly Base[], serverName: string | undefined): boolean {
   const isBase = ({ status }: Base) => status?.completedAt !== undefined && status.serverName === serverName
   if (serverName === undefined || !isBase(snapshot)) return false
-  const stays = ({ metadata }: Base) =>
+  const isKept = ({ metadata }: Base) =>
     metadata.deletionTimestamp === undefined && metadata.name !== snapshot.metadata.name
-  return !siblings.some((other) => stays(other) && isBase(other))
+  return !siblings.some((other) => isKept(other) && isBase(other))
 }
 
 type Restored = {

@@ -37,7 +37,7 @@ export type WantedRevision<Content> = {
 export function nextRevision<Content>(
   known: readonly Revision<Content>[],
   wanted: WantedRevision<Content>,
-  deed: { at: string; by: string | undefined },
+  change: { at: string; by: string | undefined },
 ): Revision<Content> | undefined {
   const { content, redeployedAt, parts } = wanted
   const newest = newestRevision(known)
@@ -51,8 +51,8 @@ export function nextRevision<Content>(
   })
   return {
     number,
-    createdAt: deed.at,
-    createdBy: deed.by,
+    createdAt: change.at,
+    createdBy: change.by,
     ...reasonOf(known, newest, isSame, wanted),
     content,
     redeployedAt,
@@ -78,7 +78,7 @@ function reasonOf<Content>(
 
 export function newestRevision<Content>(known: readonly Revision<Content>[]): Revision<Content> | undefined {
   return known.reduce<Revision<Content> | undefined>(
-    (most, one) => (most === undefined || one.number > most.number ? one : most),
+    (newest, one) => (newest === undefined || one.number > newest.number ? one : newest),
     undefined,
   )
 }

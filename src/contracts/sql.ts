@@ -66,16 +66,16 @@ export function sqlHost(namespace: string, name: string): string {
 export type SqlPasswords = { admin: string; owner: string; writer: string; reader: string }
 const PASSWORDS = ['admin', 'owner', 'writer', 'reader'] as const
 
-export const passwordEntry = (whose: keyof SqlPasswords) => `${whose}-password`
+export const passwordEntry = (login: keyof SqlPasswords) => `${login}-password`
 
 /** The `data` of the Secret of the logins. */
 export function encodePasswords(passwords: SqlPasswords): Record<string, string> {
-  return secretData(Object.fromEntries(PASSWORDS.map((whose) => [passwordEntry(whose), passwords[whose]])))
+  return secretData(Object.fromEntries(PASSWORDS.map((login) => [passwordEntry(login), passwords[login]])))
 }
 
 /** Decodes the passwords that are present. */
 export function decodeSomePasswords(data: Readonly<Record<string, string>> | undefined): Partial<SqlPasswords> {
-  const found = PASSWORDS.map((whose) => [whose, secretText(data, passwordEntry(whose))] as const)
+  const found = PASSWORDS.map((login) => [login, secretText(data, passwordEntry(login))] as const)
   return Object.fromEntries(found.filter(([, text]) => text !== undefined))
 }
 
@@ -86,7 +86,7 @@ export function decodePasswords(data: Readonly<Record<string, string>> | undefin
 }
 
 export function hasAllPasswords(found: Partial<SqlPasswords>): found is SqlPasswords {
-  return PASSWORDS.every((whose) => found[whose] !== undefined)
+  return PASSWORDS.every((login) => found[login] !== undefined)
 }
 
 /** A product key, and who set it when. Keys are numbered, so that the previous one can replace a rejected one. */

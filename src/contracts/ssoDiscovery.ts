@@ -37,8 +37,8 @@ const WELL_KNOWN = '/.well-known/openid-configuration'
 const OTHER_ISSUER = 'is of a different issuer than "issuer" names'
 
 /** Reads the metadata of an identity provider. A provider with another's issuer could sign in the other's people. */
-export function parseProviderMetadata(text: string, asked: ProviderSettings): MetadataResult {
-  return asked.protocol === 'Oidc' ? readDiscovery(text, asked) : readSaml(text, asked)
+export function parseProviderMetadata(text: string, settings: ProviderSettings): MetadataResult {
+  return settings.protocol === 'Oidc' ? readDiscovery(text, settings) : readSaml(text, settings)
 }
 
 /** The issuer must match the address of the document (section 4.3), and the configured issuer. */

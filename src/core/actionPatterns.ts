@@ -131,8 +131,10 @@ export function patternFaults(lists: PatternLists): PatternFault[] {
 export function faultsSentence(lists: PatternLists): string | undefined {
   const faults = patternFaults(lists)
   if (faults.length === 0) return undefined
-  const told = faults.slice(0, 5).map(({ field, pattern, message }) => `${field} "${pattern.slice(0, 80)}" ${message}`)
-  return `${told.join('; ')}${faults.length > 5 ? `; and ${faults.length - 5} more` : ''}.`
+  const described = faults
+    .slice(0, 5)
+    .map(({ field, pattern, message }) => `${field} "${pattern.slice(0, 80)}" ${message}`)
+  return `${described.join('; ')}${faults.length > 5 ? `; and ${faults.length - 5} more` : ''}.`
 }
 
 /** Whether every pattern is syntactically valid, even if it covers nothing. */

@@ -9,10 +9,10 @@ const IDLE_POLL_INTERVAL_MS = 50
  */
 export function closeServer(server: Server, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
-    const look = setInterval(() => server.closeIdleConnections(), IDLE_POLL_INTERVAL_MS)
+    const poll = setInterval(() => server.closeIdleConnections(), IDLE_POLL_INTERVAL_MS)
     const end = setTimeout(() => server.closeAllConnections(), milliseconds)
     server.close(() => {
-      clearInterval(look)
+      clearInterval(poll)
       clearTimeout(end)
       resolve()
     })

@@ -3,12 +3,12 @@ export type ConnectionFailure =
   | 'Untrusted'
   | 'NoTls'
   | 'NoHttp'
-  | 'NameUnknown'
-  | 'NoNameServer'
-  | 'NobodyListens'
-  | 'NoWay'
-  | 'Closed'
-  | 'Late'
+  | 'HostNotFound'
+  | 'DnsUnavailable'
+  | 'ConnectionRefused'
+  | 'NoRoute'
+  | 'ConnectionClosed'
+  | 'TimedOut'
 
 /** Codes of the network (errno), of TLS in Node ("X509 certificate error codes", OpenSSL), of llhttp and of undici. */
 const FAILURES: readonly [codes: RegExp, failure: ConnectionFailure][] = [
@@ -16,12 +16,12 @@ const FAILURES: readonly [codes: RegExp, failure: ConnectionFailure][] = [
   [/^ERR_TLS_CERT_/, 'Untrusted'],
   [/^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$)/, 'NoTls'],
   [/^HPE_/, 'NoHttp'],
-  [/^ENOTFOUND$/, 'NameUnknown'],
-  [/^EAI_AGAIN$/, 'NoNameServer'],
-  [/^ECONNREFUSED$/, 'NobodyListens'],
-  [/^(EHOSTUNREACH|ENETUNREACH)$/, 'NoWay'],
-  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'Closed'],
-  [/^ETIMEDOUT$|_TIMEOUT$/, 'Late'],
+  [/^ENOTFOUND$/, 'HostNotFound'],
+  [/^EAI_AGAIN$/, 'DnsUnavailable'],
+  [/^ECONNREFUSED$/, 'ConnectionRefused'],
+  [/^(EHOSTUNREACH|ENETUNREACH)$/, 'NoRoute'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'ConnectionClosed'],
+  [/^ETIMEDOUT$|_TIMEOUT$/, 'TimedOut'],
 ]
 
 /** Classifies an error by its own code, those of its causes, and those of the attempts at each address of a name. */

@@ -56,8 +56,8 @@ export function withRenamedFields(error: unknown, nameOf: (field: string) => str
   const errors = before?.map((one) => ({ ...one, ...withoutFieldName(one), field: nameOf(one.field) }))
   const field = typeof extras.field === 'string' && { field: nameOf(extras.field) }
   const isOfFields = before !== undefined && before.length > 0 && message === firstReason(before)
-  const words = isOfFields && errors !== undefined ? firstReason(errors) : withSubject(message, extras.field, nameOf)
-  return new PlatformError(code, words, { ...extras, ...field, ...(errors && { errors }) }, { cause: error })
+  const renamed = isOfFields && errors !== undefined ? firstReason(errors) : withSubject(message, extras.field, nameOf)
+  return new PlatformError(code, renamed, { ...extras, ...field, ...(errors && { errors }) }, { cause: error })
 }
 
 /** Replaces the name of the field in the sentence of a rule. */
@@ -68,8 +68,8 @@ function withSubject(message: string, field: unknown, nameOf: (field: string) =>
 }
 
 /** 400 for an invalid name of a new object in a path. */
-export function invalidName(name: string, least?: number): PlatformError {
-  const message = resourceNameRule(least)
+export function invalidName(name: string, minLength?: number): PlatformError {
+  const message = resourceNameRule(minLength)
   return badRequest(`"${name.slice(0, 64)}" is not a valid name: it ${message}.`, [{ field: 'name', message }])
 }
 
@@ -93,9 +93,9 @@ export function firstReason([first]: readonly FieldError[]): string {
  */
 export function refusalSentence({ field, message }: FieldError): string {
   const subject = field === '' ? 'The body' : `The field "${field}"`
-  const told = withoutFieldName({ field, message }).message
-  const isAboutField = told !== message || PREDICATE.test(told)
-  return asSentence(isAboutField ? `${subject} ${told}` : `${subject} was refused: ${told}`)
+  const reason = withoutFieldName({ field, message }).message
+  const isAboutField = reason !== message || PREDICATE.test(reason)
+  return asSentence(isAboutField ? `${subject} ${reason}` : `${subject} was refused: ${reason}`)
 }
 
 /** Removes the field's name from the start of its reason, because the field is shown beside it. */

@@ -12,7 +12,7 @@ type CallerQueue = { began: number; batch: number; readonly waiting: (() => void
  * most one piece of work of each busy caller, however many requests it has sent.
  */
 export class FairShare {
-  readonly #lines = new Map<string, CallerQueue>()
+  readonly #queues = new Map<string, CallerQueue>()
   readonly #now: () => number
   readonly #nextRound: (run: () => void) => void
   #isScheduled = false
@@ -27,14 +27,14 @@ export class FairShare {
 
   /** Returns undefined if the caller may proceed at once, otherwise a promise to wait for. */
   take(key: string): Promise<void> | undefined {
-    const line = this.#lines.get(key)
-    if (line === undefined) {
-      this.#lines.set(key, { began: this.#now(), batch: 1, waiting: [] })
+    const queue = this.#queues.get(key)
+    if (queue === undefined) {
+      this.#queues.set(key, { began: this.#now(), batch: 1, waiting: [] })
       this.#schedule()
       return undefined
     }
-    if (line.waiting.length === 0 && this.#now() - line.began < SHARE_MS) return undefined
-    return new Promise((resolve) => line.waiting.push(resolve))
+    if (queue.waiting.length === 0 && this.#now() - queue.began < SHARE_MS) return undefined
+    return new Promise((resolve) => queue.waiting.push(resolve))
   }
 
   #schedule(): void {
@@ -48,15 +48,15 @@ export class FairShare {
 
   #round(): void {
     const now = this.#now()
-    for (const [key, line] of this.#lines) {
+    for (const [key, line] of this.#queues) {
       if (line.waiting.length === 0) {
-        this.#lines.delete(key)
+        this.#queues.delete(key)
         continue
       }
       line.batch = now - line.began < SHARE_MS ? Math.min(BATCH_MAX, line.batch * 2) : Math.max(1, line.batch >> 1)
       line.began = now
-      for (const goOn of line.waiting.splice(0, line.batch)) goOn()
+      for (const proceed of line.waiting.splice(0, line.batch)) proceed()
     }
-    if (this.#lines.size > 0) this.#schedule()
+    if (this.#queues.size > 0) this.#schedule()
   }
 }

@@ -7,9 +7,9 @@ export type FieldPaths = Readonly<Record<string, string>>
 /** Reads another system's body under our names. A field that is absent there is undefined to the schema. */
 export function withFieldPaths<Schema extends z.ZodType>(places: FieldPaths, schema: Schema): z.ZodPreprocess<Schema> {
   const all = Object.entries(places).map(([name, place]) => [name, place.split('.')] as const)
-  return z.preprocess((told) => Object.fromEntries(all.map(([name, path]) => [name, valueAt(told, path)])), schema)
+  return z.preprocess((body) => Object.fromEntries(all.map(([name, path]) => [name, valueAt(body, path)])), schema)
 }
 
-function valueAt(told: unknown, path: readonly string[]): unknown {
-  return path.reduce((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), told)
+function valueAt(body: unknown, path: readonly string[]): unknown {
+  return path.reduce((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), body)
 }

@@ -2,16 +2,16 @@
 const DEPTH_MAX = 1_000
 
 /**
- * Whether a JSON text has more than `most` values, counted by its commas and arrays, or is nested deeper than any
+ * Whether a JSON text has more than `max` values, counted by its commas and arrays, or is nested deeper than any
  * response. The text is scanned, not parsed: a parsed value of three characters takes twenty times its size in memory,
  * and schema errors about it take more.
  */
-export function hasMoreValues(json: string, most: number): boolean {
+export function hasMoreValues(json: string, max: number): boolean {
   let [values, depth] = [0, 0]
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at)
     if (code === QUOTE) at = endOfText(json, at)
-    else if ((code === COMMA || code === BRACKET) && ++values > most) return true
+    else if ((code === COMMA || code === BRACKET) && ++values > max) return true
     else if (code === BRACE && ++depth > DEPTH_MAX) return true
     else if (code === END_OF_BRACE) depth -= 1
   }

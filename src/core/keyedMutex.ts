@@ -7,11 +7,11 @@ export class KeyedMutex {
 
   async take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#last.get(key) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    const settled = mine.catch(() => {})
+    const result = before.then(work, work)
+    const settled = result.catch(() => {})
     this.#last.set(key, settled)
     try {
-      return await mine
+      return await result
     } finally {
       if (this.#last.get(key) === settled) this.#last.delete(key)
     }

@@ -3,49 +3,49 @@ export class SemaphoreTimeout extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** A semaphore per key: at most `most` holders at once; the others wait in FIFO order. */
+/** A semaphore per key: at most `limit` holders at once; the others wait in FIFO order. */
 export class KeyedSemaphore {
-  readonly #most: number
-  readonly #taken = new Map<string, { count: number; waiting: Set<() => void> }>()
+  readonly #limit: number
+  readonly #holders = new Map<string, { count: number; waiting: Set<() => void> }>()
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(limit: number) {
+    this.#limit = limit
   }
 
   /**
-   * @param patience milliseconds to wait for a place
+   * @param timeout milliseconds to wait for a place
    * @returns a function that releases the place; safe to call twice
-   * @throws the reason of the signal; NeverBegun if no place became free in time
+   * @throws the reason of the signal; SemaphoreTimeout if no place became free in time
    */
-  async take(key: string, signal?: AbortSignal, patience = Number.POSITIVE_INFINITY): Promise<() => void> {
+  async take(key: string, signal?: AbortSignal, timeout = Number.POSITIVE_INFINITY): Promise<() => void> {
     signal?.throwIfAborted()
-    const line = this.#taken.get(key) ?? { count: 0, waiting: new Set() }
-    this.#taken.set(key, line)
-    if (line.count < this.#most) line.count += 1
-    else await this.#wait(line.waiting, signal, patience)
-    let isBack = false
+    const queue = this.#holders.get(key) ?? { count: 0, waiting: new Set() }
+    this.#holders.set(key, queue)
+    if (queue.count < this.#limit) queue.count += 1
+    else await this.#wait(queue.waiting, signal, timeout)
+    let isReleased = false
     return () => {
-      if (isBack) return
-      isBack = true
-      const [next] = line.waiting
+      if (isReleased) return
+      isReleased = true
+      const [next] = queue.waiting
       if (next !== undefined) next()
-      else line.count -= 1
-      if (line.count === 0) this.#taken.delete(key)
+      else queue.count -= 1
+      if (queue.count === 0) this.#holders.delete(key)
     }
   }
 
-  #wait(waiting: Set<() => void>, signal: AbortSignal | undefined, patience: number): Promise<void> {
+  #wait(waiting: Set<() => void>, signal: AbortSignal | undefined, timeout: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leaving = (then: () => void) => () => {
+      const settle = (then: () => void) => () => {
         waiting.delete(proceed)
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
         then()
       }
-      const proceed = leaving(resolve)
-      const abort = leaving(() => reject(signal?.reason as Error))
-      const giveUp = leaving(() => reject(new SemaphoreTimeout()))
-      const timer = patience === Number.POSITIVE_INFINITY ? undefined : setTimeout(giveUp, patience)
+      const proceed = settle(resolve)
+      const abort = settle(() => reject(signal?.reason as Error))
+      const expire = settle(() => reject(new SemaphoreTimeout()))
+      const timer = timeout === Number.POSITIVE_INFINITY ? undefined : setTimeout(expire, timeout)
       signal?.addEventListener('abort', abort)
       waiting.add(proceed)
     })

@@ -35,8 +35,8 @@ function redactedPaths(): string[] {
 }
 
 function serializeError(error: Error): object {
-  const told = pino.stdSerializers.err(error)
-  return typeof told?.stack === 'string' ? { ...told, stack: stackInSources(told.stack) } : told
+  const serialized = pino.stdSerializers.err(error)
+  return typeof serialized?.stack === 'string' ? { ...serialized, stack: stackInSources(serialized.stack) } : serialized
 }
 
 /** Creates a logger that writes JSON lines to standard output. */

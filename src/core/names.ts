@@ -6,13 +6,15 @@ export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
 export const RESOURCE_NAME_MAX_LENGTH = 52
 const RESOURCE_NAME = new RegExp(RESOURCE_NAME_PATTERN)
 
-/** The pattern of names with at least `least` characters. */
-export const resourceNamePattern = (least = 1) =>
-  least < 2 ? RESOURCE_NAME_PATTERN : `^[a-z0-9][a-z0-9-]{${least - 2},${RESOURCE_NAME_MAX_LENGTH - 2}}[a-z0-9]$`
+/** The pattern of names with at least `minLength` characters. */
+export const resourceNamePattern = (minLength = 1) =>
+  minLength < 2
+    ? RESOURCE_NAME_PATTERN
+    : `^[a-z0-9][a-z0-9-]{${minLength - 2},${RESOURCE_NAME_MAX_LENGTH - 2}}[a-z0-9]$`
 
-/** The rule for a resource name, in words. @param least the fewest characters, if more than one */
-export const resourceNameRule = (least = 1) =>
-  `must have ${least} to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens and begin and end with a letter or digit`
+/** The rule for a resource name, in words. @param minLength the fewest characters, if more than one */
+export const resourceNameRule = (minLength = 1) =>
+  `must have ${minLength} to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens and begin and end with a letter or digit`
 
 /** RFC 9562, lower case only: two spellings of one id would be two keys. */
 export const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'

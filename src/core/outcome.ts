@@ -22,17 +22,17 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
 
 type DoneDetails = { reason?: ReadyReason; message?: string; after?: number | undefined; hindrance?: StartObstacle }
 
-export function done({ after, ...said }: DoneDetails = {}): Outcome {
-  return { kind: 'done', ...said, ...(after !== undefined && { after }) }
+export function done({ after, ...details }: DoneDetails = {}): Outcome {
+  return { kind: 'done', ...details, ...(after !== undefined && { after }) }
 }
 
 /** The outcome of one-time work that has ended. A failure is not `Ready`, so nobody who waits for `Ready` continues. */
 export function ended(
   failure: string | undefined,
-  { after, ...said }: Pick<DoneDetails, 'message' | 'after'> = {},
+  { after, ...details }: Pick<DoneDetails, 'message' | 'after'> = {},
 ): Outcome {
   if (failure !== undefined) return stalled('RunFailed', failure.slice(0, 1024), after)
-  return done({ reason: 'Completed', ...said, after })
+  return done({ reason: 'Completed', ...details, after })
 }
 
 /** For `after`: the next pass follows this one. */

@@ -13,17 +13,17 @@ export function countedObjectsIn(object: KubeObject): number {
 }
 
 /** How far a full place must fall below its limit before it accepts anything: each switch relabels its namespaces. */
-const slackOf = (most: number) => Math.ceil(most / 100)
+const slackOf = (limit: number) => Math.ceil(limit / 100)
 
-export function isFullWith(held: number, most: number, wasFull: boolean): boolean {
-  return held >= most || (wasFull && held > most - slackOf(most))
+export function isFullWith(held: number, limit: number, wasFull: boolean): boolean {
+  return held >= limit || (wasFull && held > limit - slackOf(limit))
 }
 
 const MARK_SEPARATOR = '-of-'
 
 /** The value of the label: the number of objects when it was set, and the limit. */
-export const fullMark = (held: number, most: number) => `${held}${MARK_SEPARATOR}${most}`
-export const isMarkOf = (mark: string, most: number) => mark.endsWith(`${MARK_SEPARATOR}${most}`)
+export const fullMark = (held: number, limit: number) => `${held}${MARK_SEPARATOR}${limit}`
+export const isMarkOf = (mark: string, limit: number) => mark.endsWith(`${MARK_SEPARATOR}${limit}`)
 
 /** A CEL expression for the two numbers of a mark, as strings. */
 export const markNumbers = (mark: string) => `${mark}.split('${MARK_SEPARATOR}')`

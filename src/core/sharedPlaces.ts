@@ -3,20 +3,20 @@
  * of them if nobody else holds any.
  */
 export class SharedPlaces {
-  readonly #most: number
-  readonly #taken = new Map<string, number>()
+  readonly #size: number
+  readonly #held = new Map<string, number>()
   #count = 0
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(size: number) {
+    this.#size = size
   }
 
   get left(): number {
-    return this.#most - this.#count
+    return this.#size - this.#count
   }
 
   takenBy(key: string): number {
-    return this.#taken.get(key) ?? 0
+    return this.#held.get(key) ?? 0
   }
 
   /** Whether the key may take no further place. */
@@ -32,8 +32,8 @@ export class SharedPlaces {
   /** Takes `more` places; a negative number gives places back. */
   take(key: string, more = 1): void {
     const own = this.takenBy(key) + more
-    if (own === 0) this.#taken.delete(key)
-    else this.#taken.set(key, own)
+    if (own === 0) this.#held.delete(key)
+    else this.#held.set(key, own)
     this.#count += more
   }
 

@@ -50,10 +50,10 @@ export const toRe2Pattern = ({ pattern }: Pick<ShownText, 'pattern'>): string =>
   pattern.replaceAll(/\\u(?:\{([0-9a-f]+)\}|([0-9a-f]{4}))/g, (_whole, long, short) => `\\x{${long ?? short}}`)
 
 /** A name from another system, as it can be shown; undefined if nothing of it can be shown. */
-export function shownName(text: string, most: number): string | undefined {
+export function shownName(text: string, maxLength: number): string | undefined {
   const seen = text.replaceAll(new RegExp(`[${INVISIBLE_CHARACTERS}]+`, 'gu'), (hidden) =>
     hidden === '\u200d' ? hidden : ' ',
   )
-  const name = cutTo(seen.trim(), most).trim()
+  const name = cutTo(seen.trim(), maxLength).trim()
   return isShown(SHOWN_NAME, name) ? name : undefined
 }

@@ -1,6 +1,6 @@
-/** Maps a list in its order, at most `most` at once. After a failure it begins nothing more. */
+/** Maps a list in its order, `concurrency` at once. After a failure it begins nothing more. */
 export async function sideBySide<Given, Made>(
-  most: number,
+  concurrency: number,
   given: readonly Given[],
   make: (one: Given) => Promise<Made>,
 ): Promise<Made[]> {
@@ -12,7 +12,7 @@ export async function sideBySide<Given, Made>(
       made[at] = await make(one)
     }
   }
-  const workers = Array.from({ length: Math.min(most, given.length) }, work)
+  const workers = Array.from({ length: Math.min(concurrency, given.length) }, work)
   await Promise.all(workers).finally(() => left.splice(0))
   return made
 }

@@ -9,11 +9,11 @@ const WORD_MAX = 64
  */
 export function suggestion(word: string, known: Iterable<string>): string {
   if (word.length > WORD_MAX) return ''
-  const most = Math.floor(word.length / 3)
+  const maxDistance = Math.floor(word.length / 3)
   let nearest: { name: string; distance: number } | undefined
   for (const name of known) {
-    const distance = leven(word.toLowerCase(), name.toLowerCase(), { maxDistance: most + 1 })
-    if (distance <= most && (nearest === undefined || distance < nearest.distance)) nearest = { name, distance }
+    const distance = leven(word.toLowerCase(), name.toLowerCase(), { maxDistance: maxDistance + 1 })
+    if (distance <= maxDistance && (nearest === undefined || distance < nearest.distance)) nearest = { name, distance }
   }
   return nearest === undefined ? '' : `; did you mean "${nearest.name}"?`
 }

@@ -22,8 +22,12 @@ import { planOverrides, StorageClassName } from './workloadFields.ts'
 /** Fields of kinds that run containers of tenants: components, volumes, variables (records: container instances). */
 
 /** A word that becomes part of names of objects, where double hyphens separate such words. */
-const wordField = (most: number) =>
-  matching(most, /^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, with single hyphens between them')
+const wordField = (maxLength: number) =>
+  matching(
+    maxLength,
+    /^[a-z0-9]+(-[a-z0-9]+)*$/,
+    'must be lower-case letters and digits, with single hyphens between them',
+  )
 export const ComponentName = wordField(40)
 export const VolumeName = wordField(40)
 

@@ -32,16 +32,16 @@ const COMPONENTS_MAX = 10
 
 type RuleText = { cel: string; message: string; field?: string; code?: Rule<ContainersInput>['code'] }
 
-const refuse = (words: RuleText, test: (next: Containers, previous: Containers) => boolean): Rule<ContainersInput> => ({
+const refuse = (rule: RuleText, test: (next: Containers, previous: Containers) => boolean): Rule<ContainersInput> => ({
   field: 'components',
-  ...words,
+  ...rule,
   test: (next, previous) => test(completeContainers(next), completeContainers(previous)),
 })
 
 /** Makes a rule over each component; `list` is CEL for the list of components. */
 const eachComponentIn =
-  (list: string) => (words: RuleText, test: (component: ComponentSpec, next: Containers) => boolean) =>
-    refuse({ ...words, cel: `${list}.all(c, ${words.cel})` }, (next) =>
+  (list: string) => (rule: RuleText, test: (component: ComponentSpec, next: Containers) => boolean) =>
+    refuse({ ...rule, cel: `${list}.all(c, ${rule.cel})` }, (next) =>
       next.components.every((component) => test(component, next)),
     )
 const eachComponent = eachComponentIn('self.components')
@@ -188,11 +188,11 @@ const componentRules: readonly Rule<ContainersInput>[] = [
         cel: `!has(c.${probe}) || (c.${probe}.kind == 'Exec' ? has(c.${probe}.command) && c.${probe}.command.size() > 0 : has(c.${probe}.port) || (has(c.ports) && c.ports.exists(p, !has(p.protocol) || p.protocol == 'Tcp')))`,
         message: `${probe} needs a command if its kind is Exec, and otherwise a port, unless its component has a Tcp port`,
       },
-      ({ [probe]: asked, ports }) =>
-        asked === undefined ||
-        (asked.kind === 'Exec'
-          ? asked.command.length > 0
-          : asked.port !== undefined || ports.some(({ protocol }) => protocol === 'Tcp')),
+      ({ [probe]: settings, ports }) =>
+        settings === undefined ||
+        (settings.kind === 'Exec'
+          ? settings.command.length > 0
+          : settings.port !== undefined || ports.some(({ protocol }) => protocol === 'Tcp')),
     ),
   ),
   noGreater('cpuRequest', 'cpuLimit'),
@@ -214,8 +214,8 @@ const componentRules: readonly Rule<ContainersInput>[] = [
   ),
 ]
 
-const eachPreviousVolume = (words: RuleText, test: (before: VolumeSpec, now: VolumeSpec | undefined) => boolean) =>
-  refuse({ field: 'volumes', ...words }, ({ volumes }, previous) =>
+const eachPreviousVolume = (rule: RuleText, test: (before: VolumeSpec, now: VolumeSpec | undefined) => boolean) =>
+  refuse({ field: 'volumes', ...rule }, ({ volumes }, previous) =>
     previous.volumes.every((before) =>
       test(
         before,

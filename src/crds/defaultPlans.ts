@@ -30,8 +30,8 @@ function storagePlan(
   return { ...plan(name, cpu, memory, description, isDefault), storageSize, replicas }
 }
 
-function withConnections(most: number, given: PlanSpec): PlanSpec {
-  return { ...given, extras: { maxConnections: String(most) } }
+function withConnections(maxConnections: number, given: PlanSpec): PlanSpec {
+  return { ...given, extras: { maxConnections: String(maxConnections) } }
 }
 
 const family = (prefix: string, name: PlanSpec['family'], plans: Plans, extras: PlanSpec['extras'] = {}): Plans =>

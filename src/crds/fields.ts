@@ -21,11 +21,11 @@ export function withCelRules<Schema extends z.ZodString>(
 export const Off = z.boolean().default(false)
 export const On = z.boolean().default(true)
 
-export const integerBetween = (least: number, most: number) => z.int().min(least).max(most)
+export const integerBetween = (min: number, max: number) => z.int().min(min).max(max)
 
-/** A text of at most `most` characters that matches the pattern. */
-export const matching = (most: number, pattern: RegExp, message?: Parameters<z.ZodString['regex']>[1]) =>
-  z.string().max(most).regex(pattern, message)
+/** A text of at most `maxLength` characters that matches the pattern. */
+export const matching = (maxLength: number, pattern: RegExp, message?: Parameters<z.ZodString['regex']>[1]) =>
+  z.string().max(maxLength).regex(pattern, message)
 
 /** RFC 9562 in either case; stored in lower case, because two spellings of one id would be two keys. */
 export const Uuid = z.string().max(36).toLowerCase().guid()
@@ -37,9 +37,9 @@ export const ResourceName = matching(
 )
 
 /** A DNS label (RFC 1123), as namespaces are named. */
-export const dnsLabel = (most: number) =>
+export const dnsLabel = (maxLength: number) =>
   matching(
-    most,
+    maxLength,
     /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
     'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
   )
@@ -53,14 +53,14 @@ export const ObjectName = matching(
 )
 
 /** A quantity between two bounds, which are quantities themselves; without a lower one, more than zero. */
-function quantity(least: string | undefined, most: string, message: string): z.ZodString {
+function quantity(min: string | undefined, max: string, message: string): z.ZodString {
   return withCelRules(z.string(message).max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
-    cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${least ?? '1n'}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0)`,
+    cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${min ?? '1n'}')) >= 0 && quantity(self).compareTo(quantity('${max}')) <= 0)`,
     message,
     test: (text) =>
       !isQuantity(text) ||
-      ((least === undefined ? parseQuantity(text) > 0n : compareQuantities(text, least) >= 0) &&
-        compareQuantities(text, most) <= 0),
+      ((min === undefined ? parseQuantity(text) > 0n : compareQuantities(text, min) >= 0) &&
+        compareQuantities(text, max) <= 0),
   })
 }
 
@@ -126,9 +126,9 @@ export const ShownProse = withShownRule(SHOWN_PROSE, Prose)
 
 export const Description = ShownProse.max(512).describe('Purpose, as a text for people')
 
-/** A map of at most `most` names. REST accepts none of the refused names, so they must not be stored either. */
-export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
-  const isSmall = (map: object) => Object.keys(map).length <= most
+/** A map of at most `maxEntries` names. REST accepts none of the refused names, so they must not be stored either. */
+export function mapOf<Value extends z.ZodType>(value: Value, maxEntries: number): z.ZodRecord<z.ZodString, Value> {
+  const isSmall = (map: object) => Object.keys(map).length <= maxEntries
   const isPlain = (map: object) => Object.keys(map).every((name) => NO_CONTROLS.test(name))
   const plain = 'must have no control characters in its keys'
   const validations = [
@@ -140,9 +140,9 @@ export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.Zo
   ]
   return z
     .record(z.string(), value)
-    .refine(isSmall, `must have at most ${most} names`)
+    .refine(isSmall, `must have at most ${maxEntries} names`)
     .refine(isPlain, plain)
-    .meta({ maxProperties: most, 'x-kubernetes-validations': validations })
+    .meta({ maxProperties: maxEntries, 'x-kubernetes-validations': validations })
 }
 
 /** For a list of records: the API server merges items by this field, and accepts unchanged values of an item. */
@@ -151,19 +151,19 @@ export const listMapMeta = (key: string) => ({
   'x-kubernetes-list-map-keys': [key],
 })
 
-/** A list of at most `most` records, which the API server merges by the field that identifies them. */
-export function listMapOf<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
+/** A list of at most `maxItems` records, which the API server merges by the field that identifies them. */
+export function listMapOf<Value extends z.ZodType>(key: string, value: Value, maxItems: number): z.ZodArray<Value> {
   const isUnique = (list: z.output<Value>[]) =>
     new Set(list.map((item) => (item as Record<string, unknown>)[key])).size === list.length
-  return z.array(value).max(most).refine(isUnique, `must not have the same ${key} twice`).meta(listMapMeta(key))
+  return z.array(value).max(maxItems).refine(isUnique, `must not have the same ${key} twice`).meta(listMapMeta(key))
 }
 
 /** A list of at most so many texts, none of them twice. */
-export function listSetOf<Value extends z.ZodString>(value: Value, most: number): z.ZodArray<Value> {
+export function listSetOf<Value extends z.ZodString>(value: Value, maxItems: number): z.ZodArray<Value> {
   const isUnique = (list: string[]) => new Set(list).size === list.length
   return z
     .array(value)
-    .max(most)
+    .max(maxItems)
     .refine(isUnique, 'must not have the same text twice')
     .meta({ 'x-kubernetes-list-type': 'set' })
 }

@@ -12,7 +12,7 @@ import { matching, withCelRules } from './fields.ts'
 /** Names at Git hosts: a field accepts what deliveries may contain, so that every pushed branch can be deployed. */
 
 function named(rule: NameRule): z.ZodString {
-  return withCelRules(z.string().min(1).max(rule.most), {
+  return withCelRules(z.string().min(1).max(rule.maxLength), {
     // An empty text is refused by its minimum length.
     cel: `self == '' || !self.matches(r'${rule.impossible}')`,
     message: rule.message,

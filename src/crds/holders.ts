@@ -14,11 +14,11 @@ export const HeldBy = z.array(z.string().max(320)).max(HOLDERS_SHOWN_MAX).option
  * @param remedy begins in lower case
  */
 export function denyDeleteWhileHeld(because: string, remedy: string): AdmissionRule {
-  const said = `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}`
+  const sentence = `${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}`
   return {
     on: 'DELETE',
     cel: 'variables.isPlatform || size(oldObject.?status.?heldBy.orValue([])) == 0',
     message: `it ${because}, named in status.heldBy: ${remedy}`,
-    messageCel: `'"' + oldObject.metadata.name + '" ${because}: ' + oldObject.?status.?heldBy.orValue([]).join(', ') + '. ${said}'`,
+    messageCel: `'"' + oldObject.metadata.name + '" ${because}: ' + oldObject.?status.?heldBy.orValue([]).join(', ') + '. ${sentence}'`,
   }
 }

@@ -43,16 +43,16 @@ type SecretList = {
  * stores it: no other object that is written concurrently, or that the API server has not seen yet, matters.
  */
 function secretsAdmission({ field, collections, code, grows, what, again }: SecretList): AdmissionRule[] {
-  const [taken, before] = [`object.spec.?${field}.orValue([])`, `oldObject.spec.?${field}.orValue([])`]
+  const [current, before] = [`object.spec.?${field}.orValue([])`, `oldObject.spec.?${field}.orValue([])`]
   return [
     {
       on: 'WRITE',
-      cel: `variables.isExempt || ${celUnchanged(...code, field)} || ${celMayReadAll(taken, collections)}`,
+      cel: `variables.isExempt || ${celUnchanged(...code, field)} || ${celMayReadAll(current, collections)}`,
       message: `${field} has what you may not read, or more than two single resources: leave out what you may not read`,
     },
     {
       on: 'WRITE',
-      cel: `variables.isExempt || ${grows} || ${taken}.all(t, t in ${before} || t.split('/')[0] in ${before})`,
+      cel: `variables.isExempt || ${grows} || ${current}.all(t, t in ${before} || t.split('/')[0] in ${before})`,
       message: `${field} of ${what} gets no longer, as others may have written ${again}`,
     },
   ]

@@ -76,8 +76,8 @@ export function principalAt(find: PrincipalLookup, id: string, namespace = SYSTE
     [PrincipalGroup.resource, namespace],
     [PrincipalGroup.resource, SYSTEM_NAMESPACE],
   ]
-  for (const [resource, home] of places) {
-    const object = find(resource, home, id)
+  for (const [resource, principalNamespace] of places) {
+    const object = find(resource, principalNamespace, id)
     if (object !== undefined) return { resource, object }
   }
   return undefined

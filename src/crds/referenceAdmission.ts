@@ -52,11 +52,11 @@ const outputReference: ReferenceTests = { wide: outputTest(undefined), narrow: o
 function outputTest(name: string | undefined): string {
   const tests = Object.entries(OUTPUT_RESOURCES).map(([collection, [group, plural]]) => {
     const plain = OUTPUTS[collection as OutputCollection].plain.map((name) => `'${name}'`).join(', ')
-    const may = (isSecret: boolean) => {
+    const mayRead = (isSecret: boolean) => {
       const verb = outputVerb(collection, isSecret)
       return name === undefined ? `variables.${wideName(plural, verb)}` : mayReadSecrets(group, plural, name, verb)
     }
-    return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${may(false)} : ${may(true)}))`
+    return `(e.output.collection == '${collection}' && (e.output.output in [${plain}] ? ${mayRead(false)} : ${mayRead(true)}))`
   })
   return `!has(e.output) || ${tests.join(' || ')}`
 }

@@ -18,11 +18,13 @@ export function retainedStorage(claims: readonly Claim[]): RetainedStorage {
     const storage = parseQuantity(claim.spec?.resources?.requests?.storage ?? '0')
     sums.set(owner, (sums.get(owner) ?? 0n) + storage)
   }
-  const sorted = [...sums].sort(([a, most], [b, least]) => (most === least ? (a < b ? -1 : 1) : most > least ? -1 : 1))
-  const told = sorted.slice(0, RETAINED_ENTRIES_MAX)
-  const last = told.at(-1)
+  const sorted = [...sums].sort(([a, first], [b, second]) =>
+    first === second ? (a < b ? -1 : 1) : first > second ? -1 : 1,
+  )
+  const listed = sorted.slice(0, RETAINED_ENTRIES_MAX)
+  const last = listed.at(-1)
   if (last !== undefined) last[1] += sorted.slice(RETAINED_ENTRIES_MAX).reduce((sum, [, storage]) => sum + storage, 0n)
-  return told.map(([owner, storage]) => {
+  return listed.map(([owner, storage]) => {
     const [kind = '', name = ''] = owner.split('/')
     return { kind, name, storage: formatBytes(storage) }
   })

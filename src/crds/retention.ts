@@ -140,7 +140,7 @@ export function isRetainedClaim({ metadata }: KubeObject): boolean {
 export function retainedElsewhere(projections: readonly KubeObject[], namespace: string): string[] {
   return projections.flatMap((projection) => {
     const { metadata, status } = projection as KubeObject & Pick<ObjectOf<typeof BoundaryProjection>, 'status'>
-    const homes = status?.resolvedNamespaces?.filter((home) => home.namespace === namespace) ?? []
+    const homes = status?.resolvedNamespaces?.filter((entry) => entry.namespace === namespace) ?? []
     return homes
       .flatMap(({ retainedVolumes = [] }) => retainedVolumes)
       .map((name) => claimHolderName(`${metadata.name}/${name}`))

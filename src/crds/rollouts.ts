@@ -25,7 +25,7 @@ import { DateTime, listSetOf, mapOf, PlainText, ResourceName } from './fields.ts
 import { Version } from './lifecycle.ts'
 import { StartedBy, startedBySelfRule } from './startedBy.ts'
 
-const list = <Item extends z.ZodType>(item: Item, most = PLAN_ITEMS_MAX) => z.array(item).max(most)
+const list = <Item extends z.ZodType>(item: Item, maxItems = PLAN_ITEMS_MAX) => z.array(item).max(maxItems)
 
 /** Versions that components shall get together. */
 export const RolloutPlan = defineKind({

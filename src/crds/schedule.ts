@@ -159,11 +159,11 @@ function plainField(field: string, at: number): string {
   return [...new Set(days)].sort((one, other) => one - other).join(',')
 }
 
-function numbersOf(part: string, [least, most]: readonly [number, number]): number[] {
+function numbersOf(part: string, [min, max]: readonly [number, number]): number[] {
   const [range = '', step = '1'] = part.split('/')
-  const [from = '', to] = range === '*' ? [String(least), String(most)] : range.split('-')
+  const [from = '', to] = range === '*' ? [String(min), String(max)] : range.split('-')
   const first = Number(from)
-  const last = Number(to ?? (part.includes('/') ? Math.max(first, most) : first))
+  const last = Number(to ?? (part.includes('/') ? Math.max(first, max) : first))
   if (last < first) throw new Error(`"${part}" has no numbers.`)
   return Array.from(
     { length: Math.floor((last - first) / Number(step)) + 1 },

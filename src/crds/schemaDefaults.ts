@@ -14,14 +14,14 @@ const WHOLE = new WeakMap<object, z.ZodType>()
 
 /** Returns the schema without defaults, at any depth: such fields become optional, and their descriptions say so. */
 export function stripDefaults<Schema extends z.ZodObject>(schema: Schema): z.ZodType<z.input<Schema>, z.input<Schema>> {
-  const thin = withoutDefaults(schema)
-  return registerFullSchema(thin, schema) as z.ZodType<z.input<Schema>, z.input<Schema>>
+  const stripped = withoutDefaults(schema)
+  return registerFullSchema(stripped, schema) as z.ZodType<z.input<Schema>, z.input<Schema>>
 }
 
-/** Returns `thin`, and registers `whole` as the schema with its defaults; for a record that contains such a list. */
-export function registerFullSchema<Schema extends z.ZodType>(thin: Schema, whole: z.ZodType): Schema {
-  WHOLE.set(thin.def, whole)
-  return thin
+/** Returns `stripped`, and registers `full` as the schema with its defaults; for a record that contains such a list. */
+export function registerFullSchema<Schema extends z.ZodType>(stripped: Schema, full: z.ZodType): Schema {
+  WHOLE.set(stripped.def, full)
+  return stripped
 }
 
 function withoutDefaults(schema: z.ZodType): z.ZodType {
@@ -38,18 +38,18 @@ function withoutDefault(field: z.ZodType): z.ZodType {
   const { description = '' } = field
   if (field instanceof z.ZodDefault) {
     const value: unknown = field.def.defaultValue
-    const said = Array.isArray(value) ? 'none' : String(value)
-    const words = description.includes('if absent') ? description : `${description}; ${said} if absent`
+    const defaultText = Array.isArray(value) ? 'none' : String(value)
+    const text = description.includes('if absent') ? description : `${description}; ${defaultText} if absent`
     return withoutDefaults(field.unwrap() as z.ZodType)
       .optional()
-      .describe(words)
+      .describe(text)
   }
   if (field instanceof z.ZodOptional)
     return withoutDefaults(field.unwrap() as z.ZodType)
       .optional()
       .describe(description)
-  const thin = withoutDefaults(field)
-  return thin === field ? field : thin.describe(description)
+  const stripped = withoutDefaults(field)
+  return stripped === field ? field : stripped.describe(description)
 }
 
 /** Returns the schema with the defaults that `stripDefaults` removed from the items of a list. */
@@ -90,10 +90,10 @@ export function stripDefaultValues(schema: z.ZodType, value: unknown): unknown {
     Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
       let inner = field
       while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap() as z.ZodType
-      const thin = stripDefaultValues(inner, record[name])
-      const isAbsent = thin === undefined || thin === null
-      const isDefault = field instanceof z.ZodDefault && isDeepStrictEqual(thin, field.def.defaultValue)
-      return isAbsent || isDefault ? [] : [[name, thin]]
+      const stripped = stripDefaultValues(inner, record[name])
+      const isAbsent = stripped === undefined || stripped === null
+      const isDefault = field instanceof z.ZodDefault && isDeepStrictEqual(stripped, field.def.defaultValue)
+      return isAbsent || isDefault ? [] : [[name, stripped]]
     }),
   )
 }

@@ -31,11 +31,11 @@ export type WatchCacheOptions<T extends KubeObject> = WatchTarget &
     /** Keeps the counts for `heldIn`, which costs microseconds per event. */
     counts?: boolean | undefined
     /** Memory budget that the caches of one client share; set for API servers that are not trusted. */
-    room?: MemoryBudget | undefined
+    budget?: MemoryBudget | undefined
   }
 
 /** A memory budget: characters of stored JSON, plus `OBJECT_OVERHEAD` per object. */
-export type MemoryBudget = { readonly most: number; taken: number }
+export type MemoryBudget = { readonly limit: number; used: number }
 
 /** Charged per object in addition to its JSON, because very many empty objects take memory too. */
 const OBJECT_OVERHEAD = 128
@@ -70,17 +70,17 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   readonly #log: Log
   readonly #store: ObjectStore<T>
   readonly #loop: WatchLoop<T>
-  readonly #room: MemoryBudget | undefined
+  readonly #budget: MemoryBudget | undefined
   readonly #handlers = new Set<CacheHandler<T>>()
   /** Uids of objects that we deleted while the stream may still send earlier events about them. */
-  readonly #buried = new Set<string>()
+  readonly #removedUids = new Set<string>()
   readonly #counts = { opens: 0, listings: 0, events: 0, stale: 0, handlerErrors: 0 }
   readonly #synced = Promise.withResolvers<void>()
   #version: string | undefined
   #seen: Set<string> | undefined
   #stillListed = new Set<string>()
   /** Listed objects that we consider deleted. They count only if the listing turns out to be newer than the cache. */
-  #doubtful: T[] = []
+  #unconfirmed: T[] = []
   /** The next listing replaces everything, whatever its version. */
   #rebase = false
 
@@ -89,7 +89,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.namespace = options.namespace
     this.labelSelector = options.labelSelector
     this.#fieldSelector = options.fieldSelector
-    this.#room = options.room
+    this.#budget = options.budget
     this.#clock = options.clock ?? systemClock
     this.#log = (options.log ?? silentLog).child({ resource: resourceId(options.resource) })
     this.#store = new ObjectStore<T>(options.resource, options.indexes, options.counts)
@@ -186,7 +186,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const { resourceVersion, namespace, uid = '' } = object.metadata
     if (resourceVersion === undefined || (this.namespace !== undefined && namespace !== this.namespace)) return
     // The answer to a write from before our delete, which arrived after the answer to the delete.
-    if (this.#buried.has(uid)) return
+    if (this.#removedUids.has(uid)) return
     const known = this.#store.versionOf(object.metadata) !== undefined
     // Absent although the stream has passed this version: it was deleted since, and must not come back.
     if (!known && !isNewerResourceVersion(resourceVersion, this.#version)) return
@@ -198,7 +198,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   observeRemoval(ref: ObjectRef, uid: string | undefined): void {
     const held = this.#store.uidOf(ref)
     if (held === undefined || (uid !== undefined && held !== uid)) return
-    if (held !== '') this.#buried.add(held)
+    if (held !== '') this.#removedUids.add(held)
     this.#drop(ref)
   }
 
@@ -208,7 +208,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   async stop(): Promise<void> {
     await this.#loop.stop()
-    if (this.#room !== undefined) this.#room.taken -= this.#weight
+    if (this.#budget !== undefined) this.#budget.used -= this.#weight
     this.#synced.reject(new Error(`The cache of ${resourceId(this.resource)} was stopped before it was complete.`))
   }
 
@@ -247,7 +247,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
       beginListing: () => {
         this.#seen = new Set()
         this.#stillListed = new Set()
-        this.#doubtful = []
+        this.#unconfirmed = []
       },
       listed: (object) => this.#listed(object),
       endListing: (version) => this.#endListing(version),
@@ -262,8 +262,8 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   /** @throws KubeError Unexpected if the memory budget is exceeded */
   #requireRoom(): void {
     const { resource } = this
-    if (this.#room === undefined || this.#room.taken <= this.#room.most) return
-    const message = `Cannot watch ${resourceId(resource)}: the cluster holds more than ${pluralize(this.#room.most, 'character')} of objects.`
+    if (this.#budget === undefined || this.#budget.used <= this.#budget.limit) return
+    const message = `Cannot watch ${resourceId(resource)}: the cluster holds more than ${pluralize(this.#budget.limit, 'character')} of objects.`
     throw new KubeError('Unexpected', message, { status: 200, resource })
   }
 
@@ -273,31 +273,31 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const uid = object.metadata.uid ?? ''
     const version = object.metadata.resourceVersion ?? '0'
     if (this.#rebase) this.#put(object, { force: true })
-    else if (this.#buried.has(uid)) this.#stillListed.add(uid)
+    else if (this.#removedUids.has(uid)) this.#stillListed.add(uid)
     else if (this.#store.versionOf(object.metadata) === undefined && !isNewerResourceVersion(version, this.#version))
-      this.#doubtful.push(object)
+      this.#unconfirmed.push(object)
     else this.#put(object)
   }
 
   #endListing(version: string): boolean {
     const seen = this.#seen ?? new Set()
-    const doubtful = this.#doubtful
+    const unconfirmed = this.#unconfirmed
     const rebase = this.#rebase
     this.#seen = undefined
-    this.#doubtful = []
+    this.#unconfirmed = []
     if (!rebase && this.#version !== undefined && compareResourceVersions(version, this.#version) < 0) {
       this.#counts.stale += 1
       return false
     }
     this.#rebase = false
-    if (rebase) this.#buried.clear()
-    for (const object of doubtful) this.#put(object)
+    if (rebase) this.#removedUids.clear()
+    for (const object of unconfirmed) this.#put(object)
     for (const ref of [...this.#store.refs()]) {
       const isListed = seen.has(objectKey(ref.namespace, ref.name))
       // Objects newer than the listing were written meanwhile; the stream will report them.
       if (!isListed && (rebase || !isNewerResourceVersion(this.#store.versionOf(ref) ?? '0', version))) this.#drop(ref)
     }
-    for (const uid of this.#buried) if (!this.#stillListed.has(uid)) this.#buried.delete(uid)
+    for (const uid of this.#removedUids) if (!this.#stillListed.has(uid)) this.#removedUids.delete(uid)
     this.#version = version
     this.#synced.resolve()
     return true
@@ -310,8 +310,8 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     const held = this.#store.versionOf(object.metadata)
     if (type === 'DELETED') {
       if (held !== undefined && !isNewerResourceVersion(held, version)) this.#drop(object.metadata)
-      this.#buried.delete(uid)
-    } else if (this.#buried.has(uid) || (held === undefined && !isNewerResourceVersion(version, this.#version))) {
+      this.#removedUids.delete(uid)
+    } else if (this.#removedUids.has(uid) || (held === undefined && !isNewerResourceVersion(version, this.#version))) {
       this.#counts.stale += 1
     } else {
       this.#requireRoom()
@@ -331,7 +331,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   #put(object: T, options: PutOptions = {}): void {
     const before = this.#weight
     const { outcome, previous } = this.#store.put(object, options)
-    if (this.#room !== undefined) this.#room.taken += this.#weight - before
+    if (this.#budget !== undefined) this.#budget.used += this.#weight - before
     if (outcome === 'stale') {
       this.#counts.stale += 1
       return
@@ -345,7 +345,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   #drop(ref: ObjectRef): void {
     const before = this.#weight
     const previous = this.#store.delete(ref)
-    if (this.#room !== undefined) this.#room.taken += this.#weight - before
+    if (this.#budget !== undefined) this.#budget.used += this.#weight - before
     if (previous !== undefined && this.#handlers.size > 0) this.#emit({ type: 'removed', object: previous.object() })
   }
 

@@ -113,9 +113,9 @@ export class CacheSet {
 
   /** Milliseconds since the watch that has been away longest was lost; zero while all are open. */
   get age(): number {
-    let most = 0
-    for (const { age } of this.#caches.values()) if (age > most) most = age
-    return most
+    let longest = 0
+    for (const { age } of this.#caches.values()) if (age > longest) longest = age
+    return longest
   }
 
   /** Milliseconds since the last watch was lost, so that nothing arrives any more; zero while any is open. */
@@ -265,13 +265,13 @@ export function withCaches<Client>(
   clientOf: (observer: WriteObserver) => Client,
   cachesOf: (client: Client) => CacheSet,
 ): { client: Client; caches: CacheSet } {
-  let heard: WriteObserver | undefined
+  let observer: WriteObserver | undefined
   const client = clientOf({
-    written: (resource, object) => heard?.written(resource, object),
-    read: (resource, object) => heard?.read?.(resource, object),
-    removed: (resource, ref, uid) => heard?.removed(resource, ref, uid),
+    written: (resource, object) => observer?.written(resource, object),
+    read: (resource, object) => observer?.read?.(resource, object),
+    removed: (resource, ref, uid) => observer?.removed(resource, ref, uid),
   })
   const caches = cachesOf(client)
-  heard = caches.observer()
+  observer = caches.observer()
   return { client, caches }
 }

@@ -89,11 +89,11 @@ export class Caller {
   }
 
   /** Returns the parsed body of a 2xx answer. */
-  json<T>(asked: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
+  json<T>(call: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
     const { signal } = options
-    const attempt = this.withCluster(asked)
-    return this.#attempts(attempt, request, options, async (most) => {
-      const end = performance.now() + most
+    const attempt = this.withCluster(call)
+    return this.#attempts(attempt, request, options, async (timeLimit) => {
+      const end = performance.now() + timeLimit
       const release = await this.#acquireSlot(end, signal)
       const left = Math.max(1, end - performance.now())
       const { status, headers, text } = await this.#observed(attempt, async () => {
@@ -131,7 +131,7 @@ export class Caller {
 
   /** Returns the answer unread. The deadline covers the headers, then again `text`; the signal also covers the body. */
   raw(
-    asked: Attempt,
+    call: Attempt,
     request: CallRequest,
     options: CallOptions,
   ): Promise<{
@@ -140,7 +140,7 @@ export class Caller {
     body: Dispatcher.ResponseData['body']
     text(): Promise<string>
   }> {
-    const attempt = this.withCluster(asked)
+    const attempt = this.withCluster(call)
     return this.#attempts(attempt, request, options, async (left) => {
       const deadline = new AbortController()
       const isPatient = left === Number.POSITIVE_INFINITY
@@ -214,9 +214,9 @@ export class Caller {
       signal?.throwIfAborted()
       try {
         // Half the time for the first attempt if a retry is safe: its connection may have died silently.
-        const most = request.idempotent && count === 1 ? timeout / 2 : timeout
+        const timeLimit = request.idempotent && count === 1 ? timeout / 2 : timeout
         // The pause may have lasted longer than planned, and timers take no negative time.
-        return await once(Math.max(1, Math.min(deadline - performance.now(), most)))
+        return await once(Math.max(1, Math.min(deadline - performance.now(), timeLimit)))
       } catch (thrown) {
         signal?.throwIfAborted()
         if (thrown instanceof FencedError) throw thrown.cause
@@ -247,8 +247,8 @@ export class Caller {
     // The attempt itself has waited long enough.
     if (transportCode(error.cause) === 'TIMEOUT') return 0
     const backoff = 100 * 2 ** (count - 1)
-    const asked = (error.retryAfterSeconds ?? 0) * 1000
-    return Math.max(backoff, asked) * (1 + 0.5 * this.#random())
+    const retryAfter = (error.retryAfterSeconds ?? 0) * 1000
+    return Math.max(backoff, retryAfter) * (1 + 0.5 * this.#random())
   }
 
   #failureOf(attempt: Attempt, thrown: unknown): KubeError {

@@ -270,7 +270,7 @@ const sentenceOf = ({ message }: StatusBody = {}) =>
 const CAUSES_MAX = 50
 const TEXT_MAX = 2_000
 const PATH_MAX = 500
-const truncateText = (text: unknown, most = TEXT_MAX) => (typeof text === 'string' ? text.slice(0, most) : '')
+const truncateText = (text: unknown, maxLength = TEXT_MAX) => (typeof text === 'string' ? text.slice(0, maxLength) : '')
 
 /** A path in one of our schemas. Keys of maps, which users choose, are in brackets and do not match. */
 const SCHEMA_PATH = /^(metadata|spec)(\.[A-Za-z]{1,63}|\[\d{1,6}\]){1,10}$/
@@ -286,8 +286,8 @@ const STRICT = /(unknown|duplicate) field "([^"]+)"/g
 const UNDECLARED = /(\.[A-Za-z0-9_.\-[\]"=]{1,500}): field not declared in schema/g
 
 function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
-  const told: unknown = body?.details?.causes
-  const listed = (Array.isArray(told) ? told.slice(0, CAUSES_MAX) : []).map((cause) => ({
+  const causes: unknown = body?.details?.causes
+  const listed = (Array.isArray(causes) ? causes.slice(0, CAUSES_MAX) : []).map((cause) => ({
     field: truncateText(cause?.field, PATH_MAX),
     message: truncateText(cause?.message) || truncateText(cause?.reason),
   }))

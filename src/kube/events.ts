@@ -80,7 +80,7 @@ export class EventRecorder {
   /** Least recently used first, as are the buckets. */
   readonly #series = new Map<string, Series>()
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
-  readonly #waiting = new FairKeyQueue<Series>(({ party, ref }) => ({ party, line: ref.namespace }))
+  readonly #waiting = new FairKeyQueue<Series>(({ party, ref }) => ({ party, queue: ref.namespace }))
   #sending = false
   #flush: Timer | undefined
   #dropped = 0

@@ -46,10 +46,10 @@ const MAX_BUFFERED_BYTES = 1024 * 1024
 export function createExec(access: ClusterAccess, userAgent: string): Exec {
   return async ({ namespace, pod, container, command, signal }) => {
     signal.throwIfAborted()
-    const words = command.map((word) => `&command=${encodeURIComponent(word)}`).join('')
-    const query = `${queryString({ container, stdin: true, stdout: true, stderr: true })}${words}`
-    const asked = { namespace, pod, subresource: 'exec', query, protocol: PROTOCOL } as const
-    const socket = await openPodSocket(access, userAgent, asked)
+    const commandQuery = command.map((word) => `&command=${encodeURIComponent(word)}`).join('')
+    const query = `${queryString({ container, stdin: true, stdout: true, stderr: true })}${commandQuery}`
+    const request = { namespace, pod, subresource: 'exec', query, protocol: PROTOCOL } as const
+    const socket = await openPodSocket(access, userAgent, request)
     const abort = () => socket.terminate()
     signal.addEventListener('abort', abort, { once: true })
     // The signal may have aborted while a credential plugin ran.
@@ -73,14 +73,14 @@ function sessionOf(socket: WebSocket): ExecSession {
   // Without a listener, an error after the reader has left would end the process.
   stdout.on('error', () => {})
   let failure: Error | undefined = new Error('The connection to the container was lost.')
-  let said = ''
+  let errorOutput = ''
   const unread = limitUnreadMessages((error) => stdout.destroy(error))
   socket.on('message', (message: Buffer) => {
     const bytes = message.subarray(1)
     if (message[0] !== CHANNEL.stdout || bytes.length === 0) unread(message)
     else if (!stdout.push(bytes)) socket.pause()
-    if (message[0] === CHANNEL.stderr) said = (said + bytes.toString()).slice(-MAX_STATUS_CHARACTERS)
-    if (message[0] === CHANNEL.status) failure = failureOf(bytes, said)
+    if (message[0] === CHANNEL.stderr) errorOutput = (errorOutput + bytes.toString()).slice(-MAX_STATUS_CHARACTERS)
+    if (message[0] === CHANNEL.status) failure = failureOf(bytes, errorOutput)
   })
   socket.once('close', () => {
     if (failure === undefined) stdout.push(null)
@@ -97,12 +97,12 @@ function sessionOf(socket: WebSocket): ExecSession {
 const MAX_STATUS_CHARACTERS = 2_000
 
 /** @returns why the command failed; undefined if it did not */
-function failureOf(bytes: Buffer, said: string): Error | undefined {
+function failureOf(bytes: Buffer, errorOutput: string): Error | undefined {
   // `tryParseJsonObject` does not throw: an exception in an event listener would end the process.
   const { status, message } = tryParseJsonObject(bytes.toString()) ?? {}
   if (status === 'Success') return undefined
-  const words = typeof message === 'string' ? message.slice(0, MAX_STATUS_CHARACTERS) : ''
-  return new Error(`The command in the container failed: ${words} ${said}`.trim())
+  const detail = typeof message === 'string' ? message.slice(0, MAX_STATUS_CHARACTERS) : ''
+  return new Error(`The command in the container failed: ${detail} ${errorOutput}`.trim())
 }
 
 function sendOn(socket: WebSocket, channel: number, bytes: Uint8Array): Promise<void> {

@@ -1,19 +1,19 @@
 import { expect } from 'chai'
 import { FairKeyQueue } from './fairKeyQueue.ts'
 
-/** Keys are `<party>/<line>/<name>`. */
-function linesWith(keys: readonly string[]): FairKeyQueue {
-  const lines = new FairKeyQueue((key) => {
-    const [party = '', line = ''] = key.split('/')
-    return { party, line }
+/** Keys are `<party>/<queue>/<name>`. */
+function queueWith(keys: readonly string[]): FairKeyQueue {
+  const queue = new FairKeyQueue((key) => {
+    const [party = '', queue = ''] = key.split('/')
+    return { party, queue }
   })
-  for (const [at, key] of keys.entries()) lines.add(key, at)
-  return lines
+  for (const [at, key] of keys.entries()) queue.add(key, at)
+  return queue
 }
 
-function taken(lines: FairKeyQueue, mayTake?: (party: string) => boolean): string[] {
+function taken(queue: FairKeyQueue, mayTake?: (party: string) => boolean): string[] {
   const order: string[] = []
-  for (let next = lines.next(mayTake); next !== undefined; next = lines.next(mayTake)) order.push(next.key)
+  for (let next = queue.next(mayTake); next !== undefined; next = queue.next(mayTake)) order.push(next.key)
   return order
 }
 
@@ -43,38 +43,38 @@ const CASES: readonly { title: string; waiting: readonly string[]; order: readon
 describe('FairKeyQueue', () => {
   for (const { title, waiting, order } of CASES)
     it(title, () => {
-      const lines = linesWith(waiting)
-      expect(taken(lines)).to.deep.equal(order)
-      expect(lines.depth).to.equal(0)
+      const queue = queueWith(waiting)
+      expect(taken(queue)).to.deep.equal(order)
+      expect(queue.depth).to.equal(0)
     })
 
   it('skips a party that is not eligible and keeps its turn', () => {
-    const lines = linesWith(['a/x/1', 'a/x/2', 'b/x/1'])
-    expect(taken(lines, (party) => party !== 'a')).to.deep.equal(['b/x/1'])
-    expect(taken(lines)).to.deep.equal(['a/x/1', 'a/x/2'])
+    const queue = queueWith(['a/x/1', 'a/x/2', 'b/x/1'])
+    expect(taken(queue, (party) => party !== 'a')).to.deep.equal(['b/x/1'])
+    expect(taken(queue)).to.deep.equal(['a/x/1', 'a/x/2'])
   })
 
   it('gives a new party the next turn but one', () => {
-    const lines = linesWith(['a/x/1', 'a/x/2', 'a/x/3'])
-    lines.next()
-    lines.add('b/x/1', 9)
-    expect(taken(lines)).to.deep.equal(['a/x/2', 'b/x/1', 'a/x/3'])
+    const queue = queueWith(['a/x/1', 'a/x/2', 'a/x/3'])
+    queue.next()
+    queue.add('b/x/1', 9)
+    expect(taken(queue)).to.deep.equal(['a/x/2', 'b/x/1', 'a/x/3'])
   })
 
   it('removes a key whose party has changed', () => {
     let party = 'a'
-    const lines = new FairKeyQueue(() => ({ party, line: '' }))
-    lines.add('key', 5)
+    const queue = new FairKeyQueue(() => ({ party, queue: '' }))
+    queue.add('key', 5)
     party = ''
-    lines.add('key', 6)
-    expect(lines.depth).to.equal(1)
-    expect(lines.remove('key')).to.equal(5)
-    expect([lines.depth, lines.oldest, lines.depths.size]).to.deep.equal([0, Number.POSITIVE_INFINITY, 0])
+    queue.add('key', 6)
+    expect(queue.depth).to.equal(1)
+    expect(queue.remove('key')).to.equal(5)
+    expect([queue.depth, queue.oldest, queue.depths.size]).to.deep.equal([0, Number.POSITIVE_INFINITY, 0])
   })
 
   it('returns the number of waiting keys per party', () => {
-    const lines = linesWith(['a/1/x', 'a/2/x', 'b/1/x'])
-    expect([...lines.depths]).to.deep.equal([
+    const queue = queueWith(['a/1/x', 'a/2/x', 'b/1/x'])
+    expect([...queue.depths]).to.deep.equal([
       ['a', 2],
       ['b', 1],
     ])

@@ -1,19 +1,19 @@
-/** The party that a key belongs to, and the line of that party in which the key waits. */
-export type FairQueuePosition = { readonly party: string; readonly line: string }
+/** The party that a key belongs to, and the queue of that party in which the key waits. */
+export type FairQueuePosition = { readonly party: string; readonly queue: string }
 
 type Waiting = FairQueuePosition & { readonly since: number }
-type Line<Key> = Set<Key>
+type Subqueue<Key> = Set<Key>
 
 /**
- * A fair queue of keys. Parties take turns, so that a busy one delays only itself, and so do the lines of a party;
- * within a line the oldest key goes first.
+ * A fair queue of keys. Parties take turns, so that a busy one delays only itself, and so do the queues of a party;
+ * within a queue the oldest key goes first.
  */
 export class FairKeyQueue<Key = string> {
   readonly #placeOf: (key: Key) => FairQueuePosition
   /** Keeps the place from when the key was added: it may be unknown once the object is deleted. */
   readonly #waiting = new Map<Key, Waiting>()
-  /** Parties in order of their next turn, each with its lines in the same order. */
-  readonly #parties = new Map<string, Map<string, Line<Key>>>()
+  /** Parties in order of their next turn, each with its queues in the same order. */
+  readonly #parties = new Map<string, Map<string, Subqueue<Key>>>()
 
   constructor(placeOf: (key: Key) => FairQueuePosition) {
     this.#placeOf = placeOf
@@ -44,25 +44,25 @@ export class FairKeyQueue<Key = string> {
   /** Does nothing if the key is waiting already. */
   add(key: Key, since: number): void {
     if (this.#waiting.has(key)) return
-    const { party, line } = this.#placeOf(key)
-    const lines = this.#parties.get(party) ?? new Map<string, Line<Key>>()
-    const keys = lines.get(line) ?? new Set<Key>()
-    this.#parties.set(party, lines.set(line, keys.add(key)))
-    this.#waiting.set(key, { party, line, since })
+    const { party, queue } = this.#placeOf(key)
+    const queues = this.#parties.get(party) ?? new Map<string, Subqueue<Key>>()
+    const keys = queues.get(queue) ?? new Set<Key>()
+    this.#parties.set(party, queues.set(queue, keys.add(key)))
+    this.#waiting.set(key, { party, queue, since })
   }
 
   /**
-   * Takes the oldest key of the line whose turn it is, and moves the line and its party to the end of their rounds.
+   * Takes the oldest key of the queue whose turn it is, and moves the queue and its party to the end of their rounds.
    *
    * @param mayTake whether a party may have a key now; otherwise it keeps its turn
    */
   next(mayTake: (party: string) => boolean = () => true): { key: Key; party: string; since: number } | undefined {
-    for (const [party, lines] of this.#parties) {
+    for (const [party, queues] of this.#parties) {
       if (!mayTake(party)) continue
-      for (const [line, keys] of lines) {
+      for (const [queue, keys] of queues) {
         for (const key of keys) {
           const since = this.remove(key) ?? 0
-          toEnd(lines, line)
+          toEnd(queues, queue)
           toEnd(this.#parties, party)
           return { key, party, since }
         }
@@ -75,12 +75,12 @@ export class FairKeyQueue<Key = string> {
   remove(key: Key): number | undefined {
     const waiting = this.#waiting.get(key)
     if (waiting === undefined) return undefined
-    const { party, line, since } = waiting
-    const lines = this.#parties.get(party)
-    const keys = lines?.get(line)
+    const { party, queue, since } = waiting
+    const queues = this.#parties.get(party)
+    const keys = queues?.get(queue)
     keys?.delete(key)
-    if (keys?.size === 0) lines?.delete(line)
-    if (lines?.size === 0) this.#parties.delete(party)
+    if (keys?.size === 0) queues?.delete(queue)
+    if (queues?.size === 0) this.#parties.delete(party)
     this.#waiting.delete(key)
     return since
   }

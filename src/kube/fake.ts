@@ -95,9 +95,9 @@ export class FakeKubeClient implements KubeClient {
 
   /** Counts calls, optionally of one verb or resource. */
   count(verb?: string, resource?: Resource): number {
-    const isMeant = (call: FakeCall) =>
+    const matches = (call: FakeCall) =>
       (verb === undefined || call.verb === verb) && (resource === undefined || call.resource === typeId(resource))
-    return this.calls.filter(isMeant).length
+    return this.calls.filter(matches).length
   }
 
   /** The version of the newest change. */
@@ -152,9 +152,9 @@ export class FakeKubeClient implements KubeClient {
     const name = object.metadata.name ?? `${object.metadata.generateName ?? ''}${randomUUID().slice(0, 5)}`
     const key = objectKey(object.metadata.namespace, name)
     if (this.#table(resource).has(key)) throw fakeKubeError('AlreadyExists', 'create', resource, refOf(object))
-    const born = this.#buildObject(resource, object, { ...object.metadata, name })
-    if (options.dryRun === true) return born
-    return this.#reportWrite(resource, this.#store(resource, born, 'ADDED', undefined))
+    const created = this.#buildObject(resource, object, { ...object.metadata, name })
+    if (options.dryRun === true) return created
+    return this.#reportWrite(resource, this.#store(resource, created, 'ADDED', undefined))
   }
 
   async update<T extends KubeObject>(
@@ -204,10 +204,10 @@ export class FakeKubeClient implements KubeClient {
     if (object.metadata.uid !== undefined) throw fakeKubeError('Conflict', 'apply', resource, refOf(object))
     // As in the API server, an impossible version does not fail the write if no object exists.
     const { resourceVersion: _version, ...given } = cloneJson(object.metadata)
-    const born = this.#buildObject(resource, object, given)
-    if (options.dryRun === true) return born
-    this.#intents.set(`${born.metadata.uid} ${manager}`, { ...cloneJson(object), metadata: given })
-    return this.#reportWrite(resource, this.#store(resource, born, 'ADDED', undefined))
+    const created = this.#buildObject(resource, object, given)
+    if (options.dryRun === true) return created
+    this.#intents.set(`${created.metadata.uid} ${manager}`, { ...cloneJson(object), metadata: given })
+    return this.#reportWrite(resource, this.#store(resource, created, 'ADDED', undefined))
   }
 
   #buildObject<T extends KubeObject>(resource: Resource, object: T, given: T['metadata']): T {
@@ -368,12 +368,12 @@ export class FakeKubeClient implements KubeClient {
     if (this.#options.collectGarbage === true) this.#collect(object.metadata.uid ?? '')
   }
 
-  #collect(gone: string): void {
+  #collect(deletedUid: string): void {
     for (const [id, table] of this.#objects) {
       for (const object of [...table.values()]) {
         const owners = object.metadata.ownerReferences ?? []
-        if (!owners.some((owner) => owner.uid === gone)) continue
-        if (owners.some((owner) => owner.uid !== gone && this.#exists(owner.uid))) continue
+        if (!owners.some((owner) => owner.uid === deletedUid)) continue
+        if (owners.some((owner) => owner.uid !== deletedUid && this.#exists(owner.uid))) continue
         const [plural = '', ...group] = id.split('.')
         this.#delete({ group: group.join('.'), version: '', plural, kind: object.kind, namespaced: true }, object)
       }

@@ -233,16 +233,16 @@ describe('createKubeClient, connected to a malicious cluster', () => {
         const event = (count: number) => ({ type: 'ADDED', object: objectOf(count) })
         endless(200, (count) => `${JSON.stringify(event(count))}\n`)({ ...request, response: played(request) })
       })
-      const room = { most: 4 * MOST, taken: 0 }
-      const caches = new CacheSet({ client, room })
+      const budget = { limit: 4 * MOST, used: 0 }
+      const caches = new CacheSet({ client, budget })
       const cache = caches.add(configMap)
       caches.start()
-      await until('the room is full', () => room.taken > room.most || cache.size > 40)
+      await until('the budget is used up', () => budget.used > budget.limit || cache.size > 40)
       await until('the watch was ended', () => !cache.metrics().live || cache.size > 40)
       expect(cache.size).to.be.lessThan(20)
-      expect(room.taken).to.be.within(room.most, room.most + MOST)
+      expect(budget.used).to.be.within(budget.limit, budget.limit + MOST)
       await caches.stopAll()
-      expect(room.taken).to.equal(0)
+      expect(budget.used).to.equal(0)
     })
 })
 

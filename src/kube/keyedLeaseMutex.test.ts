@@ -7,7 +7,7 @@ import { lease } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
 import { KeyedLeaseMutex, TURN_TIMINGS } from './keyedLeaseMutex.ts'
 
-const QUICK = { duration: 60_000, patience: 20_000, pause: { least: 1, most: 3 } }
+const QUICK = { duration: 60_000, timeout: 20_000, pause: { min: 1, max: 3 } }
 
 describe('KeyedLeaseMutex', () => {
   it('runs one task per key at a time over several processes', async () => {
@@ -43,12 +43,12 @@ describe('KeyedLeaseMutex', () => {
   })
 
   it('waits by default for longer than it takes to replace an abandoned Lease', () => {
-    expect(TURN_TIMINGS.patience).to.be.greaterThan(TURN_TIMINGS.duration + 8_000)
+    expect(TURN_TIMINGS.timeout).to.be.greaterThan(TURN_TIMINGS.duration + 8_000)
   })
 
   it('counts the time behind other tasks of its process', async () => {
     const server = new FakeKubeClient()
-    const turns = new KeyedLeaseMutex(server, { ...QUICK, patience: 500 })
+    const turns = new KeyedLeaseMutex(server, { ...QUICK, timeout: 500 })
     // The first task must not be late itself on a busy machine.
     const slow = turns.take('a', () => new Promise((resolve) => setTimeout(resolve, 520)))
     const waited = turns.take('a', async () => 'not refused').catch(({ code }: PlatformError) => code)
@@ -83,7 +83,7 @@ describe('KeyedLeaseMutex', () => {
   it('gives up with SERVICE_UNAVAILABLE, and replaces the Lease of a process that ended', async () => {
     const server = new FakeKubeClient()
     void new KeyedLeaseMutex(server, { ...QUICK, duration: 0 }).take('a', () => new Promise(() => {}))
-    const impatient = new KeyedLeaseMutex(server, { ...QUICK, patience: 0 })
+    const impatient = new KeyedLeaseMutex(server, { ...QUICK, timeout: 0 })
     const refused = await impatient.take('a', async () => 'never').catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(PlatformError).with.property('code', 'SERVICE_UNAVAILABLE')
     expect((refused as PlatformError).extras).to.deep.equal({ retryAfterSeconds: 5 })
@@ -93,7 +93,7 @@ describe('KeyedLeaseMutex', () => {
   it('respects the longer duration that another process set', async () => {
     const server = new FakeKubeClient()
     void new KeyedLeaseMutex(server, QUICK).take('a', () => new Promise(() => {}), { duration: 3_600_000 })
-    const other = new KeyedLeaseMutex(server, { ...QUICK, duration: 0, patience: 100 })
+    const other = new KeyedLeaseMutex(server, { ...QUICK, duration: 0, timeout: 100 })
     const refused = await other.take('a', async () => 'never').catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(PlatformError).with.property('code', 'SERVICE_UNAVAILABLE')
   })

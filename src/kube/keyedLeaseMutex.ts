@@ -18,19 +18,19 @@ export type LeaseMutexTimings = {
    */
   duration: number
   /** How long a caller waits for its turn; longer than it takes to take over an abandoned turn. */
-  patience: number
+  timeout: number
   /** Pause between two attempts, chosen at random. */
-  pause: { least: number; most: number }
+  pause: { min: number; max: number }
 }
 
 /** Overrides of the timings for one call. */
-export type LeaseMutexOptions = Partial<Pick<LeaseMutexTimings, 'patience' | 'duration'>>
+export type LeaseMutexOptions = Partial<Pick<LeaseMutexTimings, 'timeout' | 'duration'>>
 
 type Ref = { readonly namespace: string; readonly name: string }
-/** `giveUp`: when the caller stops waiting, on the monotonic clock of this process. */
-type LeaseRequest = { readonly giveUp: number; readonly duration: number }
+/** `deadline`: when the caller stops waiting, on the monotonic clock of this process. */
+type LeaseRequest = { readonly deadline: number; readonly duration: number }
 
-export const TURN_TIMINGS: LeaseMutexTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
+export const TURN_TIMINGS: LeaseMutexTimings = { duration: 15_000, timeout: 30_000, pause: { min: 10, max: 60 } }
 const SEEN_MAX = 1_000
 /** Retry-After for a caller that has waited in vain. */
 const RETRY_SECONDS = 5
@@ -55,20 +55,20 @@ export class KeyedLeaseMutex {
 
   /** @throws PlatformError SERVICE_UNAVAILABLE if others keep the turn; what `work` throws */
   take<Result>(key: string, work: () => Promise<Result>, options: LeaseMutexOptions = {}): Promise<Result> {
-    const { patience, duration } = { ...this.#timings, ...options }
-    const giveUp = performance.now() + patience
+    const { timeout, duration } = { ...this.#timings, ...options }
+    const deadline = performance.now() + timeout
     return this.#inProcess.take(key, () => {
       // The caller may have given up by now.
-      if (performance.now() > giveUp) throw busy()
-      return this.#takeLease(key, { giveUp, duration }, work)
+      if (performance.now() > deadline) throw busy()
+      return this.#takeLease(key, { deadline, duration }, work)
     })
   }
 
-  async #takeLease<Result>(key: string, asked: LeaseRequest, work: () => Promise<Result>): Promise<Result> {
+  async #takeLease<Result>(key: string, request: LeaseRequest, work: () => Promise<Result>): Promise<Result> {
     const ref = { namespace: SYSTEM_NAMESPACE, name: `turn-${sha256(key).slice(0, 40)}` }
-    const { uid, since } = await this.#acquire(ref, asked)
+    const { uid, since } = await this.#acquire(ref, request)
     let isOver = false
-    const end = since + (asked.duration * 2) / 3
+    const end = since + (request.duration * 2) / 3
     const fence = () => {
       // Calls that `work` left running after its end do not belong to the turn.
       if (!isOver && performance.now() > end) throw busy()
@@ -83,7 +83,7 @@ export class KeyedLeaseMutex {
   }
 
   /** @returns the uid of the Lease, and a moment before any other process can have seen it */
-  async #acquire(ref: Ref, { giveUp, duration }: LeaseRequest): Promise<{ uid: string; since: number }> {
+  async #acquire(ref: Ref, { deadline, duration }: LeaseRequest): Promise<{ uid: string; since: number }> {
     const holder = randomUUID()
     const spec = { holderIdentity: holder, leaseDurationSeconds: Math.ceil(duration / 1000) }
     const { pause } = this.#timings
@@ -92,8 +92,8 @@ export class KeyedLeaseMutex {
       const held = (await createLease(this.#client, ref, spec)) ?? (await readLease(this.#client, ref))
       if (held?.spec?.holderIdentity === holder) return { uid: held.metadata.uid ?? '', since }
       if (held !== undefined) await this.#endIfAbandoned(ref, held)
-      if (performance.now() > giveUp) throw busy()
-      await sleep(pause.least + (pause.most - pause.least) * Math.random())
+      if (performance.now() > deadline) throw busy()
+      await sleep(pause.min + (pause.max - pause.min) * Math.random())
     }
   }
 

@@ -166,8 +166,8 @@ export class LeaderLease {
     const version = current?.metadata.resourceVersion
     if (this.#rival === undefined || (version !== undefined && version !== this.#rival.version))
       this.#rival = { version: version ?? '', seenAt: now }
-    const theirs = (current?.spec?.leaseDurationSeconds ?? duration / 1000) * 1000
-    const left = this.#rival.seenAt + theirs - now
+    const rivalDuration = (current?.spec?.leaseDurationSeconds ?? duration / 1000) * 1000
+    const left = this.#rival.seenAt + rivalDuration - now
     if (left <= 0) return this.#acquire(current)
     // Up to a tenth of jitter, but never later than the lease expires.
     return Math.min(left, retryEvery * (0.9 + 0.1 * this.#random()))

@@ -30,14 +30,14 @@ export class NewestVersionReader {
     const id = resourceId(resource)
     const known = this.#answers.get(id)
     if (known !== undefined && known.began >= since) return known.version
-    const asked = this.#client
+    const pending = this.#client
       .list(resource, { namespace, limit: 1, timeout: TIMEOUT_MS })
       .then(({ resourceVersion }) => resourceVersion)
-    const answer = { began: this.#now(), version: asked }
+    const answer = { began: this.#now(), version: pending }
     this.#answers.set(id, answer)
-    asked.catch(() => {
+    pending.catch(() => {
       if (this.#answers.get(id) === answer) this.#answers.delete(id)
     })
-    return asked
+    return pending
   }
 }

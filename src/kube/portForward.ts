@@ -18,14 +18,14 @@ const PORT_BYTES = 2
 /** Connects to pods through the API server, over one WebSocket for each connection. */
 export function createPortForward(access: ClusterAccess, userAgent: string): PortForward {
   return async ({ namespace, pod, port }) => {
-    const asked = {
+    const request = {
       namespace,
       pod,
       subresource: 'portforward',
       query: queryString({ ports: port }),
       protocol: PROTOCOL,
     } as const
-    const socket = await openPodSocket(access, userAgent, asked)
+    const socket = await openPodSocket(access, userAgent, request)
     // Before the handshake completes, because the first bytes may come with its answer.
     const stream = streamOf(socket)
     await waitUntilOpen(

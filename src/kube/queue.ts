@@ -70,7 +70,7 @@ export class KeyedQueue {
   /** Keys being processed, with their party. */
   readonly #working = new Map<string, string>()
   /** Keys added while they are being processed, and whether urgently. */
-  readonly #again = new Map<string, boolean>()
+  readonly #reruns = new Map<string, boolean>()
   readonly #delayed = new Map<string, { due: number; timer: Timer }>()
   readonly #failures = new Map<string, number>()
   #urgentInARow = 0
@@ -105,7 +105,7 @@ export class KeyedQueue {
   add(key: string, isUrgent = false): void {
     if (this.#closed) return
     this.#adds += 1
-    if (this.#working.has(key)) this.#again.set(key, isUrgent || this.#again.get(key) === true)
+    if (this.#working.has(key)) this.#reruns.set(key, isUrgent || this.#reruns.get(key) === true)
     else this.#enqueue(key, isUrgent)
     this.#dispatch()
   }
@@ -182,7 +182,7 @@ export class KeyedQueue {
     this.#delayed.clear()
     this.#urgent.clear()
     this.#rest.clear()
-    this.#again.clear()
+    this.#reruns.clear()
     await this.whenIdle()
   }
 
@@ -215,10 +215,10 @@ export class KeyedQueue {
   /** Takes urgent keys first, but never lets the rest starve. */
   #next(): { key: string; party: string; since: number } | undefined {
     const isTurnOfRest = this.#urgentInARow >= URGENT_ROW_MAX
-    for (const lines of isTurnOfRest ? [this.#rest, this.#urgent] : [this.#urgent, this.#rest]) {
-      const next = lines.next((party) => this.#mayTake(party))
+    for (const queue of isTurnOfRest ? [this.#rest, this.#urgent] : [this.#urgent, this.#rest]) {
+      const next = queue.next((party) => this.#mayTake(party))
       if (next === undefined) continue
-      this.#urgentInARow = lines === this.#urgent ? this.#urgentInARow + 1 : 0
+      this.#urgentInARow = queue === this.#urgent ? this.#urgentInARow + 1 : 0
       return next
     }
     return undefined
@@ -256,9 +256,9 @@ export class KeyedQueue {
     }
     this.#working.delete(key)
     if (failed && !this.#closed) this.addRateLimited(key)
-    const again = this.#again.get(key)
-    this.#again.delete(key)
-    if (again !== undefined && !this.#closed) this.#runAgain(key, failed, again)
+    const rerun = this.#reruns.get(key)
+    this.#reruns.delete(key)
+    if (rerun !== undefined && !this.#closed) this.#runAgain(key, failed, rerun)
     this.#observe({ waited: started - since, worked: this.#clock.monotonic() - started, failed })
     this.#dispatch()
     if (this.#depth === 0 && this.#working.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
@@ -285,7 +285,7 @@ export class KeyedQueue {
 
 function positionWith(partyOf: QueueOptions['partyOf']): (key: string) => FairQueuePosition {
   return (key) => {
-    const line = key.slice(0, Math.max(0, key.indexOf('/')))
-    return { party: partyOf?.(key) ?? line, line }
+    const namespace = key.slice(0, Math.max(0, key.indexOf('/')))
+    return { party: partyOf?.(key) ?? namespace, queue: namespace }
   }
 }

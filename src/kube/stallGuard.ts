@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 
 export type WatchTimings = {
   /** Seconds after which the server shall end a stream; random per stream, so that kinds do not reopen together. */
-  streamSeconds: { least: number; most: number }
+  streamSeconds: { min: number; max: number }
   /**
    * Milliseconds of silence after which a stream counts as dead. Bookmarks come about once a minute, but a server that
    * has processed no change of the type since its start sends none. So this applies only from the first event of a

@@ -200,15 +200,15 @@ export class ObjectStore<T extends KubeObject> {
     if (before !== undefined && options.force !== true && compareResourceVersions(version, before.version) <= 0) {
       return { outcome: 'stale' }
     }
-    const slim = stripUnread(object)
+    const stripped = stripUnread(object)
     const entry = new Entry<T>(
       object.metadata,
-      this.#packer.pack(variableParts(slim)),
+      this.#packer.pack(variableParts(stripped)),
       this.#counts ? countedObjectsIn(object) : 0,
     )
-    if (options.shared !== true) entry.parsed = new WeakRef(slim)
+    if (options.shared !== true) entry.parsed = new WeakRef(stripped)
     const previous = before === undefined ? undefined : this.#remove(before)
-    this.#insert(entry, slim)
+    this.#insert(entry, stripped)
     return previous === undefined ? { outcome: 'added' } : { outcome: 'modified', previous }
   }
 

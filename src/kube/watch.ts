@@ -27,7 +27,7 @@ export type WatchSink<T extends KubeObject> = {
 }
 
 export const WATCH_TIMINGS: WatchTimings = {
-  streamSeconds: { least: 330, most: 600 },
+  streamSeconds: { min: 330, max: 600 },
   stall: 100_000,
   open: 10_000,
   backoff: 250,
@@ -84,7 +84,7 @@ export class WatchLoop<T extends KubeObject> {
   #doubtedSince: number | undefined
   #isComparing = false
   #failures = 0
-  #trouble = ''
+  #lastFailure = ''
   #live = false
   #lostAt: number | undefined
 
@@ -197,8 +197,8 @@ export class WatchLoop<T extends KubeObject> {
 
   async #stream(initial: boolean): Promise<void> {
     const { client, resource, namespace, labelSelector, fieldSelector, sink, random, timings } = this.#options
-    const { least, most } = timings.streamSeconds
-    const timeoutSeconds = Math.round(least + (most - least) * random())
+    const { min, max } = timings.streamSeconds
+    const timeoutSeconds = Math.round(min + (max - min) * random())
     const guard = new StallGuard(this.#options.clock, { ...timings, timeoutSeconds }, this.#stop.signal)
     let listing = initial
     try {
@@ -266,16 +266,16 @@ export class WatchLoop<T extends KubeObject> {
     report(() => observer.live?.(resource), log)
   }
 
-  #countFailure(error: KubeError | undefined, lasted: number): void {
+  #countFailure(error: KubeError | undefined, milliseconds: number): void {
     const { log } = this.#options
     // A server that ends every stream at once is in trouble as well.
-    const healthy = lasted > 5_000 || (error === undefined && lasted > 1_000)
+    const healthy = milliseconds > 5_000 || (error === undefined && milliseconds > 1_000)
     // Another kind of failure restarts the count: the first answer after many refused connections is no repetition.
-    const trouble = error === undefined ? 'ended' : error.status === 0 ? 'lost' : error.reason
-    this.#failures = healthy ? 0 : trouble === this.#trouble ? this.#failures + 1 : 1
-    this.#trouble = trouble
-    const { least } = this.#options.timings.streamSeconds
-    const isInTime = error === undefined ? lasted >= least * 1_000 : error.reason === 'Gone'
+    const failure = error === undefined ? 'ended' : error.status === 0 ? 'lost' : error.reason
+    this.#failures = healthy ? 0 : failure === this.#lastFailure ? this.#failures + 1 : 1
+    this.#lastFailure = failure
+    const { min } = this.#options.timings.streamSeconds
+    const isInTime = error === undefined ? milliseconds >= min * 1_000 : error.reason === 'Gone'
     if (!isInTime) this.#doubtedSince = this.#options.clock.monotonic()
     if (error === undefined) return
     if (error.reason === 'Gone') this.#relist = true
@@ -287,7 +287,7 @@ export class WatchLoop<T extends KubeObject> {
       return
     }
     // Neither a stream that ended after its time nor every attempt of a long outage is worth a log line.
-    const isRepeated = error.status === 0 && (lasted > 1_000 || this.#failures > 1)
+    const isRepeated = error.status === 0 && (milliseconds > 1_000 || this.#failures > 1)
     log[isRepeated ? 'debug' : this.#keepsFromStart(error) ? 'warn' : 'info'](
       { reason: error.reason, failures: this.#failures },
       error.message,
@@ -328,11 +328,11 @@ export function reopenDelayMs(
   wasPermitted = false,
 ): number {
   const jitter = 0.5 + 0.5 * random()
-  const asked = Math.min(30, error?.retryAfterSeconds ?? 0) * 1000 * (1 + 0.2 * random())
-  if (failures === 0) return Math.max(asked, 200 * random())
+  const retryAfter = Math.min(30, error?.retryAfterSeconds ?? 0) * 1000 * (1 + 0.2 * random())
+  if (failures === 0) return Math.max(retryAfter, 200 * random())
   if (error?.status === 0) return Math.min(700, first * 2 ** Math.min(failures - 1, 10)) * jitter
-  const patience = error?.reason === 'NotFound' || (error?.reason === 'Forbidden' && !wasPermitted) ? 30_000 : 4_000
-  return Math.max(asked, Math.min(patience, first * 2 ** Math.min(failures - 1, 20)) * jitter)
+  const maxDelay = error?.reason === 'NotFound' || (error?.reason === 'Forbidden' && !wasPermitted) ? 30_000 : 4_000
+  return Math.max(retryAfter, Math.min(maxDelay, first * 2 ** Math.min(failures - 1, 20)) * jitter)
 }
 
 function deliver<T extends KubeObject>(sink: WatchSink<T>, { type, object }: WatchEvent<T>): void {

@@ -43,10 +43,10 @@ function addSighting(head: Head, sighting: ObservedAction): Head {
     if (onlyIfChanged && (!isChange || isSamePart(head, facts))) return head
     return { ...head, known, entries: [...around, truncateEntry({ ...facts, changes })].sort(byTime) }
   }
-  const told = isSecondHand
+  const merged = isSecondHand
     ? { ...held, part: held.part ?? facts.part }
     : { ...held, ...facts, version: facts.version ?? held.version, part: facts.part ?? held.part }
-  const entry = truncateEntry({ ...told, changes: [...held.changes, ...changes] })
+  const entry = truncateEntry({ ...merged, changes: [...held.changes, ...changes] })
   if (known === head.known && JSON.stringify(entry) === JSON.stringify(held)) return head
   return { ...head, known, entries: around.map((one) => (one.id === held.id ? entry : one)) }
 }

@@ -9,21 +9,21 @@ export type EntrySource = {
 
 const MAX_CONCURRENT_READS = 8
 
-/** Returns the newest `most` entries of many records, newest first, without opening sources that are older. */
-export async function mergeNewestEntries(sources: readonly EntrySource[], most: number): Promise<ResourceEntry[]> {
+/** Returns the newest `limit` entries of many records, newest first, without opening sources that are older. */
+export async function mergeNewestEntries(sources: readonly EntrySource[], limit: number): Promise<ResourceEntry[]> {
   const waiting = [...sources]
   let found: ResourceEntry[] = []
   while (waiting.length > 0) {
     waiting.sort((one, other) => (one.newest < other.newest ? 1 : -1))
-    const oldest = found[most - 1]?.entry.occurredAt ?? ''
+    const oldest = found[limit - 1]?.entry.occurredAt ?? ''
     const next = waiting.splice(0, MAX_CONCURRENT_READS).filter(({ newest }) => newest >= oldest)
     if (next.length === 0) break
     const opened = await Promise.all(next.map((source) => source.open()))
     waiting.push(...opened.flatMap(({ older }) => older))
     const all = [...found, ...opened.flatMap(({ entries }) => entries)]
     // A late entry may be in two sources.
-    const byId = new Map(all.map((told) => [JSON.stringify([told.resource, told.entry.id]), told]))
-    found = [...byId.values()].sort(newestFirst).slice(0, most)
+    const byId = new Map(all.map((item) => [JSON.stringify([item.resource, item.entry.id]), item]))
+    found = [...byId.values()].sort(newestFirst).slice(0, limit)
   }
   return found
 }

@@ -114,8 +114,8 @@ export class SecretActivity implements ActivityStore {
   }
 
   async newest(boundaryId: string, wanted: EntryFilter): Promise<readonly ResourceEntry[]> {
-    const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: `${ACTIVITY_LABEL}=${boundaryId}` }
-    const { items } = await this.#client.list({ ...secret, metadataOnly: true }, ours)
+    const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `${ACTIVITY_LABEL}=${boundaryId}` }
+    const { items } = await this.#client.list({ ...secret, metadataOnly: true }, selection)
     return mergeNewestEntries(
       items.flatMap(({ metadata }) => this.#source(boundaryId, metadata, wanted)),
       ENTRIES_MAX,
@@ -133,17 +133,20 @@ export class SecretActivity implements ActivityStore {
     const isWanted = wanted(resource)
     if (part === undefined || isWanted === undefined) return []
     const oldest = retentionCutoff(this.#now())
-    const told = (entries: readonly Entry[]) =>
+    const matching = (entries: readonly Entry[]) =>
       entries.filter((entry) => entry.occurredAt >= oldest && isWanted(entry)).map((entry) => ({ resource, entry }))
     const chapter = (one: Chapter) => ({
       newest: one.newest,
-      open: async () => ({ entries: told(await this.#readChapters([one])), older: [] }),
+      open: async () => ({ entries: matching(await this.#readChapters([one])), older: [] }),
     })
     // A reported time may be ahead of the time of its report.
     const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + MAX_CLOCK_SKEW_MS).toISOString()
     const open = async () => {
       const head = await this.#readShownHead(name, resourceVersion)
-      return { entries: told(head.entries), older: selectRetainedChapters(head, part.bounds, this.#now()).map(chapter) }
+      return {
+        entries: matching(head.entries),
+        older: selectRetainedChapters(head, part.bounds, this.#now()).map(chapter),
+      }
     }
     return [{ newest, open }]
   }
@@ -160,8 +163,8 @@ export class SecretActivity implements ActivityStore {
 
   async sweep(): Promise<void> {
     const oldest = retentionCutoff(this.#now())
-    const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: ACTIVITY_LABEL }
-    const { items } = await this.#client.list({ ...secret, metadataOnly: true }, ours)
+    const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: ACTIVITY_LABEL }
+    const { items } = await this.#client.list({ ...secret, metadataOnly: true }, selection)
     for (const { metadata } of items) {
       const newest = metadata.annotations?.[NEWEST_ANNOTATION] ?? metadata.creationTimestamp ?? ''
       const { name, uid, resourceVersion } = metadata

@@ -52,13 +52,13 @@ export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOp
       }
     },
     newest: (limit, wanted, from = oldestKept(), reads = 'enough') => {
-      const most = reads === 'all' ? Number.POSITIVE_INFINITY : readBytes
-      return takeNewestEntries(entriesBackwards(dayOf(from), most), limit, wanted, from)
+      const maxBytes = reads === 'all' ? Number.POSITIVE_INFINITY : readBytes
+      return takeNewestEntries(entriesBackwards(dayOf(from), maxBytes), limit, wanted, from)
     },
   }
 
-  async function* entriesBackwards(oldest: string, most: number): AsyncGenerator<Entry> {
-    let left = most
+  async function* entriesBackwards(oldest: string, maxBytes: number): AsyncGenerator<Entry> {
+    let left = maxBytes
     for (const day of (await daysIn(folder)).reverse()) {
       if (day < oldest || left <= 0) return
       for await (const line of linesBackwards(pathOf(day), left)) {

@@ -1,12 +1,12 @@
 import { type AuditLine, type AuditLog, takeNewestEntries } from './port.ts'
 
 /** A log in memory, lost when the process ends: for tests, and where no folder is configured. */
-export function createMemoryAuditLog<Entry extends AuditLine>(most = 10_000): AuditLog<Entry> {
+export function createMemoryAuditLog<Entry extends AuditLine>(maxEntries = 10_000): AuditLog<Entry> {
   const kept: { entry: Entry; isMinor: boolean }[] = []
   return {
     async append(added, { isMinor = false } = {}) {
       kept.push(...added.map((entry) => ({ entry, isMinor })))
-      while (kept.length > most)
+      while (kept.length > maxEntries)
         kept.splice(
           Math.max(
             0,
@@ -15,6 +15,6 @@ export function createMemoryAuditLog<Entry extends AuditLine>(most = 10_000): Au
           1,
         )
     },
-    newest: (...asked) => takeNewestEntries(kept.map(({ entry }) => entry).reverse(), ...asked),
+    newest: (...args) => takeNewestEntries(kept.map(({ entry }) => entry).reverse(), ...args),
   }
 }

@@ -55,8 +55,8 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
     const { bucket: Bucket, prefix } = target
     const input = { Bucket, MaxKeys: 1, ...(prefix !== undefined && { Prefix: `${prefix}/` }) }
     // The client ignores the signal while it reads an answer.
-    const asked = s3.send(new ListObjectsV2Command(input), { abortSignal })
-    const answer = await unlessAborted(asked, abortSignal)
+    const listing = s3.send(new ListObjectsV2Command(input), { abortSignal })
+    const answer = await unlessAborted(listing, abortSignal)
     // A server that answers 200 to everything is not a store.
     return answer.Name === undefined && answer.KeyCount === undefined ? verdict('Unreachable') : verdict('Ok')
   } finally {
@@ -79,12 +79,12 @@ function limitResponses(s3: S3Client): void {
   )
 }
 
-function limitBytes(most: number): Transform {
+function limitBytes(maxBytes: number): Transform {
   let seen = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       seen += chunk.length
-      if (seen > most) done(new Error('The answer is too long.'))
+      if (seen > maxBytes) done(new Error('The answer is too long.'))
       else done(null, chunk)
     },
   })

@@ -28,15 +28,15 @@ const FAILURE_VERDICTS: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
   Untrusted: verdict('TlsFailed'),
   NoTls: verdict('TlsFailed'),
   NoHttp: verdict('Unreachable'),
-  NameUnknown: verdict('Unreachable', 'The name of the endpoint cannot be resolved.'),
-  NoNameServer: verdict(
+  HostNotFound: verdict('Unreachable', 'The name of the endpoint cannot be resolved.'),
+  DnsUnavailable: verdict(
     'Unreachable',
     'The name of the endpoint cannot be resolved now: the name servers do not answer.',
   ),
-  NobodyListens: verdict('Unreachable', 'Nothing listens at the endpoint: check the port.'),
-  NoWay: verdict('Unreachable', 'The host of the endpoint cannot be reached.'),
-  Closed: verdict('Unreachable', 'The endpoint closed the connection: check the port, and http or https.'),
-  Late: verdict('Timeout'),
+  ConnectionRefused: verdict('Unreachable', 'Nothing listens at the endpoint: check the port.'),
+  NoRoute: verdict('Unreachable', 'The host of the endpoint cannot be reached.'),
+  ConnectionClosed: verdict('Unreachable', 'The endpoint closed the connection: check the port, and http or https.'),
+  TimedOut: verdict('Timeout'),
 }
 
 /** Codes of S3 ("Error responses", list of error codes). */

@@ -35,7 +35,7 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
       queues.take(`${deployment.namespace}/${deployment.name}`, () =>
         new StoredLog(blobs, deployment, writer).append(lines, offset, isFinal),
       ),
-    read: (deployment, offset, most) => new StoredLog(blobs, deployment, writer).read(offset, most),
+    read: (deployment, offset, limit) => new StoredLog(blobs, deployment, writer).read(offset, limit),
     async forgetOldest(deployments, bytes) {
       let sum = 0
       for (const deployment of deployments) {
@@ -94,25 +94,25 @@ class StoredLog {
     })
   }
 
-  async read(offset: number, most: number): Promise<BuildLogPage> {
+  async read(offset: number, limit: number): Promise<BuildLogPage> {
     const { head } = await this.#head()
-    const lines = await this.#page(head, offset, Math.min(most, head.lineCount - offset))
+    const lines = await this.#page(head, offset, Math.min(limit, head.lineCount - offset))
     // The parts are deleted with the deployment: without this check, a follower would read on forever.
     const isEnd = lines.length === 0 || offset + lines.length >= head.lineCount
     return { lines, isEnd, isFinal: head.isFinal }
   }
 
-  async #page({ ends, lastBytes }: Head, offset: number, most: number): Promise<string[]> {
+  async #page({ ends, lastBytes }: Head, offset: number, limit: number): Promise<string[]> {
     const lines: string[] = []
     // The line begins in the part where the line before it ends.
     const first = ends.findIndex((end) => end >= offset)
     let skipped = ends[first - 1] ?? 0
     let [bytes, rest] = [0, Buffer.alloc(0)]
-    for (let index = first; index < ends.length && lines.length < most && bytes < PAGE_BYTES; index += 1) {
+    for (let index = first; index < ends.length && lines.length < limit && bytes < PAGE_BYTES; index += 1) {
       const part = (await this.#blobs.read(this.#ref(index + 1)))?.bytes ?? new Uint8Array()
       rest = Buffer.concat([rest, index === ends.length - 1 ? part.subarray(0, lastBytes) : part])
       let start = 0
-      while (lines.length < most && bytes < PAGE_BYTES) {
+      while (lines.length < limit && bytes < PAGE_BYTES) {
         const end = rest.indexOf(LINE_FEED, start)
         if (end < 0) break
         if (skipped < offset) skipped += 1

@@ -20,10 +20,10 @@ export interface BuildLogs {
     options: { offset?: number | undefined; isFinal: boolean },
   ): Promise<BuildLogState>
   /**
-   * @param most maximum number of lines; fewer are returned if they are long
+   * @param limit maximum number of lines; fewer are returned if they are long
    * @returns lines from the offset on, and whether they reach the current end
    */
-  read(deployment: BuildLogOwner, offset: number, most: number): Promise<BuildLogPage>
+  read(deployment: BuildLogOwner, offset: number, limit: number): Promise<BuildLogPage>
   /**
    * Deletes the oldest logs, until the rest take at most `bytes` together.
    *

@@ -34,7 +34,7 @@ type Call = {
 export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
   const { url, tokenFor, mostBytes = MAX_ARCHIVE_BYTES, reader = threadedReader() } = options
 
-  const send = (...asked: [token: string, wanted: number, target: string | URL, sent: Call]) => sendTo(url, ...asked)
+  const send = (...args: [token: string, wanted: number, target: string | URL, sent: Call]) => sendTo(url, ...args)
   const finished = (place: URL, digest: string) => {
     place.searchParams.set('digest', digest)
     return place
@@ -87,8 +87,8 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
   }
 
   return {
-    async keep(repository, archive, { signal, who = repository } = {}): Promise<StoredArchive> {
-      const reading = await reader.begin(who, signal)
+    async keep(repository, archive, { signal, sender = repository } = {}): Promise<StoredArchive> {
+      const reading = await reader.begin(sender, signal)
       try {
         return await keepRead(repository, archive, reading, signal)
       } finally {

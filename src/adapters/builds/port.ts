@@ -20,6 +20,6 @@ export interface SourceArchives {
   keep(
     repository: string,
     archive: Readable,
-    options?: { signal?: AbortSignal | undefined; who?: string | undefined },
+    options?: { signal?: AbortSignal | undefined; sender?: string | undefined },
   ): Promise<StoredArchive>
 }

@@ -32,20 +32,20 @@ export async function unpack(
   limits: ArchiveLimits = ARCHIVE_LIMITS,
 ): Promise<Unpacked> {
   const judge = new ArchiveValidator(limits)
-  const most = limits.bytes + HEADERS_MAX_BYTES
-  const told = { files: 0, bytes: 0 }
+  const maxBytes = limits.bytes + HEADERS_MAX_BYTES
+  const unpacked = { files: 0, bytes: 0 }
   let read = 0
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, next) {
       read += chunk.length
-      next(read > most ? new ArchiveRefusedError(`Unpacked it is longer than ${limits.bytes} bytes.`) : null, chunk)
+      next(read > maxBytes ? new ArchiveRefusedError(`Unpacked it is longer than ${limits.bytes} bytes.`) : null, chunk)
     },
   })
   const take = async (header: Header, content: AsyncIterable<Uint8Array>) => {
     const admitted = judge.admit(entryOf(header))
     if (admitted.kind === 'file') {
-      told.files += 1
-      told.bytes += header.size ?? 0
+      unpacked.files += 1
+      unpacked.bytes += header.size ?? 0
     }
     if (into !== undefined) await write(into, admitted, header, content)
   }
@@ -56,8 +56,8 @@ export async function unpack(
       ? new ArchiveRefusedError('It is not a whole tar.gz.')
       : error
   }
-  if (told.files === 0) throw new ArchiveRefusedError('It contains no file.')
-  return told
+  if (unpacked.files === 0) throw new ArchiveRefusedError('It contains no file.')
+  return unpacked
 }
 
 /** Reads the entries in turn. The tar reader's streams are not Node streams, so errors are forwarded by hand. */
@@ -68,7 +68,7 @@ async function forEachEntry(
   // With this mark, `drain` means that the reader has processed everything it was given.
   const reader = extract({ highWaterMark: 1 } as object)
   const closed = new Promise<void>((done) => reader.once('close', () => done()))
-  const gate = new TarHeaderLimiter()
+  const headerLimiter = new TarHeaderLimiter()
   // Keeps the first error: those that follow from it say less.
   let failed: unknown
   const fail = (error: Error) => {
@@ -76,9 +76,9 @@ async function forEachEntry(
     reader.destroy(error)
   }
   reader.on('error', fail)
-  const feed = async () => {
+  const writeAll = async () => {
     for await (const chunk of source) {
-      for (const slice of gate.slices(chunk)) {
+      for (const slice of headerLimiter.slices(chunk)) {
         if (reader.destroyed) return
         if (reader.write(slice)) continue
         await Promise.race([closed, new Promise<void>((done) => reader.once('drain', () => done()))])
@@ -86,17 +86,17 @@ async function forEachEntry(
     }
     reader.end(undefined)
   }
-  const fed = feed().catch(fail)
+  const written = writeAll().catch(fail)
   const pause = createPauser()
   try {
     for await (const entry of reader) {
       // Thousands of small files may come in one chunk.
       await pause()
-      gate.found(entry.header)
+      headerLimiter.found(entry.header)
       await take(entry.header, entry as AsyncIterable<Uint8Array>)
       entry.resume()
     }
-    await fed
+    await written
   } catch (error) {
     throw failed ?? error
   }

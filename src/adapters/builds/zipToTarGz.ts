@@ -22,8 +22,8 @@ async function fill(tar: ReturnType<typeof pack>, zip: Uint8Array): Promise<void
   for await (const entry of archive.eachEntry()) {
     const content = await buffer(await archive.openReadStreamPromise(entry))
     await new Promise<void>((done, failed) => {
-      const taken = (error?: Error | null) => (error ? failed(error) : done())
-      tar.entry({ name: entry.fileName, mode: 0o644, mtime: FIXED_MTIME, size: content.length }, content, taken)
+      const written = (error?: Error | null) => (error ? failed(error) : done())
+      tar.entry({ name: entry.fileName, mode: 0o644, mtime: FIXED_MTIME, size: content.length }, content, written)
     })
   }
   tar.finalize()

@@ -24,7 +24,9 @@ export function createActivatorClient({ url, log, timeout = 2_000 }: ActivatorCl
     async of(namespace, name): Promise<CountedCalls | undefined> {
       try {
         const signal = AbortSignal.timeout(timeout)
-        return CountedCalls.parse(await said(`${base}${functionCallsPath(namespace, name)}`, ANSWER_MAX, { signal }))
+        return CountedCalls.parse(
+          await requestJson(`${base}${functionCallsPath(namespace, name)}`, ANSWER_MAX, { signal }),
+        )
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'The activator did not report its counts of calls.')
         return undefined
@@ -32,8 +34,10 @@ export function createActivatorClient({ url, log, timeout = 2_000 }: ActivatorCl
     },
     async call(namespace, name, call, signal): Promise<TestAnswer | undefined> {
       try {
-        const asked = { method: 'POST', body: JSON.stringify(call), signal, ...NO_TIMEOUT } as const
-        return TestAnswer.parse(await said(`${base}${functionCallsPath(namespace, name)}`, MAX_TEST_CALL_BYTES, asked))
+        const options = { method: 'POST', body: JSON.stringify(call), signal, ...NO_TIMEOUT } as const
+        return TestAnswer.parse(
+          await requestJson(`${base}${functionCallsPath(namespace, name)}`, MAX_TEST_CALL_BYTES, options),
+        )
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'The activator did not make a test call.')
         return undefined
@@ -46,9 +50,9 @@ export function createActivatorClient({ url, log, timeout = 2_000 }: ActivatorCl
 const NO_TIMEOUT = { headersTimeout: 0, bodyTimeout: 0 }
 
 /** @throws Error unless the answer is 200, JSON and within the bound */
-async function said(url: string, most: number, options: Parameters<typeof request>[1]): Promise<unknown> {
+async function requestJson(url: string, maxBytes: number, options: Parameters<typeof request>[1]): Promise<unknown> {
   const { statusCode, body } = await request(url, options)
-  const text = await readWithin(most, body, () => new Error('The activator answered with more than is allowed.'))
+  const text = await readWithin(maxBytes, body, () => new Error('The activator answered with more than is allowed.'))
   if (statusCode !== 200) throw new Error(`The activator answered ${statusCode}.`)
   return JSON.parse(text.toString('utf8'))
 }

@@ -15,9 +15,9 @@ export interface TestCalls {
   /**
    * Calls the function with this object name. Returns undefined without a valid answer of an activator. Never rejects.
    *
-   * @param gone aborted when the caller has gone, which ends the call
+   * @param signal aborted when the caller has gone, which ends the call
    */
-  call(namespace: string, name: string, call: TestCall, gone: AbortSignal): Promise<TestAnswer | undefined>
+  call(namespace: string, name: string, call: TestCall, signal: AbortSignal): Promise<TestAnswer | undefined>
 }
 
 /** The connection to the activator. */

@@ -24,7 +24,7 @@ export type ClusterInspectorOptions = {
   /** Namespace of Velero. */
   velero: string
   /** Namespace of the platform itself. */
-  home: string
+  platformNamespace: string
   roles: WantedRoles
 }
 
@@ -36,7 +36,7 @@ export function kubeClusterInspector({
   client,
   types,
   velero,
-  home,
+  platformNamespace,
   roles,
 }: ClusterInspectorOptions): ClusterInspector {
   const list = async (resource: Resource, namespace?: string) =>
@@ -46,16 +46,16 @@ export function kubeClusterInspector({
 
   return {
     async facts(components): Promise<ClusterCheckFacts> {
-      const homes = [...new Set([home, ...components.map(({ namespace }) => namespace)])]
+      const namespaces = [...new Set([platformNamespace, ...components.map(({ namespace }) => namespace)])]
       const wanted = components.flatMap(({ definitions }) => definitions)
-      const [nodes, asked, databases, certificates, quotas, workloads, backups, missing, ceiling] = await Promise.all([
+      const [nodes, requests, databases, certificates, quotas, workloads, backups, crds, ceiling] = await Promise.all([
         readFact('nodes', async () => (await list(types.node)).map(nodeFacts)),
         readFact('pods', async () => sumPodRequests(await list(types.pod))),
-        readFact('CloudNativePG', async () => (await inAll(types.database, homes)).map(databaseFacts)),
-        readFact('cert-manager', async () => (await inAll(types.certificate, homes)).map(certificateFacts)),
-        readFact('quotas', async () => (await inAll(types.quota, homes)).map(quotaFacts)),
+        readFact('CloudNativePG', async () => (await inAll(types.database, namespaces)).map(databaseFacts)),
+        readFact('cert-manager', async () => (await inAll(types.certificate, namespaces)).map(certificateFacts)),
+        readFact('quotas', async () => (await inAll(types.quota, namespaces)).map(quotaFacts)),
         readFact('workloads', async () => {
-          const found = await Promise.all(types.workloads.map((resource) => inAll(resource, homes)))
+          const found = await Promise.all(types.workloads.map((resource) => inAll(resource, namespaces)))
           return found.flat().map(workloadFacts)
         }),
         readFact('Velero', async () =>
@@ -66,12 +66,12 @@ export function kubeClusterInspector({
         ),
         readFact('roles', async () => lackingRules(roles, await list(types.role))),
       ])
-      return { nodes, asked, databases, certificates, quotas, workloads, backups, missingDefinitions: missing, ceiling }
+      return { nodes, requests, databases, certificates, quotas, workloads, backups, missingDefinitions: crds, ceiling }
     },
 
     async drift(components) {
       const byRelease = new Map(components.map((component) => [component.release, component]))
-      const labelSelector = `${FLUX_NAMESPACE}=${home},${FLUX_NAME} in (${[...byRelease.keys()].join(',')})`
+      const labelSelector = `${FLUX_NAMESPACE}=${platformNamespace},${FLUX_NAME} in (${[...byRelease.keys()].join(',')})`
       if (byRelease.size === 0) return { scanned: 0, items: [], problems: [] }
       const problems: string[] = []
       const found: [InspectedComponent, KubeObject][] = []
@@ -110,9 +110,9 @@ export function kubeClusterInspector({
   }
 }
 
-async function readFact<Value>(what: string, look: () => Promise<Value>): Promise<Fact<Value>> {
+async function readFact<Value>(what: string, read: () => Promise<Value>): Promise<Fact<Value>> {
   try {
-    return { value: await look() }
+    return { value: await read() }
   } catch (error) {
     const reason = reasonOf(error)
     if (reason === undefined) throw error

@@ -35,7 +35,10 @@ function real(): { look: ClusterInspector; client: FakeKubeClient } {
     ...{ database: postgresqlCluster, certificate, backup: veleroBackup, backupLocation: veleroBackupStorageLocation },
     ...{ workloads: [deployment], rendered: [deployment, configMap] },
   }
-  return { client, look: kubeClusterInspector({ client, types, velero: 'velero', home: 'freehold-system', roles: {} }) }
+  return {
+    client,
+    look: kubeClusterInspector({ client, types, velero: 'velero', platformNamespace: 'freehold-system', roles: {} }),
+  }
 }
 
 describe('ClusterInspector', () => {

@@ -7,7 +7,7 @@ import type { RoleChange } from './roles.ts'
 /** A healthy cluster, from which tests change what they are about. */
 export const HEALTHY_CLUSTER: ClusterCheckFacts = {
   nodes: { value: [{ name: 'node-1', isReady: true, isShortOfDisk: false, cpu: 8, memory: 2 ** 34 }] },
-  asked: { value: { cpu: 1, memory: 2 ** 30 } },
+  requests: { value: { cpu: 1, memory: 2 ** 30 } },
   databases: { value: [] },
   certificates: { value: [] },
   quotas: { value: [] },

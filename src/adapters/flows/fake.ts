@@ -17,9 +17,9 @@ export class FakeFlows implements FlowSource {
 
   async flows({ namespaces, from, to }: FlowQuery, clusterId?: string): Promise<FlowResult | undefined> {
     if (clusterId !== undefined) return undefined
-    const isMeant = (end: Flow['from']) => end.namespace !== undefined && namespaces.includes(end.namespace)
+    const isInNamespaces = (end: Flow['from']) => end.namespace !== undefined && namespaces.includes(end.namespace)
     const flows = this.#flows
-      .filter((flow) => flow.time >= from && flow.time <= to && (isMeant(flow.from) || isMeant(flow.to)))
+      .filter((flow) => flow.time >= from && flow.time <= to && (isInNamespaces(flow.from) || isInNamespaces(flow.to)))
       .sort((one, other) => one.time - other.time)
     return { flows, incompleteReason: this.incompleteReason }
   }

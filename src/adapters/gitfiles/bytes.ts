@@ -31,12 +31,12 @@ export class ByteReader {
   }
 
   /** Reads the distance to a delta's base: highest bits first, and each number in only one encoding. */
-  distance(most: number): number {
+  distance(max: number): number {
     let distance = -1
     for (;;) {
       const byte = this.byte()
       distance = (distance + 1) * 128 + (byte & 0x7f)
-      if (distance > most) throw new RangeError('A base object lies before the start of the pack.')
+      if (distance > max) throw new RangeError('A base object lies before the start of the pack.')
       if ((byte & 0x80) === 0) return distance
     }
   }

@@ -96,32 +96,32 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitLocatio
   return {
     /** @returns whether the host supports filters */
     async open(): Promise<boolean> {
-      const said = textsIn(await call('/info/refs?service=git-upload-pack'))
-      if (!said.includes('version 2'))
+      const capabilities = textsIn(await call('/info/refs?service=git-upload-pack'))
+      if (!capabilities.includes('version 2'))
         throw new GitFilesError(
           'Unreachable',
           `${hostOf(url)} does not support version 2 of the Git protocol at this address.`,
         )
-      return said.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
+      return capabilities.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
     },
 
     /** Returns the commits of the matching refs, by full name. Annotated tags are peeled. */
     async references(): Promise<ReadonlyMap<string, string>> {
       const prefixes = candidates(ref).map((name) => `ref-prefix ${name}`)
-      const said = textsIn(await command('ls-refs', ['peel', ...prefixes]))
+      const refs = textsIn(await command('ls-refs', ['peel', ...prefixes]))
       return new Map(
-        said.flatMap((one): [string, string][] => {
+        refs.flatMap((one): [string, string][] => {
           const [, id, name, peeled] = /^([0-9a-f]{40}) (\S+)(?:.* peeled:([0-9a-f]{40}))?/.exec(one) ?? []
           return id === undefined || name === undefined ? [] : [[name, peeled ?? id]]
         }),
       )
     },
 
-    /** @param asked arguments of `fetch`: the wanted objects, depth and filter */
-    async pack(asked: readonly string[]): Promise<Buffer> {
+    /** @param args arguments of `fetch`: the wanted objects, depth and filter */
+    async pack(args: readonly string[]): Promise<Buffer> {
       const chunks: Buffer[] = []
       let isPack = false
-      for (const bytes of parsePktLines(await command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
+      for (const bytes of parsePktLines(await command('fetch', ['no-progress', 'ofs-delta', ...args, 'done']))) {
         if (isPack && bytes[0] === DATA_BAND) chunks.push(bytes.subarray(1))
         isPack ||= decodePktText(bytes) === 'packfile'
       }

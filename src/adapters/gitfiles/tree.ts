@@ -24,11 +24,11 @@ export function* readFilesOfCommit(objects: Objects, commit: string, folder: str
 
 /** Adds the text to each file; undefined if the host left it out as too large. @throws GitFilesError TooLarge */
 export function readFileTexts(listed: readonly ListedGitFile[], objects: Objects): GitFile[] {
-  let room: number = GIT_LIMITS.texts
+  let remaining: number = GIT_LIMITS.texts
   return listed.map(({ path, id }) => {
     const text = textOf(objects.get(id))
-    room -= text?.length ?? 0
-    if (room < 0) throw tooLarge(`more than ${GIT_LIMITS.texts} bytes of YAML and JSON`)
+    remaining -= text?.length ?? 0
+    if (remaining < 0) throw tooLarge(`more than ${GIT_LIMITS.texts} bytes of YAML and JSON`)
     return { path, text }
   })
 }

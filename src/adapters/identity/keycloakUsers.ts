@@ -117,9 +117,9 @@ function userLookups(
     async list({ search: part = '', limit }, signal) {
       const max = String(Math.min(limit, MAX_LISTED_USERS))
       // Without the stars Keycloak only matches prefixes.
-      const words = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
+      const patterns = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
       const [found, tenants, external] = await Promise.all([
-        search({ max, ...(words.length > 0 && { search: words.join(' ') }) }, signal),
+        search({ max, ...(patterns.length > 0 && { search: patterns.join(' ') }) }, signal),
         organizations.tenantsByMember(signal),
         externalIds(signal),
       ])
@@ -247,8 +247,8 @@ function assertAccepted(answer: AdminAnswer, hasPassword: boolean): void {
 
 /** Keycloak answers 400 for passwords that break its policy, and for profiles that break its rules. */
 function refusalError({ body }: AdminAnswer, hasPassword: boolean): IdentityProviderError {
-  const word = JSON.stringify(body ?? '').toLowerCase()
-  return hasPassword && word.includes('password')
+  const text = JSON.stringify(body ?? '').toLowerCase()
+  return hasPassword && text.includes('password')
     ? new IdentityProviderError('PasswordRefused', 'The password does not follow the rules for passwords.')
     : new IdentityProviderError('Unavailable', 'Keycloak refused the user: its profile rules do not allow it.')
 }

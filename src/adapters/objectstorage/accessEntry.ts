@@ -13,10 +13,10 @@ const ERROR_MAX_LENGTH = 500
 export function parseAccessEntry(text: string): AccessEntry | undefined {
   const sent = tryParseJson(text)
   if (typeof sent !== 'object' || sent === null) return undefined
-  const said = sent as Record<string, unknown>
-  if (!TEXTS.every((name) => typeof said[name] === 'string')) return undefined
-  if (!NUMBERS.every((name) => Number.isSafeInteger(said[name]))) return undefined
-  const entry = Object.fromEntries([...TEXTS, ...NUMBERS].map((name) => [name, said[name]])) as AccessEntry
+  const fields = sent as Record<string, unknown>
+  if (!TEXTS.every((name) => typeof fields[name] === 'string')) return undefined
+  if (!NUMBERS.every((name) => Number.isSafeInteger(fields[name]))) return undefined
+  const entry = Object.fromEntries([...TEXTS, ...NUMBERS].map((name) => [name, fields[name]])) as AccessEntry
   if (Number.isNaN(Date.parse(entry.Time))) return undefined
   return { ...entry, ErrorCode: entry.ErrorCode.slice(0, ERROR_MAX_LENGTH) }
 }

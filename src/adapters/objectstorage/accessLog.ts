@@ -31,10 +31,10 @@ export function accessLogReader(path: string | undefined, platform: string): Obj
   return async (buckets, limit) => {
     const isWanted = (entry: AccessEntry) => buckets.has(entry.Bucket) && !isPlatformRequest(entry, platform)
     const logs = path === undefined ? [] : await logsAt(path, buckets)
-    const most = Math.max(READ_BYTES_MIN, READ_BYTES / logs.length)
+    const maxBytes = Math.max(READ_BYTES_MIN, READ_BYTES / logs.length)
     const found: AuditRecord[] = []
     for (const log of logs)
-      found.push(...(await takeNewestEntries(recordsBackwards(log, most, isWanted), limit, () => true)))
+      found.push(...(await takeNewestEntries(recordsBackwards(log, maxBytes, isWanted), limit, () => true)))
     // Requests of almost the same time may be logged out of order.
     return found.sort((one, other) => Date.parse(other.timestamp) - Date.parse(one.timestamp)).slice(0, limit)
   }
@@ -53,10 +53,10 @@ async function logsAt(path: string, buckets: ReadonlySet<string>): Promise<strin
 
 async function* recordsBackwards(
   path: string,
-  most: number,
+  maxBytes: number,
   isWanted: (entry: AccessEntry) => boolean,
 ): AsyncGenerator<AuditRecord> {
-  let left = most
+  let left = maxBytes
   for (const file of [path, rotatedLogPath(path)])
     for await (const line of linesBackwards(file, left)) {
       left -= Buffer.byteLength(line) + 1

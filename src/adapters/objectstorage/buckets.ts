@@ -159,9 +159,9 @@ async function removeFolders(clients: Clients, name: string, how: Removal, optio
   const { folders } = clients
   const { empty, owner, objectLock } = how
   if (folders === undefined) return false
-  const may = empty && !objectLock
+  const mayRemove = empty && !objectLock
   if (!(await folders.isLeaving(name, owner))) {
-    if (!may || !(await folders.has(name)) || (await ownerOf(clients, name, options)) !== owner) return false
+    if (!mayRemove || !(await folders.has(name)) || (await ownerOf(clients, name, options)) !== owner) return false
   }
   await folders.remove(name, owner)
   return true
@@ -224,17 +224,17 @@ async function requestSafePage(s3: S3Client, input: ListObjectVersionsCommandInp
 async function useOf({ s3 }: Clients, name: string, options: Options): Promise<BucketUse> {
   const what = `Bucket "${name}" could not be listed`
   const use = { objectCount: 0, usedBytes: 0 }
-  let marks: { KeyMarker?: string; VersionIdMarker?: string } = {}
+  let markers: { KeyMarker?: string; VersionIdMarker?: string } = {}
   for (let pages = 0; pages < USE_PAGES_MAX; pages += 1) {
-    const page = await attempt(what, () => requestSafePage(s3, { Bucket: name, ...marks }, options))
+    const page = await attempt(what, () => requestSafePage(s3, { Bucket: name, ...markers }, options))
     for (const { Size = 0, IsLatest } of page?.Versions ?? []) {
       use.usedBytes += Size
       if (IsLatest !== false) use.objectCount += 1
     }
     if (page?.IsTruncated !== true || page.NextKeyMarker === undefined) break
     // A key that XML cannot carry is reported as another key, which may send the store back to an earlier page.
-    if (page.NextKeyMarker === marks.KeyMarker && page.NextVersionIdMarker === marks.VersionIdMarker) break
-    marks = {
+    if (page.NextKeyMarker === markers.KeyMarker && page.NextVersionIdMarker === markers.VersionIdMarker) break
+    markers = {
       KeyMarker: page.NextKeyMarker,
       ...(page.NextVersionIdMarker === undefined ? {} : { VersionIdMarker: page.NextVersionIdMarker }),
     }

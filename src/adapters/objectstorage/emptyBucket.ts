@@ -24,25 +24,25 @@ export async function emptyBucket(
   options: Options,
 ): Promise<'Empty' | 'Emptying' | 'Locked' | 'Stuck'> {
   await abortUploads(s3, name, options)
-  const asked = new Set<string>()
-  let keeps = false
+  const requested = new Set<string>()
+  let keepsDeleted = false
   for (let pages = 0; pages < PAGES_PER_CALL; pages += 1) {
     const found = await versionsOf(s3, name, options)
     if (found.length === 0) return 'Empty'
-    const left = found.filter((version) => !asked.has(JSON.stringify(version)))
-    keeps = left.length < found.length
+    const left = found.filter((version) => !requested.has(JSON.stringify(version)))
+    keepsDeleted = left.length < found.length
     const batch = left.filter(({ Key }) => isXmlSafeKey(Key))
-    const singles = left.filter(({ Key }) => !isXmlSafeKey(Key)).slice(0, keeps ? 0 : SINGLES_PER_PAGE)
+    const singles = left.filter(({ Key }) => !isXmlSafeKey(Key)).slice(0, keepsDeleted ? 0 : SINGLES_PER_PAGE)
     if (batch.length + singles.length === 0) return 'Stuck'
     const refused = new Set([
       ...(await removeBatch(s3, name, batch, options)),
       ...(await removeSingles(s3, name, singles, options)),
     ])
-    const taken = [...batch, ...singles].filter(({ Key }) => !refused.has(Key))
-    if (taken.length === 0) return 'Locked'
-    for (const version of taken) asked.add(JSON.stringify(version))
+    const accepted = [...batch, ...singles].filter(({ Key }) => !refused.has(Key))
+    if (accepted.length === 0) return 'Locked'
+    for (const version of accepted) requested.add(JSON.stringify(version))
   }
-  return keeps ? 'Stuck' : 'Emptying'
+  return keepsDeleted ? 'Stuck' : 'Emptying'
 }
 
 async function versionsOf(s3: S3Client, name: string, options: Options): Promise<Version[]> {
@@ -82,8 +82,8 @@ async function abortUploads(s3: S3Client, name: string, options: Options): Promi
   const what = `Unfinished uploads to bucket "${name}" could not be ended`
   const input = { Bucket: name, EncodingType: 'url' } as const
   const page = await attempt(what, () => s3.send(new ListMultipartUploadsCommand(input), options))
-  for (const { Key: told, UploadId } of page?.Uploads ?? []) {
-    const Key = decodeListedKey(told, page?.EncodingType)
+  for (const { Key: listedKey, UploadId } of page?.Uploads ?? []) {
+    const Key = decodeListedKey(listedKey, page?.EncodingType)
     // A key that cannot be sent: the upload is deleted with the bucket.
     if (!isXmlSafeKey(Key)) continue
     const upload = { Bucket: name, Key, UploadId }

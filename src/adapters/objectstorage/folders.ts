@@ -20,27 +20,27 @@ export type StoreFolders = {
   remove(bucket: string, owner: string): Promise<void>
 }
 
-export function storeFolders(home: string): StoreFolders {
+export function storeFolders(root: string): StoreFolders {
   const leaving = (bucket: string, owner: string) =>
-    join(home, REMOVED_FOLDER, `${requireFolderName(bucket)}_${requireFolderName(owner)}`)
+    join(root, REMOVED_FOLDER, `${requireFolderName(bucket)}_${requireFolderName(owner)}`)
   return {
     isLeaving: async (bucket, owner) => pathExists(leaving(bucket, owner)),
-    has: async (bucket) => pathExists(join(home, PARTS[0], requireFolderName(bucket))),
+    has: async (bucket) => pathExists(join(root, PARTS[0], requireFolderName(bucket))),
     async remove(bucket, owner) {
       const place = leaving(bucket, owner)
       await mkdir(place, { recursive: true, mode: 0o700 })
       // Writes in flight may recreate the folders. Once none is left, no write finds the bucket any more.
-      while (await moveAway(home, bucket, place));
+      while (await moveAway(root, bucket, place));
       await rm(place, { recursive: true, force: true })
     },
   }
 }
 
 /** Moves the objects first, so that the store no longer knows the bucket. Returns whether anything was moved. */
-async function moveAway(home: string, bucket: string, place: string): Promise<boolean> {
+async function moveAway(root: string, bucket: string, place: string): Promise<boolean> {
   let moved = false
   for (const part of PARTS) {
-    const from = join(home, part, requireFolderName(bucket))
+    const from = join(root, part, requireFolderName(bucket))
     if (!(await pathExists(from))) continue
     await rename(from, join(place, `${part}-${crypto.randomUUID()}`))
     moved = true

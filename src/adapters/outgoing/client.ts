@@ -126,7 +126,7 @@ function outgoingError(error: unknown, host: string): OutgoingError {
     const why = `${host} has an address that is not public`
     return new OutgoingError('NotAllowed', `The address is not allowed: ${why}.`, { cause: error })
   }
-  const why = FAILURE_REASONS[connectionFailure(error) ?? 'Late']
+  const why = FAILURE_REASONS[connectionFailure(error) ?? 'TimedOut']
   return new OutgoingError('Unreachable', `${host} ${why}.`, { cause: error })
 }
 
@@ -135,12 +135,12 @@ const FAILURE_REASONS: Readonly<Record<ConnectionFailure, string>> = {
   Untrusted: 'shows a certificate that is not valid for it, or not signed by an authority that the platform trusts',
   NoTls: 'does not speak TLS',
   NoHttp: 'does not answer as HTTP',
-  NameUnknown: 'is a name that cannot be resolved',
-  NoNameServer: 'is a name that cannot be resolved now, as the name servers do not answer',
-  NobodyListens: 'does not listen on that port',
-  NoWay: 'cannot be reached from here',
-  Closed: 'closed the connection before it answered',
-  Late: 'does not answer over TLS in time',
+  HostNotFound: 'is a name that cannot be resolved',
+  DnsUnavailable: 'is a name that cannot be resolved now, as the name servers do not answer',
+  ConnectionRefused: 'does not listen on that port',
+  NoRoute: 'cannot be reached from here',
+  ConnectionClosed: 'closed the connection before it answered',
+  TimedOut: 'does not answer over TLS in time',
 }
 
 async function readAll(body: AsyncIterable<Uint8Array> | null, { maxBytes, host, beginning }: Read): Promise<Buffer> {

@@ -10,11 +10,11 @@ const LINE_FEED = 0x0a
  * Reads logs through the API server, which asks the kubelet of the pod's node.
  *
  * @param isPlayed whether pods are simulated: they write nothing, and there is no kubelet
- * @param most maximum bytes of a log that is not followed; unlimited by default, for nodes of our own
+ * @param maxBytes maximum bytes of a log that is not followed; unlimited by default, for nodes of our own
  */
 export function kubePodLogs(
   client: Pick<KubeClient, 'request'>,
-  { isPlayed, most = Number.POSITIVE_INFINITY }: { isPlayed: boolean; most?: number },
+  { isPlayed, maxBytes = Number.POSITIVE_INFINITY }: { isPlayed: boolean; maxBytes?: number },
 ): PodLogs {
   return {
     async open({ namespace, pod, container }, { signal, ...window } = {}) {
@@ -29,7 +29,7 @@ export function kubePodLogs(
       if (answer.status === 200) {
         const { tailLines, follow } = window
         if (follow === true) return answer.body
-        const bytes = limitBytes(most, answer.body, pod)
+        const bytes = limitBytes(maxBytes, answer.body, pod)
         return tailLines === undefined ? bytes : firstLines(bytes, tailLines)
       }
       // Drained, so that the connection can be reused.
@@ -41,9 +41,9 @@ export function kubePodLogs(
   }
 }
 
-/** Ends after `most` lines: the kubelet also sends lines that are written meanwhile, without end if they come fast. */
-async function* firstLines(chunks: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
-  let left = most
+/** Ends after `maxLines` lines: the kubelet also sends lines written meanwhile, without end if they come fast. */
+async function* firstLines(chunks: AsyncIterable<Uint8Array>, maxLines: number): AsyncGenerator<Uint8Array> {
+  let left = maxLines
   for await (const chunk of chunks) {
     let end = 0
     while (left > 0) {
@@ -58,8 +58,12 @@ async function* firstLines(chunks: AsyncIterable<Uint8Array>, most: number): Asy
 }
 
 /** @throws PlatformError UPSTREAM_FAILED beyond the maximum */
-async function* limitBytes(most: number, bytes: AsyncIterable<Uint8Array>, pod: string): AsyncGenerator<Uint8Array> {
-  let left = most
+async function* limitBytes(
+  maxBytes: number,
+  bytes: AsyncIterable<Uint8Array>,
+  pod: string,
+): AsyncGenerator<Uint8Array> {
+  let left = maxBytes
   for await (const chunk of bytes) {
     left -= chunk.length
     if (left < 0) throw new PlatformError('UPSTREAM_FAILED', `The log of pod "${pod}" is longer than nodes keep.`)

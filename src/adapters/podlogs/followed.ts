@@ -112,12 +112,12 @@ class SharedStream {
 
   async #readTail(tailLines: number, signal: AbortSignal) {
     // At least one line: the stream starts at its time.
-    const asked = Math.max(1, tailLines)
-    const chunks = await this.#logs.open(this.#source, { tailLines: asked, timestamps: true, signal })
+    const lineCount = Math.max(1, tailLines)
+    const chunks = await this.#logs.open(this.#source, { tailLines: lineCount, timestamps: true, signal })
     if (chunks === undefined) return { lines: [], newest: undefined, isWhole: true }
-    const { kept, truncated } = await lastLines(logLines(chunks), asked)
+    const { kept, truncated } = await lastLines(logLines(chunks), lineCount)
     const newest = kept.findLast(({ timestamp }) => timestamp !== null)?.timestamp ?? undefined
-    return { lines: tailLines === 0 ? [] : kept, newest, isWhole: kept.length < asked && !truncated }
+    return { lines: tailLines === 0 ? [] : kept, newest, isWhole: kept.length < lineCount && !truncated }
   }
 
   /** Follows each run of the container in turn, until the pod has ended. */

@@ -47,17 +47,17 @@ export interface FollowedPodLogs extends PodLogs {
   follow(source: LogSource, options: FollowOptions): AsyncGenerator<readonly LogLine[]>
 }
 
-/** Returns the last `most` bytes of a log, from the start of a line if it was cut. Buffers at most one chunk more. */
-export async function lastBytes(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
+/** Returns the last `maxBytes` of a log, from the start of a line if it was cut. Buffers at most one chunk more. */
+export async function lastBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const kept: Uint8Array[] = []
   let size = 0
   for await (const chunk of chunks) {
     kept.push(chunk)
     size += chunk.length
-    while (size - (kept[0]?.length ?? 0) >= most) size -= kept.shift()?.length ?? 0
+    while (size - (kept[0]?.length ?? 0) >= maxBytes) size -= kept.shift()?.length ?? 0
   }
   const whole = Buffer.concat(kept)
-  if (whole.length <= most) return whole
-  const end = whole.subarray(whole.length - most)
+  if (whole.length <= maxBytes) return whole
+  const end = whole.subarray(whole.length - maxBytes)
   return end.subarray(end.indexOf(0x0a) + 1)
 }

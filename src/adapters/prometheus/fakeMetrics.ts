@@ -32,7 +32,7 @@ const AGGREGATED: Readonly<Record<Aggregation, (values: readonly number[]) => nu
 /** Samples in memory, each with the value of the metric itself. */
 export class FakeMetricSource implements MetricSource {
   readonly #samples: PlayedSample[] = []
-  readonly asked: MetricSeriesQuery[] = []
+  readonly queries: MetricSeriesQuery[] = []
   isGone = false
 
   measured(...samples: readonly PlayedSample[]): void {
@@ -40,7 +40,7 @@ export class FakeMetricSource implements MetricSource {
   }
 
   async of(question: MetricSeriesQuery, { from, to, stepSeconds }: Steps): Promise<readonly MeasuredSeries[]> {
-    this.asked.push(question)
+    this.queries.push(question)
     if (this.isGone) throw new MetricSourceError('Prometheus did not report the measurements.')
     const { labels: wanted } = entryOf(question)
     const groups = new Map<string, { labels: Record<string, string>; values: Map<number, Map<number, number>> }>()

@@ -33,12 +33,12 @@ export async function queryPrometheus<Schema extends z.ZodType>(
   const form = new URLSearchParams(question)
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const base = url.replace(/\/$/, '')
-  const got = await request(`${base}/api/v1/${path}`, { method: 'POST', headers, body: form.toString(), signal })
+  const response = await request(`${base}/api/v1/${path}`, { method: 'POST', headers, body: form.toString(), signal })
   const text = await readWithin(
     ANSWER_MAX_BYTES,
-    got.body,
+    response.body,
     () => new Error('Prometheus answered with more than was requested.'),
   )
-  if (got.statusCode !== 200) throw new Error(`Prometheus answered ${got.statusCode}.`)
+  if (response.statusCode !== 200) throw new Error(`Prometheus answered ${response.statusCode}.`)
   return answer.parse(JSON.parse(text.toString('utf8')))
 }

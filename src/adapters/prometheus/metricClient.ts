@@ -30,8 +30,8 @@ export function createMetricSource({
       const signal = AbortSignal.timeout(timeout)
       try {
         const parts = await Promise.all(
-          partsOf(question, steps).map(({ path, asked }) =>
-            queryPrometheus(url, path, asked, { answer: Answer, signal }),
+          partsOf(question, steps).map(({ path, parameters }) =>
+            queryPrometheus(url, path, parameters, { answer: Answer, signal }),
           ),
         )
         return mergeSeries(
@@ -46,7 +46,7 @@ export function createMetricSource({
   }
 }
 
-type Part = { path: 'query' | 'query_range'; asked: Record<string, string> }
+type Part = { path: 'query' | 'query_range'; parameters: Record<string, string> }
 
 /** The steps of a range query are equally long; a shorter last step gets its own query. */
 function partsOf(question: MetricSeriesQuery, { from, to, stepSeconds }: Steps): Part[] {
@@ -59,9 +59,9 @@ function partsOf(question: MetricSeriesQuery, { from, to, stepSeconds }: Steps):
       end: String(from + whole * stepSeconds),
       step: String(stepSeconds),
     }
-    parts.push({ path: 'query_range', asked: { query: queryOf(question, stepSeconds), ...range } })
+    parts.push({ path: 'query_range', parameters: { query: queryOf(question, stepSeconds), ...range } })
   }
-  if (rest > 0) parts.push({ path: 'query', asked: { query: queryOf(question, rest), time: String(to) } })
+  if (rest > 0) parts.push({ path: 'query', parameters: { query: queryOf(question, rest), time: String(to) } })
   return parts
 }
 

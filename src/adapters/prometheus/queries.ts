@@ -30,9 +30,9 @@ export function queryOf(question: MetricSeriesQuery, stepSeconds: number): strin
   const selection = new Selection(question)
   if ('histogram' in entry) return latencyQuery(entry, question.aggregation, selection, stepSeconds)
   const inner = entry.level(selection)
-  const look = Math.max(SAMPLE_SECONDS_MIN, Math.ceil(stepSeconds / SAMPLES_PER_STEP))
+  const resolution = Math.max(SAMPLE_SECONDS_MIN, Math.ceil(stepSeconds / SAMPLES_PER_STEP))
   // One second less, so that a sample at the boundary is not counted twice: Prometheus 2 includes both ends of a range.
-  const over = (seconds: number) => `(${inner})[${seconds - 1}s:${look}s]`
+  const over = (seconds: number) => `(${inner})[${seconds - 1}s:${resolution}s]`
   switch (question.aggregation) {
     case 'Average':
       return `avg_over_time(${over(stepSeconds)})`
@@ -45,7 +45,7 @@ export function queryOf(question: MetricSeriesQuery, stepSeconds: number): strin
     case 'Sum':
       // Restarts are a counter; the previous sample gives its starting value.
       return question.metric === 'Restarts'
-        ? `max_over_time(${over(stepSeconds + look)}) - min_over_time(${over(stepSeconds + look)})`
+        ? `max_over_time(${over(stepSeconds + resolution)}) - min_over_time(${over(stepSeconds + resolution)})`
         : `${stepSeconds} * avg_over_time(${over(stepSeconds)})`
     case 'Count':
       return `count_over_time(${over(stepSeconds)})`

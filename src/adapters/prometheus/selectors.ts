@@ -55,12 +55,12 @@ export function matchesTarget(
   const { namespace, buckets } = target
   const fits = (value: string | undefined, patterns: readonly string[]) =>
     value === undefined || patterns.some((pattern) => new RegExp(`^(?:${pattern})$`).test(value))
-  const isThere = namespace === 'anywhere' || namespace === 'every group' || labels.namespace === namespace
+  const isInNamespace = namespace === 'anywhere' || namespace === 'every group' || labels.namespace === namespace
   const isBucket = labels.bucket === undefined || buckets === undefined || buckets.includes(labels.bucket)
   const isContainer = container === undefined || labels.container === container
   const ofClaim = collection === 'platform' && target.claims.length === 0 ? ['.*'] : claimPatterns(target)
   return (
-    isThere &&
+    isInNamespace &&
     isBucket &&
     isContainer &&
     fits(labels.pod, podPatterns(target)) &&

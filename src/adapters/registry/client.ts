@@ -74,10 +74,10 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
   /** Reads from one repository; undefined if not found. */
   async function about(repository: string, path: string, wanted: Ask = {}): Promise<Reply | undefined> {
     const actions = wanted.method === 'DELETE' ? ['delete'] : ['pull']
-    const said = await ask(`${repository}/${path}`, await tokenFor('repository', repository, actions), wanted)
-    if (said.status === 404) return undefined
-    if (said.status >= 300) throw refused(`${repository}/${path}`, said.status)
-    return said
+    const reply = await ask(`${repository}/${path}`, await tokenFor('repository', repository, actions), wanted)
+    if (reply.status === 404) return undefined
+    if (reply.status >= 300) throw refused(`${repository}/${path}`, reply.status)
+    return reply
   }
   const manifestAsk = { accept: MANIFEST_TYPES }
   return {
@@ -86,9 +86,9 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
       const found: string[] = []
       for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
-        const said = await ask(`_catalog?n=${PAGE_SIZE}${after}`, token)
-        if (said.status !== 200) throw refused('_catalog', said.status)
-        const repositories = readOwn(Catalogue, said.text, '_catalog').repositories ?? []
+        const reply = await ask(`_catalog?n=${PAGE_SIZE}${after}`, token)
+        if (reply.status !== 200) throw refused('_catalog', reply.status)
+        const repositories = readOwn(Catalogue, reply.text, '_catalog').repositories ?? []
         found.push(...repositories)
         if (repositories.length < PAGE_SIZE) break
         last = repositories.at(-1) ?? ''
@@ -100,12 +100,12 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
       return (readOwn(Tags, text, repository).tags ?? []).sort()
     },
     async manifest(repository, reference, call = {}) {
-      const said = await about(repository, `manifests/${encodeURIComponent(reference)}`, { ...call, ...manifestAsk })
-      return said && manifestOf(said, repository)
+      const reply = await about(repository, `manifests/${encodeURIComponent(reference)}`, { ...call, ...manifestAsk })
+      return reply && manifestOf(reply, repository)
     },
     async digestOf(repository, tag) {
-      const said = await about(repository, `manifests/${encodeURIComponent(tag)}`, { ...manifestAsk, method: 'HEAD' })
-      return said && String(said.headers['docker-content-digest'])
+      const reply = await about(repository, `manifests/${encodeURIComponent(tag)}`, { ...manifestAsk, method: 'HEAD' })
+      return reply && String(reply.headers['docker-content-digest'])
     },
     async details(repository, configuration, call = {}) {
       const { text = '{}' } = (await about(repository, `blobs/${configuration}`, call)) ?? {}
@@ -145,8 +145,8 @@ const readOwn = <Schema extends z.ZodType>(schema: Schema, text: string, what: s
 const readPushed = <Schema extends z.ZodType>(schema: Schema, text: string, what: string) =>
   read(schema, parseForeignJson(text), what)
 
-function read<Schema extends z.ZodType>(schema: Schema, said: unknown, what: string): z.output<Schema> {
-  const parsed = schema.safeParse(said)
+function read<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
+  const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new RegistryError('Unreadable', `The answer of the registry about ${what} cannot be read.`, parsed.error)
 }

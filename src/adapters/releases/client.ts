@@ -47,8 +47,8 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
       const tags = new Set<string>()
       for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
-        const said = await ask(place, `tags/list?n=${PAGE_SIZE}${after}`, signal)
-        const found = said === undefined ? [] : (read(Tags, said.text, place).tags ?? [])
+        const reply = await ask(place, `tags/list?n=${PAGE_SIZE}${after}`, signal)
+        const found = reply === undefined ? [] : (read(Tags, reply.text, place).tags ?? [])
         const before = tags.size
         for (const tag of found) tags.add(tag)
         // Registries may return fewer than requested, and some ignore pagination.
@@ -59,11 +59,11 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
     },
     async release(url, version, signal): Promise<FeedRelease | undefined> {
       const place = placeOf(url)
-      const said = await ask(place, `manifests/${version}`, signal)
-      if (said === undefined) return undefined
-      const { config, annotations = {} } = read(Manifest, said.text, place)
+      const reply = await ask(place, `manifests/${version}`, signal)
+      if (reply === undefined) return undefined
+      const { config, annotations = {} } = read(Manifest, reply.text, place)
       if (config.mediaType !== CHART_CONFIG_TYPE) return undefined
-      const digest = said.headers.get('docker-content-digest') ?? `sha256:${sha256(said.text)}`
+      const digest = reply.headers.get('docker-content-digest') ?? `sha256:${sha256(reply.text)}`
       const signature = await ask(place, `manifests/${digest.replace(':', '-')}.sig`, signal)
       return { version, digest, isSigned: signature !== undefined, annotations }
     },
@@ -73,13 +73,13 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
 /** Returns undefined if not found. @throws FeedError */
 async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Reply | undefined> {
   const first = await send(place, path, {}, signal)
-  const said = first.status === 401 ? await sendWithToken(place, path, first, signal) : first
-  if (said.status === 404) return undefined
-  if (said.status === 200) return said
-  if (said.status === 429 || said.status >= 500) throw unreachable(place)
+  const reply = first.status === 401 ? await sendWithToken(place, path, first, signal) : first
+  if (reply.status === 404) return undefined
+  if (reply.status === 200) return reply
+  if (reply.status === 429 || reply.status >= 500) throw unreachable(place)
   throw new FeedError(
     'Refused',
-    `${place.host} does not allow anonymous reads of ${place.repository} (status ${said.status}).`,
+    `${place.host} does not allow anonymous reads of ${place.repository} (status ${reply.status}).`,
   )
 }
 

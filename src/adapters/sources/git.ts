@@ -17,7 +17,7 @@ const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement'
 export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses): SourceProvider {
   type Found = { repository: Repository; hostKey?: string }
 
-  async function look(connection: Connection, signal?: AbortSignal): Promise<Found> {
+  async function readRepository(connection: Connection, signal?: AbortSignal): Promise<Found> {
     const url = hostUrlOf(connection)
     if (!url.startsWith('https://')) {
       const { firstLine, hostKey } = await readAdvertisementOverSsh(addressesOf, connection, signal)
@@ -29,8 +29,8 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses)
       accept: ADVERTISEMENT,
       ...(token !== undefined && { authorization: basicAuthHeader(username, token) }),
     }
-    const asked = { headers, beginning: READ_MAX_BYTES, signal }
-    const answer = await sendToProvider(fetch, `${url}/info/refs?service=git-upload-pack`, asked)
+    const options = { headers, beginning: READ_MAX_BYTES, signal }
+    const answer = await sendToProvider(fetch, `${url}/info/refs?service=git-upload-pack`, options)
     assertSuccess(answer, new URL(url).host)
     if (answer.headers.get('content-type') === ADVERTISEMENT)
       return { repository: repositoryAt(url, headOf(await answer.text())) }
@@ -38,11 +38,11 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses)
   }
   return {
     async check(connection, signal) {
-      const { hostKey } = await look(connection, signal)
+      const { hostKey } = await readRepository(connection, signal)
       return { installation: { repositorySelection: 'Selected', permissions: { contents: 'read' } }, hostKey }
     },
     async repositories(connection, search, signal) {
-      const { repository } = await look(connection, signal)
+      const { repository } = await readRepository(connection, signal)
       return [repository].filter(nameFilter(search))
     },
     async token(connection, id, signal) {
@@ -50,7 +50,7 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: ResolveAddresses)
         throw new SourceError('NotFound', `The one repository of this source has the id "${REPOSITORY_ID}".`)
       const token = connection.credentials[CREDENTIAL_KEYS.token]
       if (token === undefined) throw new SourceError('Unsupported', 'A source over ssh has a key, not a token.')
-      const { cloneUrl } = (await look(connection, signal)).repository
+      const { cloneUrl } = (await readRepository(connection, signal)).repository
       const permissions = { contents: 'read', repositories: 'one' }
       return { token, username: connection.username ?? 'git', cloneUrl, expiresAt: null, permissions }
     },

@@ -19,7 +19,7 @@ const HOOKS: WebhookFormat = {
     events: ['push', 'delete', 'pull_request', 'pull_request_sync'],
     config: { url, content_type: 'json', secret },
   }),
-  born: { type: 'gitea' },
+  createBody: { type: 'gitea' },
   change: 'PATCH',
 }
 
@@ -61,8 +61,8 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
     },
     async createRepository(connection, repository, signal) {
       const path = repository.importUrl === undefined ? '/user/repos' : '/repos/migrate'
-      const asked = { method: 'POST', body: creationOf(repository), conflict: 'NameTaken' } as const
-      return repositoryOf(await rest(connection, signal).call(path, Repo, asked))
+      const call = { method: 'POST', body: creationOf(repository), conflict: 'NameTaken' } as const
+      return repositoryOf(await rest(connection, signal).call(path, Repo, call))
     },
     async usage(connection, signal) {
       const repositories = await all(connection, undefined, signal)

@@ -56,8 +56,8 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
   const restWith = (token: string) => restAs(fetch, () => `Bearer ${token}`)
   /** GitHub answers 422 for a repository outside the installation, so `conflict` means NotFound. */
   const issue = (connection: Connection, body: object, signal?: AbortSignal) => {
-    const asked = { method: 'POST', body, conflict: 'NotFound' } as const
-    return rest(connection, signal).call(`${installationPath(connection)}/access_tokens`, Token, asked)
+    const call = { method: 'POST', body, conflict: 'NotFound' } as const
+    return rest(connection, signal).call(`${installationPath(connection)}/access_tokens`, Token, call)
   }
   /** An App has one webhook for all its repositories. */
   const writeHook = (connection: Connection, { url, secret }: WebhookTarget, signal?: AbortSignal) => {

@@ -66,8 +66,8 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
     check: (connection, signal) => rest(connection, signal).check(User, group(connection, '?with_projects=false')),
     async repositories(connection, search = '', signal) {
       const place = group(connection, '/projects?include_subgroups=true') ?? '/projects?membership=true'
-      const words = search === '' ? '' : `&search=${encodeURIComponent(search)}`
-      return rest(connection, signal).all(`${place}&order_by=id${words}`, Project)
+      const query = search === '' ? '' : `&search=${encodeURIComponent(search)}`
+      return rest(connection, signal).all(`${place}&order_by=id${query}`, Project)
     },
     async token(connection, id, signal) {
       const { call } = rest(connection, signal)

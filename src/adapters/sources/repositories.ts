@@ -26,19 +26,19 @@ type ProviderFields = Pick<Repository, 'id' | 'fullName' | 'url'> & {
 }
 
 /** Completes a repository with defaults. Owner and name come from the full name. */
-export function repositoryOf(told: ProviderFields): Repository {
-  const parts = told.fullName.split('/')
+export function repositoryOf(fields: ProviderFields): Repository {
+  const parts = fields.fullName.split('/')
   return Repository.parse({
-    ...told,
+    ...fields,
     name: parts.at(-1) ?? '',
     owner: parts.slice(0, -1).join('/'),
-    cloneUrl: told.cloneUrl ?? told.url,
-    defaultBranch: told.defaultBranch ?? '',
-    isPrivate: told.isPrivate ?? true,
-    isArchived: told.isArchived ?? false,
-    description: told.description || null,
-    language: told.language || null,
-    pushedAt: told.pushedAt ?? null,
+    cloneUrl: fields.cloneUrl ?? fields.url,
+    defaultBranch: fields.defaultBranch ?? '',
+    isPrivate: fields.isPrivate ?? true,
+    isArchived: fields.isArchived ?? false,
+    description: fields.description || null,
+    language: fields.language || null,
+    pushedAt: fields.pushedAt ?? null,
   })
 }
 
@@ -48,9 +48,9 @@ export const repositorySchema = (places: FieldPaths) =>
 
 /** Returns a filter for repositories whose full name contains the text. */
 export const nameFilter =
-  (words = '') =>
+  (search = '') =>
   ({ fullName }: Pick<Repository, 'fullName'>): boolean =>
-    fullName.toLowerCase().includes(words.toLowerCase())
+    fullName.toLowerCase().includes(search.toLowerCase())
 
 /** Where GitHub, and likewise Gitea, puts the fields of a repository. The time of the last push differs. */
 export const GITHUB_REPOSITORY_FIELDS = {

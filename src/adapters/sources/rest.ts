@@ -36,7 +36,7 @@ export type WebhookFormat = {
   readonly schema: z.ZodType<z.output<typeof ProviderWebhook>>
   readonly body: (hook: WebhookTarget) => object
   /** Further fields that only a creation needs. */
-  readonly born?: object
+  readonly createBody?: object
   readonly change: 'PATCH' | 'PUT'
 }
 
@@ -50,10 +50,10 @@ export function createRestCalls(fetch: OutgoingFetch, { base, headers, pageSize,
     async function call<Schema extends z.ZodType>(
       path: string,
       schema: Schema,
-      what: Pick<Call, 'method' | 'body' | 'conflict'> = {},
+      request: Pick<Call, 'method' | 'body' | 'conflict'> = {},
     ) {
       return fetchFromProvider(fetch, `${base(connection)}${path}`, schema, {
-        ...what,
+        ...request,
         headers: await headers(connection),
         signal,
       })
@@ -63,14 +63,14 @@ export function createRestCalls(fetch: OutgoingFetch, { base, headers, pageSize,
     async function all<Item extends z.ZodType>(
       path: string,
       item: Item,
-      isMeant: (found: z.output<Item>) => boolean = () => true,
+      matches: (found: z.output<Item>) => boolean = () => true,
     ): Promise<z.output<Item>[]> {
       const page = z.preprocess((answer) => (pageIn === undefined ? answer : Object(answer)[pageIn]), listOf(item))
       const items: z.output<Item>[] = []
       for (let number = 1; items.length < REPOSITORIES_MAX && number <= PAGES_MAX; number += 1) {
         const query = `${path.includes('?') ? '&' : '?'}page=${number}&${pageSize}=${PAGE_SIZE}`
         const next = await call(path + query, page)
-        items.push(...next.filter(isMeant))
+        items.push(...next.filter(matches))
         if (next.length < (hasShortPages ? 1 : PAGE_SIZE)) break
       }
       return items.slice(0, REPOSITORIES_MAX)
@@ -86,13 +86,13 @@ export function createRestCalls(fetch: OutgoingFetch, { base, headers, pageSize,
     /** Creates or updates the webhook. An update is always written, because the stored secret cannot be read. */
     async function ensureHook(
       path: string,
-      { schema, body, born, change }: WebhookFormat,
+      { schema, body, createBody, change }: WebhookFormat,
       hook: WebhookTarget,
     ): Promise<Webhook> {
       const present = (await all(path, schema)).find(({ url }) => url === hook.url)
       const { isActive, events } =
         present === undefined
-          ? await call(path, schema, { method: 'POST', body: { ...born, ...body(hook) } })
+          ? await call(path, schema, { method: 'POST', body: { ...createBody, ...body(hook) } })
           : await call(`${path}/${encodeURIComponent(present.id)}`, schema, { method: change, body: body(hook) })
       const created = present === undefined
       return { url: hook.url, isActive, events, lastDeliveryAt: null, lastDeliveryStatus: null, created }

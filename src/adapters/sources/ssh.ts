@@ -127,13 +127,13 @@ const LINE_MAX_LENGTH = 0xffff
 
 /** @throws SourceError NotFound */
 async function firstLineOf(channel: ClientChannel, host: string): Promise<string> {
-  let said = ''
+  let line = ''
   channel.stderr.resume()
   for await (const chunk of channel) {
-    said += String(chunk)
-    const [start, length = '0'] = LINE.exec(said) ?? []
-    if (start !== undefined && said.length >= Number.parseInt(length, 16)) return said
-    if (said.length > LINE_MAX_LENGTH) break
+    line += String(chunk)
+    const [start, length = '0'] = LINE.exec(line) ?? []
+    if (start !== undefined && line.length >= Number.parseInt(length, 16)) return line
+    if (line.length > LINE_MAX_LENGTH) break
   }
   throw new SourceError('NotFound', `${host} has no Git repository at this address, or hides it from this key.`)
 }

@@ -60,7 +60,7 @@ describe('DriverEngine, size of results', () => {
     for (const rows of [20, 400]) {
       const heard: number[] = []
       const target = await begin({ rows, bytes: MEBIBYTE - 1 })
-      await engine.run(target, request, { heard: (bytes) => heard.push(bytes) })
+      await engine.run(target, request, { onBytes: (bytes) => heard.push(bytes) })
       expect(heard).to.have.length(1)
       expect(heard[0]).to.be.greaterThan(20 * (MEBIBYTE - 1))
       if (rows === 20) {

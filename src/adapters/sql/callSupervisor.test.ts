@@ -23,7 +23,7 @@ describe('superviseCall', () => {
         },
         destroy: () => undefined,
       } as SqlSession
-      const watch = superviseCall(session, { patience: 60_000 })
+      const watch = superviseCall(session, { timeout: 60_000 })
       watches.push(watch)
       watch.ended.catch((error: unknown) => {
         if (isSqlFault(error, 'TooLarge')) ended.set(index, error.message)

@@ -23,11 +23,8 @@ function exceedsTotal(length: number): boolean {
   return lengths.reduce((sum, each) => sum + each, 0) > ANSWERS_MAX_BYTES && length === Math.max(...lengths)
 }
 
-/** Ends a session if its call is aborted, its answer gets too long, or it takes longer than `patience`. */
-export function superviseCall(
-  session: SqlSession,
-  { signal, patience }: SqlCall & { patience: number },
-): CallSupervisor {
+/** Ends a session if its call is aborted, its answer gets too long, or it takes longer than `timeout`. */
+export function superviseCall(session: SqlSession, { signal, timeout }: SqlCall & { timeout: number }): CallSupervisor {
   const ended = Promise.withResolvers<never>()
   const before = session.bytesRead
   const length = () => session.bytesRead - before
@@ -38,16 +35,19 @@ export function superviseCall(
     session[how]()
   }
   const onAbort = () => end(cancelled(), 'cancel')
-  const late = setTimeout(() => end(new SqlFault('Timeout', 'The engine did not finish in time.'), 'destroy'), patience)
-  const look = setInterval(() => {
+  const deadline = setTimeout(
+    () => end(new SqlFault('Timeout', 'The engine did not finish in time.'), 'destroy'),
+    timeout,
+  )
+  const poll = setInterval(() => {
     if (isOver()) end(tooLarge(), 'destroy')
     else if (exceedsTotal(length())) end(totalTooLarge(), 'destroy')
   }, LENGTH_CHECK_INTERVAL_MS)
   OPEN_ANSWERS.add(length)
   const stop = () => {
     OPEN_ANSWERS.delete(length)
-    clearTimeout(late)
-    clearInterval(look)
+    clearTimeout(deadline)
+    clearInterval(poll)
     signal?.removeEventListener('abort', onAbort)
   }
   signal?.addEventListener('abort', onAbort, { once: true })

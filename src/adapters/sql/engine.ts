@@ -45,7 +45,7 @@ const READ_ONLY: SessionMode = { isReadOnly: true, timeoutMilliseconds: STATEMEN
 const READ_WRITE: SessionMode = { isReadOnly: false, timeoutMilliseconds: STATEMENT_TIMEOUT_MS }
 
 type IdleSession = { session: SqlSession; timer: NodeJS.Timeout }
-type SessionUse = { isPooled?: boolean; patience?: number }
+type SessionUse = { isPooled?: boolean; timeout?: number }
 
 /** Implements the port on top of a driver: sessions, transactions and everything that engines have in common. */
 export class DriverEngine implements SqlEngine {
@@ -54,9 +54,9 @@ export class DriverEngine implements SqlEngine {
   readonly #idle = new Map<string, IdleSession[]>()
   readonly #catalogues = new Map<string, Promise<Catalogue>>()
 
-  constructor(driver: SqlDriver, { patience = CALL_TIMEOUT_MS } = {}) {
+  constructor(driver: SqlDriver, { timeout = CALL_TIMEOUT_MS } = {}) {
     this.#driver = driver
-    this.#callTimeout = patience
+    this.#callTimeout = timeout
   }
 
   describe(target: SqlTarget, call: SqlCall = {}) {
@@ -88,7 +88,7 @@ export class DriverEngine implements SqlEngine {
         call,
         (session, watch) => this.#runBatch(session, request, watch),
         // Not pooled: a batch may leave temporary tables or locks behind, which end with its session.
-        { isPooled: false, patience: timeoutMilliseconds + 1_000 },
+        { isPooled: false, timeout: timeoutMilliseconds + 1_000 },
       )
     } catch (error) {
       if (isSqlFault(error, 'TooLarge')) return { results: [], messages: [], failure: tooLargeFailure(error) }
@@ -245,15 +245,15 @@ export class DriverEngine implements SqlEngine {
   async #withSession<T>(
     target: SqlTarget,
     mode: SessionMode,
-    { signal, heard }: SqlCall,
+    { signal, onBytes }: SqlCall,
     work: (session: SqlSession, watch: CallSupervisor) => Promise<T>,
-    { isPooled = true, patience = this.#callTimeout }: SessionUse = {},
+    { isPooled = true, timeout = this.#callTimeout }: SessionUse = {},
   ): Promise<T> {
     const isGone = () => signal?.aborted === true
     if (isGone()) throw cancelled()
     const key = keyOf(target, mode)
     const session = (isPooled ? this.#takeIdle(key) : undefined) ?? (await this.#openSession(target, mode))
-    const watch = superviseCall(session, { signal, patience })
+    const watch = superviseCall(session, { signal, timeout })
     const before = session.bytesRead
     try {
       if (isGone()) throw cancelled()
@@ -270,17 +270,17 @@ export class DriverEngine implements SqlEngine {
       throw fault
     } finally {
       watch.stop()
-      heard?.(session.bytesRead - before)
+      onBytes?.(session.bytesRead - before)
     }
   }
 
   async #openSession(target: SqlTarget, mode: SessionMode): Promise<SqlSession> {
     const opening = this.#driver.open(target, mode)
-    const late = Promise.withResolvers<never>()
-    const giveUp = () => late.reject(new SqlFault('Unreachable', 'The engine lets nobody in.'))
-    const timer = setTimeout(giveUp, Math.min(OPEN_TIMEOUT_MS, this.#callTimeout))
+    const expired = Promise.withResolvers<never>()
+    const expire = () => expired.reject(new SqlFault('Unreachable', 'The engine lets nobody in.'))
+    const timer = setTimeout(expire, Math.min(OPEN_TIMEOUT_MS, this.#callTimeout))
     try {
-      return await Promise.race([opening, late.promise])
+      return await Promise.race([opening, expired.promise])
     } catch (error) {
       opening.then(
         (session) => session.close(),

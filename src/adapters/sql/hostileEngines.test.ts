@@ -26,7 +26,7 @@ async function flood(socket: Socket, piece: (index: number) => Buffer): Promise<
 const X = Buffer.alloc(MEBIBYTE, 'x')
 const GIBIBYTE = Buffer.from([0x40, 0, 0, 0])
 
-type Played = [title: string, driver: SqlDriver, play: (socket: Socket, index: number) => unknown, patience?: number]
+type Played = [title: string, driver: SqlDriver, play: (socket: Socket, index: number) => unknown, timeout?: number]
 
 /** Endless answers of a malicious engine. */
 const PLAYED: Played[] = [
@@ -85,7 +85,7 @@ describe('DriverEngine, connected to a server that sends without an end', () => 
     server.close()
   })
 
-  for (const [title, driver, play, patience] of PLAYED)
+  for (const [title, driver, play, timeout] of PLAYED)
     it(`gives up on ${title}`, async () => {
       sockets = []
       const ended = Promise.withResolvers<number>()
@@ -97,7 +97,7 @@ describe('DriverEngine, connected to a server that sends without an end', () => 
       }).listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
-      const engine = new DriverEngine(driver, { patience })
+      const engine = new DriverEngine(driver, { timeout })
       const target = targetAt(port, driver)
       const fault = await engine.catalogue(target).catch((error: unknown) => error)
       expect(isSqlFault(fault, 'TooLarge', 'Unreachable')).to.equal(true)

@@ -73,8 +73,8 @@ function withFraction(text: string, digits: number): string {
 
 function shortestFloat(value: number): number {
   for (let digits = 6; digits <= 9; digits += 1) {
-    const short = Number(value.toPrecision(digits))
-    if (Math.fround(short) === Math.fround(value)) return short
+    const rounded = Number(value.toPrecision(digits))
+    if (Math.fround(rounded) === Math.fround(value)) return rounded
   }
   return value
 }
@@ -281,7 +281,7 @@ export const mariadbDriver: SqlDriver = {
   async open(target, mode) {
     // Loaded on first use: most platforms start without such an instance.
     const { createConnection } = await import('mariadb')
-    const leash = new AnswerLimiter()
+    const limiter = new AnswerLimiter()
     const dial = (held: AnswerLimiter) => held.hold(connect(target.port, target.host).setNoDelay(true))
     let own: Socket | undefined
     const signIn = {
@@ -299,7 +299,7 @@ export const mariadbDriver: SqlDriver = {
       createConnection({ ...signIn, stream: () => dial(new AnswerLimiter()) } as unknown as Mariadb.ConnectionConfig)
     const connection = await createConnection({
       ...signIn,
-      stream: () => (own = dial(leash)),
+      stream: () => (own = dial(limiter)),
       database: target.database === '' ? undefined : target.database,
       charset: 'utf8mb4',
       multipleStatements: false,
@@ -313,7 +313,7 @@ export const mariadbDriver: SqlDriver = {
     } as Mariadb.ConnectionConfig).catch((error: unknown) => {
       throw openingFault(error)
     })
-    leash.loosen()
+    limiter.loosen()
     return new MariadbSession({ connection, socket: own as unknown as Socket, openAnother }, mode)
   },
 

@@ -170,15 +170,15 @@ export const mssqlDriver: SqlDriver = {
 
   async open(target, mode) {
     const tedious = await loadDriver()
-    const leash = new AnswerLimiter()
-    const connection = new tedious.Connection(mssqlConfiguration(target, mode, leash))
-    const said: number[] = []
-    connection.on('errorMessage', ({ number }) => said.push(number))
+    const limiter = new AnswerLimiter()
+    const connection = new tedious.Connection(mssqlConfiguration(target, mode, limiter))
+    const errorNumbers: number[] = []
+    connection.on('errorMessage', ({ number }) => errorNumbers.push(number))
     await new Promise<void>((resolve, reject) =>
       // The first message is the cause; the driver's own error is only the last one, that the login failed.
-      connection.connect((error) => (error ? reject(Object.assign(error, { number: said[0] })) : resolve())),
+      connection.connect((error) => (error ? reject(Object.assign(error, { number: errorNumbers[0] })) : resolve())),
     )
-    leash.loosen()
+    limiter.loosen()
     return new MssqlSession(connection, tedious)
   },
 
@@ -259,7 +259,7 @@ async function waitForConnect(socket: Socket): Promise<Socket> {
 export function mssqlConfiguration(
   target: SqlTarget,
   { isReadOnly, timeoutMilliseconds }: SessionMode,
-  leash: AnswerLimiter,
+  limiter: AnswerLimiter,
 ): ConnectionConfiguration {
   let isFirst = true
   const { host, port, database, user, password, certificateAuthority } = target
@@ -272,7 +272,7 @@ export function mssqlConfiguration(
       connector: async () => {
         if (!isFirst) throw new Error('The engine sends its client elsewhere.')
         isFirst = false
-        return waitForConnect(leash.hold(connect(port, host)))
+        return waitForConnect(limiter.hold(connect(port, host)))
       },
       ...(database === '' ? {} : { database }),
       // Longer than our own deadline, because tedious reports this timeout like that of a statement.

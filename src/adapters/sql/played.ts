@@ -26,7 +26,7 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
       ...(isAdministrator ? { user, password } : {}),
     }
   }
-  const there = (target: SqlTarget): SqlTarget => {
+  const runningEngine = (target: SqlTarget): SqlTarget => {
     const running = found(target)
     if (running === undefined)
       throw new SqlFault('Unreachable', 'Engines are only simulated here, so there is no database to connect to.')
@@ -36,8 +36,8 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
     describe: async (target, call?: SqlCall) => {
       const running = found(target)
       if (running !== undefined) return real.describe(running, call)
-      const said = enginesIn(file)[target.host]
-      return { version: 'played', edition: said !== undefined && 'edition' in said ? said.edition : null }
+      const engine = enginesIn(file)[target.host]
+      return { version: 'played', edition: engine !== undefined && 'edition' in engine ? engine.edition : null }
     },
     prepare: async (target, wanted, call) => {
       const running = found(target)
@@ -47,10 +47,10 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
       const running = found(target)
       if (running !== undefined) await real.admit(running, logins, call)
     },
-    catalogue: async (target) => real.catalogue(there(target)),
-    run: async (target, request, call) => real.run(there(target), request, call),
-    rows: async (target, request, call) => real.rows(there(target), request, call),
-    change: async (target, table, changes, call) => real.change(there(target), table, changes, call),
+    catalogue: async (target) => real.catalogue(runningEngine(target)),
+    run: async (target, request, call) => real.run(runningEngine(target), request, call),
+    rows: async (target, request, call) => real.rows(runningEngine(target), request, call),
+    change: async (target, table, changes, call) => real.change(runningEngine(target), table, changes, call),
     close: () => real.close(),
   }
 }

@@ -27,7 +27,7 @@ export type SqlTarget = {
 export type SqlCall = {
   signal?: AbortSignal | undefined
   /** Called with the number of bytes received, even if the call fails. */
-  heard?: ((bytes: number) => void) | undefined
+  onBytes?: ((bytes: number) => void) | undefined
 }
 
 /** A column of a result. */

@@ -50,14 +50,14 @@ function sessionSettings({ isReadOnly, timeoutMilliseconds }: SessionMode): stri
     .join(' ')
 }
 
-/** Stops fetching after `most` rows: the library itself would fetch all of them. */
+/** Stops fetching after `maxRows` rows: the library itself would fetch all of them. */
 class CappedQuery extends pg.Query {
   isCut = false
-  most = Number.POSITIVE_INFINITY
+  maxRows = Number.POSITIVE_INFINITY
 
   handleDataRow(message: unknown): void {
     const { _result: result } = this as unknown as { _result: { rows: unknown[] } }
-    this.isCut = result.rows.length >= this.most
+    this.isCut = result.rows.length >= this.maxRows
     if (!this.isCut)
       (pg.Query.prototype as unknown as { handleDataRow(this: unknown, message: unknown): void }).handleDataRow.call(
         this,
@@ -122,18 +122,18 @@ class PostgresqlSession implements SqlSession {
   #send(
     text: string,
     values: readonly SentValue[],
-    most: number | undefined,
+    maxRows: number | undefined,
   ): Promise<{ result: pg.QueryArrayResult; isCut: boolean }> {
     return new Promise((resolve, reject) => {
       const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
       // Only if read-only: a statement with side effects must run for all of its rows.
-      const rows = most !== undefined && this.#isReadOnly ? { rows: most + 1 } : {}
+      const rows = maxRows !== undefined && this.#isReadOnly ? { rows: maxRows + 1 } : {}
       const config = { text, values: sent, rowMode: 'array', queryMode: 'extended', ...rows }
       const query = new CappedQuery(config as never, undefined, (error: Error | undefined, result: unknown) => {
         if (error) reject(error)
         else resolve({ result: result as pg.QueryArrayResult, isCut: query.isCut })
       })
-      if (most !== undefined) query.most = most
+      if (maxRows !== undefined) query.maxRows = maxRows
       this.#client.query(query as never)
     })
   }
@@ -220,9 +220,9 @@ export const postgresqlDriver: SqlDriver = {
   async open(target, mode) {
     if (target.certificateAuthority === '')
       throw new SqlFault('Unreachable', 'The CA for the certificate of the engine does not exist yet.')
-    const leash = new AnswerLimiter()
+    const limiter = new AnswerLimiter()
     const client = new pg.Client({
-      stream: () => leash.hold(new Socket()),
+      stream: () => limiter.hold(new Socket()),
       host: target.host,
       port: target.port,
       database: target.database,
@@ -238,11 +238,11 @@ export const postgresqlDriver: SqlDriver = {
     })
     const session = new PostgresqlSession(client, target, mode)
     const { connection } = client as unknown as { connection: ClientInternals }
-    connection.once('sslconnect', () => leash.hold(connection.stream))
+    connection.once('sslconnect', () => limiter.hold(connection.stream))
     await client.connect().catch((error: unknown) => {
       throw openingFault(error)
     })
-    leash.loosen()
+    limiter.loosen()
     return session
   },
 

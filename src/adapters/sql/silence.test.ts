@@ -72,7 +72,7 @@ describe('DriverEngine, connected to a server that does not answer', () => {
     admit: (engine, call) => engine.admit(TARGET, { reader: 'r', writer: 'w' }, call),
   }
   it('shares one catalogue query between concurrent callers', async () => {
-    const engine = new DriverEngine(driver, { patience: 1 })
+    const engine = new DriverEngine(driver, { timeout: 1 })
     const both = [engine.catalogue(TARGET), engine.catalogue(TARGET)]
     expect((await Promise.allSettled(both)).map(({ status }) => status)).to.deep.equal(['rejected', 'rejected'])
     expect(asked).to.equal(1)
@@ -90,12 +90,12 @@ describe('DriverEngine, connected to a server that does not answer', () => {
 
   for (const [name, call] of Object.entries(calls)) {
     it(`reports Unreachable if nobody can sign in: ${name}`, async () => {
-      const reason = await reasonOf(call(new DriverEngine({ ...driver, open: never }, { patience: 1 })))
+      const reason = await reasonOf(call(new DriverEngine({ ...driver, open: never }, { timeout: 1 })))
       expect(reason).to.equal('Unreachable')
     })
 
     it(`gives up after the timeout: ${name}`, async () => {
-      const reason = await reasonOf(call(new DriverEngine(driver, { patience: 1 })))
+      const reason = await reasonOf(call(new DriverEngine(driver, { timeout: 1 })))
       expect(reason).to.equal(name === 'run' ? 'QUERY_TIMEOUT' : 'Timeout')
       expect([...(sessions[0]?.ended ?? [])]).to.include('destroy')
     })

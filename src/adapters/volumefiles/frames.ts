@@ -23,8 +23,8 @@ export class FrameReader {
   }
 
   /** Reads one whole piece; undefined at the end. @throws Error if the stream ends early or the piece is too long */
-  async whole(most = MAX_FRAME_BYTES): Promise<Buffer | undefined> {
-    const length = await this.#length(most)
+  async whole(maxBytes = MAX_FRAME_BYTES): Promise<Buffer | undefined> {
+    const length = await this.#length(maxBytes)
     if (length === 0) return undefined
     return Buffer.concat(await Array.fromAsync(this.#parts(length)), length)
   }
@@ -44,10 +44,10 @@ export class FrameReader {
     }
   }
 
-  async #length(most = MAX_FRAME_BYTES): Promise<number> {
+  async #length(maxBytes = MAX_FRAME_BYTES): Promise<number> {
     while (this.#rest.length < 4) this.#rest = Buffer.concat([this.#rest, await this.#readChunk()])
     const length = this.#take(4).readUInt32BE()
-    if (length > most) throw new Error('A piece is too long.')
+    if (length > maxBytes) throw new Error('A piece is too long.')
     return length
   }
 

@@ -28,7 +28,7 @@ const PRINCIPALS_MAX = 10_000
 const HEAP_MEGABYTES = 256
 
 type Waiting = {
-  who: string
+  principalId: string
   name: Task['name']
   input: unknown
   resolve: (value: unknown) => void
@@ -53,10 +53,10 @@ class Pool implements Workers {
     this.#use = usePerPrincipal(limits)
   }
 
-  async run(name: TaskName, input: unknown, who: string) {
-    this.#use.refuse(who)
+  async run(name: TaskName, input: unknown, principalId: string) {
+    this.#use.refuse(principalId)
     if (this.#queue.length >= this.#limits.waiting) throw new WorkRefused('Busy')
-    return (await this.#add(who, name, input)) as never
+    return (await this.#add(principalId, name, input)) as never
   }
 
   warm(): void {
@@ -70,10 +70,10 @@ class Pool implements Workers {
     for (const thread of [...this.#threads]) this.#stopThread(thread, 'Busy')
   }
 
-  #add(who: string, name: Task['name'], input: unknown): Promise<unknown> {
+  #add(principalId: string, name: Task['name'], input: unknown): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    this.#use.added(who)
-    this.#queue.push({ who, name, input, resolve, reject })
+    this.#use.added(principalId)
+    this.#queue.push({ principalId, name, input, resolve, reject })
     this.#startWaiting()
     return promise
   }
@@ -82,8 +82,8 @@ class Pool implements Workers {
   #startWaiting(): void {
     while (this.#queue.length > 0) {
       const threads = [...this.#threads]
-      const busy = new Set(threads.map(({ task }) => task?.who))
-      const index = this.#queue.findIndex(({ who }) => !busy.has(who))
+      const busy = new Set(threads.map(({ task }) => task?.principalId))
+      const index = this.#queue.findIndex(({ principalId }) => !busy.has(principalId))
       const idle = threads.find(({ task }) => task === undefined)
       if (index < 0 || (idle === undefined && threads.length >= this.#limits.threads)) return
       const [waiting] = this.#queue.splice(index, 1)
@@ -138,7 +138,7 @@ class Pool implements Workers {
     if (task === undefined) return
     clearTimeout(task.timer)
     thread.task = undefined
-    this.#use.ended(task.who, milliseconds)
+    this.#use.ended(task.principalId, milliseconds)
   }
 }
 
@@ -148,23 +148,23 @@ function usePerPrincipal({ perMinute, perPrincipal }: PoolLimits) {
   const spent = createLruCache<string, { milliseconds: number; until: number }>(PRINCIPALS_MAX, MINUTE_MS)
   return {
     /** @throws WorkRefused TooMany */
-    refuse(who: string): void {
-      const used = spent.get(who)
+    refuse(principalId: string): void {
+      const used = spent.get(principalId)
       if (used !== undefined && used.milliseconds >= perMinute) {
         throw new WorkRefused('TooMany', Math.max(1, Math.ceil((used.until - performance.now()) / 1000)))
       }
-      if ((underWay.get(who) ?? 0) >= perPrincipal) throw new WorkRefused('TooMany')
+      if ((underWay.get(principalId) ?? 0) >= perPrincipal) throw new WorkRefused('TooMany')
     },
-    added(who: string): void {
-      underWay.set(who, (underWay.get(who) ?? 0) + 1)
+    added(principalId: string): void {
+      underWay.set(principalId, (underWay.get(principalId) ?? 0) + 1)
     },
-    ended(who: string, milliseconds: number): void {
-      const left = (underWay.get(who) ?? 1) - 1
-      if (left === 0) underWay.delete(who)
-      else underWay.set(who, left)
-      const known = spent.get(who)
+    ended(principalId: string, milliseconds: number): void {
+      const left = (underWay.get(principalId) ?? 1) - 1
+      if (left === 0) underWay.delete(principalId)
+      else underWay.set(principalId, left)
+      const known = spent.get(principalId)
       if (known !== undefined) known.milliseconds += milliseconds
-      else spent.set(who, { milliseconds, until: performance.now() + MINUTE_MS })
+      else spent.set(principalId, { milliseconds, until: performance.now() + MINUTE_MS })
     },
   }
 }

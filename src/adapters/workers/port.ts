@@ -3,13 +3,13 @@ import type { TaskName, TaskOf } from './tasks.ts'
 /** Runs CPU-bound work off the main thread, where it would delay other callers. */
 export interface Workers {
   /**
-   * @param who the principal; each has limits of its own, so that none can starve the others
+   * @param principalId the principal; each has limits of its own, so that none can starve the others
    * @throws WorkRefused
    */
   run<Name extends TaskName>(
     name: Name,
     input: Parameters<TaskOf<Name>>[0],
-    who: string,
+    principalId: string,
   ): Promise<Awaited<ReturnType<TaskOf<Name>>>>
   /** Loads what the tasks need ahead of the first one. Idempotent. */
   warm(): void

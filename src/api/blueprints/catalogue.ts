@@ -79,7 +79,7 @@ export function* readCheckedTemplateSliced(content: string): SlicedWork<ParsedTe
     if (problems.length >= PROBLEMS_MAX) break
     yield
     const found = yield* specProblems(draft?.template as Template, component, { index, problemAt })
-    problems.push(...found.filter((problem) => draft?.isNews(problem)))
+    problems.push(...found.filter((problem) => draft?.isNewProblem(problem)))
   }
   return { ...read, problems: problems.slice(0, PROBLEMS_MAX) }
 }

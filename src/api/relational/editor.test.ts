@@ -37,7 +37,7 @@ class FakeEngine implements SqlEngine {
   /** Batches run until they are aborted. */
   isEndless = false
   async run(target: SqlTarget, batch: BatchRequest, call?: SqlCall) {
-    call?.heard?.(this.sentBytes)
+    call?.onBytes?.(this.sentBytes)
     if (this.isEndless) {
       this.runs.push({ target, request: batch })
       if (call?.signal?.aborted === false) await once(call.signal, 'abort')

@@ -57,19 +57,19 @@ describe('withChangeLock', () => {
     expect((await server.list(PlatformTenant.resource)).items).to.have.length(1)
   })
 
-  it('counts the wait for a local lock towards the patience', async () => {
+  it('counts the wait for a local lock towards the timeout', async () => {
     const first = Promise.withResolvers<void>()
     const ahead = withLocalChangeLock(TENANTS.key, () => first.promise)
-    const patiences: (number | undefined)[] = []
+    const timeouts: (number | undefined)[] = []
     const records = {
-      exclusively: async (_key: string, _work: unknown, options?: { patience?: number }) => {
-        patiences.push(options?.patience)
+      exclusively: async (_key: string, _work: unknown, options?: { timeout?: number }) => {
+        timeouts.push(options?.timeout)
       },
     } as unknown as Records
     const second = withChangeLock({ records }, TENANTS, async () => {})
     await new Promise((resolve) => setImmediate(resolve))
     first.resolve()
     await Promise.all([ahead, second])
-    expect(patiences[0]).to.be.lessThan(TURN_TIMINGS.patience)
+    expect(timeouts[0]).to.be.lessThan(TURN_TIMINGS.timeout)
   })
 })

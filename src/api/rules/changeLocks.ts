@@ -47,14 +47,14 @@ export function withChangeLock<Result>(
   { key, sees }: ChangeLock,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  const deadline = performance.now() + TURN_TIMINGS.patience
+  const deadline = performance.now() + TURN_TIMINGS.timeout
   const changeWhenCaughtUp = async () => {
     await waitUntilCaughtUp(records, sees)
     return change()
   }
-  // The wait in this process counts too: the review of a removal by kubectl may hold the turn for all of the patience.
+  // The wait in this process counts too: the review of a removal by kubectl may hold the turn for all of the timeout.
   return withLocalChangeLock(key, () =>
-    records.exclusively(key, changeWhenCaughtUp, { patience: deadline - performance.now() }),
+    records.exclusively(key, changeWhenCaughtUp, { timeout: deadline - performance.now() }),
   )
 }
 

@@ -121,8 +121,8 @@ export class AgentHub {
         answerMax: ANSWER_MAX_BYTES,
         ...(fence === undefined ? {} : { fence }),
       })
-    const room = { most: OBJECTS_MAX_BYTES, taken: 0 }
-    const both = withCaches(clientOf, (client) => new CacheSet({ client, log: named, observer: watched, room }))
+    const budget = { limit: OBJECTS_MAX_BYTES, used: 0 }
+    const both = withCaches(clientOf, (client) => new CacheSet({ client, log: named, observer: watched, budget }))
     return { ...both, close: () => both.client.close() }
   }
 

@@ -30,7 +30,13 @@ const ROLES: WantedRoles = Object.fromEntries(
 
 function clusterLook({ client, configuration }: AreaSetup): ClusterInspector {
   const velero = configuration.backupNamespace
-  return kubeClusterInspector({ client, types: INSPECTED_TYPES, velero, home: SYSTEM_NAMESPACE, roles: ROLES })
+  return kubeClusterInspector({
+    client,
+    types: INSPECTED_TYPES,
+    velero,
+    platformNamespace: SYSTEM_NAMESPACE,
+    roles: ROLES,
+  })
 }
 
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {

@@ -86,7 +86,7 @@ function withYamlErrors<Result>(read: () => Result): Result {
     if (!(error instanceof YAMLException)) throw new DocumentError('cannot be read as YAML')
     const { reason, mark } = error
     const position = mark === undefined || mark === null ? undefined : { line: mark.line + 1, column: mark.column + 1 }
-    const own = PARSER_MESSAGES.find(([words]) => words.test(reason))?.[1]
+    const own = PARSER_MESSAGES.find(([pattern]) => pattern.test(reason))?.[1]
     throw new DocumentError(own ?? reason.slice(0, 200), position)
   }
 }

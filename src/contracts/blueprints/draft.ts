@@ -14,7 +14,7 @@ export type Draft = {
   /** Its slug, if that is valid. */
   readonly slug: string | undefined
   /** Whether a problem of the draft is one of its own, and not a consequence of the document's shape. */
-  readonly isNews: (problem: Pick<TemplateProblem, 'code' | 'path'>) => boolean
+  readonly isNewProblem: (problem: Pick<TemplateProblem, 'code' | 'path'>) => boolean
 }
 
 const PLACEHOLDERS = {
@@ -44,13 +44,17 @@ export function draftOf(value: unknown, shape: readonly TemplateProblem[]): Draf
     outputs: salvageItems(value, 'outputs') as TemplateOutput[],
   }
   const bases = shape.filter(({ code }) => code !== 'UnknownField').map(({ path }) => problemGroupOf(path))
-  const isNews: Draft['isNews'] = ({ code, path }) => {
+  const isNewProblem: Draft['isNewProblem'] = ({ code, path }) => {
     if (code === 'UnknownParameter' && !isEachNamed(value.parameters)) return false
     if (code === 'UnknownComponent' && !isEachNamed(value.components ?? {})) return false
     return !bases.some((base) => path === base || path.startsWith(`${base}/`))
   }
   const { slug } = value
-  return { template, slug: typeof slug === 'string' && slugRefusal(slug) === undefined ? slug : undefined, isNews }
+  return {
+    template,
+    slug: typeof slug === 'string' && slugRefusal(slug) === undefined ? slug : undefined,
+    isNewProblem,
+  }
 }
 
 type List = keyof typeof ITEMS

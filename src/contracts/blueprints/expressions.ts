@@ -72,21 +72,21 @@ function readReference(path: string): Reference {
     return { root: 'parameters', name: first as string }
   if (root === 'components' && isName(first) && isName(second) && more === undefined)
     return { root: 'components', component: first as string, field: second as string }
-  const meant = suggestion(path, PLACE_NAMES) || suggestion(root ?? '', ROOTS)
+  const suggested = suggestion(path, PLACE_NAMES) || suggestion(root ?? '', ROOTS)
   throw new ExpressionError(
-    `"${path.slice(0, 64)}" names nothing: parameters.x, components.c.field, ${PLACE_NAMES.join(', ')}${meant}`,
+    `"${path.slice(0, 64)}" names nothing: parameters.x, components.c.field, ${PLACE_NAMES.join(', ')}${suggested}`,
   )
 }
 
 /**
  * Fills in the values of a text. A text that consists of one reference keeps the type of its value.
  *
- * @throws TextTooLongError before it has more than `most` characters: a short text may name a long value thousands of times
+ * @throws TextTooLongError before it has more than `maxLength` characters: a short text may name a long value thousands of times
  */
 export function renderTemplateText(
   parts: readonly (string | Reference)[],
   lookUp: ResolveReference,
-  most: number,
+  maxLength: number,
 ): Scalar {
   const [only] = parts
   const isOne = parts.length === 1 && only !== undefined && typeof only !== 'string'
@@ -94,7 +94,8 @@ export function renderTemplateText(
   const values = parts.map((part) => {
     const value = typeof part === 'string' ? part : lookUp(part)
     length += String(value ?? '').length
-    if (length > most) throw new TextTooLongError('is too long with its values, or makes all texts too long together')
+    if (length > maxLength)
+      throw new TextTooLongError('is too long with its values, or makes all texts too long together')
     return value
   })
   return isOne ? (values[0] ?? null) : values.map((value) => String(value ?? '')).join('')

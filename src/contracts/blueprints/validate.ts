@@ -85,14 +85,14 @@ export function* parseTemplateSliced(content: string, catalogue: Catalogue): Sli
   const read = Template.safeParse(document.value, { reportInput: true })
   const [head, weight] = [headOf(document.value), document.weight]
   yield
-  const checked = function* (template: Template, isNews: Draft['isNews']): SlicedWork<Checker> {
-    const checker = new Checker({ template, catalogue, problemAt, isNews })
+  const checked = function* (template: Template, isNewProblem: Draft['isNewProblem']): SlicedWork<Checker> {
+    const checker = new Checker({ template, catalogue, problemAt, isNewProblem })
     yield* checker.check()
     return checker
   }
   if (read.success) {
-    const draft = { template: read.data, slug: read.data.slug, isNews: () => true }
-    const { problems, order, dependencies } = yield* checked(read.data, draft.isNews)
+    const draft = { template: read.data, slug: read.data.slug, isNewProblem: () => true }
+    const { problems, order, dependencies } = yield* checked(read.data, draft.isNewProblem)
     return { template: read.data, draft, head, weight, ...limitProblems(problems), order, dependencies, problemAt }
   }
   const issues = read.error.issues.slice(0, PROBLEMS_MAX)
@@ -100,7 +100,7 @@ export function* parseTemplateSliced(content: string, catalogue: Catalogue): Sli
   yield
   const draft = draftOf(document.value, shape)
   yield
-  const more = draft === undefined ? [] : (yield* checked(draft.template, draft.isNews)).problems
+  const more = draft === undefined ? [] : (yield* checked(draft.template, draft.isNewProblem)).problems
   return { ...nothing, draft, head, weight, ...limitProblems([...shape, ...more]), problemAt }
 }
 
@@ -127,18 +127,18 @@ export function problemsOfIssue(
         problemAt('UnknownField', `${path}/${escapedPart(key)}`, unknownFieldReason(schema, issue.path, key)),
       )
   const isMissing = 'input' in issue && issue.input === undefined && issue.code.startsWith('invalid_')
-  const meant =
+  const suggested =
     issue.code === 'invalid_value' && typeof issue.input === 'string'
       ? suggestion(issue.input, issue.values.map(String))
       : ''
-  return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, `${describeIssue(issue)}${meant}`)]
+  return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, `${describeIssue(issue)}${suggested}`)]
 }
 
 type CheckerOptions = {
   readonly template: Template
   readonly catalogue: Catalogue
   readonly problemAt: ParsedTemplate['problemAt']
-  readonly isNews: Draft['isNews']
+  readonly isNewProblem: Draft['isNewProblem']
 }
 
 class Checker {
@@ -148,15 +148,15 @@ class Checker {
   readonly #template: Template
   readonly #catalogue: Catalogue
   readonly #problemAt: ParsedTemplate['problemAt']
-  readonly #isNews: Draft['isNews']
+  readonly #isNewProblem: Draft['isNewProblem']
   readonly #parameters: ReadonlyMap<string, BlueprintParameter>
   readonly #components: ReadonlyMap<string, TemplateComponent>
 
-  constructor({ template, catalogue, problemAt, isNews }: CheckerOptions) {
+  constructor({ template, catalogue, problemAt, isNewProblem }: CheckerOptions) {
     this.#template = template
     this.#catalogue = catalogue
     this.#problemAt = problemAt
-    this.#isNews = isNews
+    this.#isNewProblem = isNewProblem
     this.#parameters = new Map(template.parameters.map((one) => [one.name, one]))
     this.#components = new Map(template.components.map((one) => [one.name, one]))
   }
@@ -183,7 +183,7 @@ class Checker {
   }
 
   #add(code: TemplateProblemCode, path: string, message: string): void {
-    if (this.#isFull || !this.#isNews({ code, path })) return
+    if (this.#isFull || !this.#isNewProblem({ code, path })) return
     this.problems.push(this.#problemAt(code, path, message))
   }
 
@@ -288,8 +288,8 @@ class Checker {
     if (reference.root === 'parameters') {
       const parameter = this.#parameters.get(reference.name)
       if (parameter === undefined) {
-        const meant = this.#suggestionFor(reference.name, this.#parameters.keys())
-        this.#add('UnknownParameter', path, `there is no parameter "${reference.name}"${meant}`)
+        const suggested = this.#suggestionFor(reference.name, this.#parameters.keys())
+        this.#add('UnknownParameter', path, `there is no parameter "${reference.name}"${suggested}`)
       } else if (isSecretParameter(parameter) && mayBeSecret !== true) this.#add('SecretExposed', path, SECRET_PLACES)
     }
     if (reference.root !== 'components') return

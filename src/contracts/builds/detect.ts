@@ -50,12 +50,12 @@ export const dotnetProjectOf = (files: SourceFiles) =>
  */
 export function detectRuntime(
   files: SourceFiles,
-  asked: { runtime?: string | undefined; runtimeVersion?: string | undefined },
+  request: { runtime?: string | undefined; runtimeVersion?: string | undefined },
 ): DetectedRuntime {
   const { runtime, by } =
-    asked.runtime === undefined ? findRuntime(files) : { runtime: runtimeNamed(asked.runtime), by: undefined }
-  if (runtime === undefined) throw nothingToBuild(`There is no runtime "${asked.runtime ?? ''}" to build with.`)
-  const wanted = asked.runtimeVersion ?? DECLARED_VERSIONS[runtime.name](files)
+    request.runtime === undefined ? findRuntime(files) : { runtime: runtimeNamed(request.runtime), by: undefined }
+  if (runtime === undefined) throw nothingToBuild(`There is no runtime "${request.runtime ?? ''}" to build with.`)
+  const wanted = request.runtimeVersion ?? DECLARED_VERSIONS[runtime.name](files)
   if (wanted !== undefined && wanted.length > MAX_WANTED_CHARACTERS)
     throw nothingToBuild(
       `The version of ${runtime.title} that the source needs has over ${MAX_WANTED_CHARACTERS} characters.`,

@@ -131,30 +131,30 @@ const GIT_RULES: readonly FailureRule[] = [
   ],
 ]
 
-function matchFailure(rules: readonly FailureRule[], said: string): BuildRefusal | undefined {
+function matchFailure(rules: readonly FailureRule[], output: string): BuildRefusal | undefined {
   for (const [pattern, failure, message] of rules) {
-    const found = pattern.exec(said)
+    const found = pattern.exec(output)
     if (found !== null) return new BuildRefusal(failure, message(...found.slice(1)))
   }
   return undefined
 }
 
-/** @param said the end of BuildKit's output */
-export function failureOfBuild(said: string): BuildRefusal {
-  return matchFailure(BUILDKIT_RULES, said) ?? new BuildRefusal('CommandFailed', 'The build failed: see its log.')
+/** @param output the end of BuildKit's output */
+export function failureOfBuild(output: string): BuildRefusal {
+  return matchFailure(BUILDKIT_RULES, output) ?? new BuildRefusal('CommandFailed', 'The build failed: see its log.')
 }
 
-/** @param said git's output */
-export function failureOfGit(said: string): BuildRefusal {
+/** @param output git's output */
+export function failureOfGit(output: string): BuildRefusal {
   return (
-    matchFailure(GIT_RULES, said) ??
+    matchFailure(GIT_RULES, output) ??
     new BuildRefusal('SourceUnreachable', 'The repository could not be fetched: see the log of the build.')
   )
 }
 
-/** @param said what the registry's client said when it fetched an uploaded source */
-export function failureOfArchive(said: string): BuildRefusal {
-  return /MANIFEST_UNKNOWN|NAME_UNKNOWN|status code 404/.test(said)
+/** @param output what the registry's client said when it fetched an uploaded source */
+export function failureOfArchive(output: string): BuildRefusal {
+  return /MANIFEST_UNKNOWN|NAME_UNKNOWN|status code 404/.test(output)
     ? new BuildRefusal('SourceUnreachable', 'The uploaded source is no longer in the registry.')
     : new BuildRefusal('BuilderFailed', 'The registry did not give the uploaded source: see the log of the build.')
 }

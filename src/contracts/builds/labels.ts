@@ -22,8 +22,11 @@ export function keyOfBuild({ namespace, labels = {} }: Pick<ObjectMeta, 'namespa
   const { [BUILD_LABEL]: deploymentId, [BOUNDARY_LABEL]: boundaryId, [GROUP_LABEL]: resourceGroup } = labels
   if (namespace !== BUILD_NAMESPACE || deploymentId === undefined) return []
   if (boundaryId === undefined || resourceGroup === undefined) return []
-  const { namespace: home, name } = builtDeployment({ owner: { boundaryId, resourceGroup }, deploymentId })
-  return [objectKey(home, name)]
+  const { namespace: deploymentNamespace, name } = builtDeployment({
+    owner: { boundaryId, resourceGroup },
+    deploymentId,
+  })
+  return [objectKey(deploymentNamespace, name)]
 }
 
 /** Whether a Job or pod belongs to the build of that deployment. */

@@ -3,15 +3,15 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 const MAX_LINE_CHARACTERS = 160
 
 /** Returns text of a source, or of its commands, as a part of one line. */
-export function toSingleLine(text = '', most = MAX_LINE_CHARACTERS): string {
+export function toSingleLine(text = '', maxLength = MAX_LINE_CHARACTERS): string {
   const line = text.toWellFormed().replaceAll(INVISIBLE, ' ').trim()
-  return line.length > most ? `${line.slice(0, most).toWellFormed()}...` : line
+  return line.length > maxLength ? `${line.slice(0, maxLength).toWellFormed()}...` : line
 }
 
 /** Returns a path of a source in quotes, with invisible characters escaped so that its owner finds them. */
-export function quotedPath(path: string, most = 120): string {
+export function quotedPath(path: string, maxLength = 120): string {
   const escaped = (found: string) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
-  const cut = path.length > most ? `${path.slice(0, most)}...` : path
+  const cut = path.length > maxLength ? `${path.slice(0, maxLength)}...` : path
   return JSON.stringify(cut).replaceAll(INVISIBLE, escaped)
 }

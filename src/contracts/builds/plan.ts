@@ -59,30 +59,30 @@ const IMAGE = /^[\w][\w.:/@-]{0,511}$/
  *
  * @throws BuildRefusal
  */
-export function planBuild(files: SourceFiles, asked: PlanInput): BuildPlan {
-  const own = dockerfileOfSource(files, asked)
+export function planBuild(files: SourceFiles, request: PlanInput): BuildPlan {
+  const own = dockerfileOfSource(files, request)
   if (own !== undefined) {
     return { dockerfilePath: own, dockerfile: undefined, server: {}, runtime: 'dockerfile', runtimeVersion: undefined }
   }
-  const isStatic = asked.runtime === 'static'
-  const isSite = asked.purpose === 'Site' || isStatic
-  const withNode = isSite && !isStatic && (files.paths.has('package.json') || asked.buildCommand !== undefined)
+  const isStatic = request.runtime === 'static'
+  const isSite = request.purpose === 'Site' || isStatic
+  const withNode = isSite && !isStatic && (files.paths.has('package.json') || request.buildCommand !== undefined)
   const detected = isSite
-    ? detectRuntime(files, { ...asked, runtime: asked.runtime ?? (withNode ? 'nodejs' : 'static') })
-    : detectRuntime(files, asked)
+    ? detectRuntime(files, { ...request, runtime: request.runtime ?? (withNode ? 'nodejs' : 'static') })
+    : detectRuntime(files, request)
   const { runtime, by } = detected
   const version = {
     ...detected.version,
-    ...(asked.builderImage !== undefined && { builderImage: checkedImage(asked.builderImage) }),
+    ...(request.builderImage !== undefined && { builderImage: checkedImage(request.builderImage) }),
   }
-  const input = { ...asked, files, runtime, version } as RecipeInput
-  const told = { dockerfilePath: undefined, runtime: runtime.name, runtimeVersion: version.version }
+  const input = { ...request, files, runtime, version } as RecipeInput
+  const common = { dockerfilePath: undefined, runtime: runtime.name, runtimeVersion: version.version }
   if (isSite || runtime.name === 'static') {
-    const configuration = siteConfiguration(asked.site ?? DEFAULT_SITE, { port: asked.port })
+    const configuration = siteConfiguration(request.site ?? DEFAULT_SITE, { port: request.port })
     const server = { [SITE_CONFIGURATION]: configuration, [START_FILE]: SITE_START }
-    return { ...told, dockerfile: siteDockerfile(input, asked.outputPath), server }
+    return { ...common, dockerfile: siteDockerfile(input, request.outputPath), server }
   }
-  return { ...told, dockerfile: dockerfileOf(RECIPES[runtime.name], input, by), server: {} }
+  return { ...common, dockerfile: dockerfileOf(RECIPES[runtime.name], input, by), server: {} }
 }
 
 function dockerfileOfSource(files: SourceFiles, { dockerfilePath, runtime, purpose }: PlanInput): string | undefined {

@@ -69,10 +69,10 @@ const FORMS: Readonly<Record<keyof TerminationMessage, RegExp>> = {
 
 /** Reads a termination message. A command of the source may have written it, so malformed values are dropped. */
 export function parseTerminationMessage(text: string | undefined): TerminationMessage {
-  const said = tryParseJson(text ?? '')
-  if (typeof said !== 'object' || said === null) return {}
+  const message = tryParseJson(text ?? '')
+  if (typeof message !== 'object' || message === null) return {}
   const entries = Object.entries(FORMS).flatMap(([key, form]) => {
-    const value = (said as Record<string, unknown>)[key]
+    const value = (message as Record<string, unknown>)[key]
     return typeof value === 'string' && value.length <= MAX_MESSAGE_CHARACTERS && form.test(value) ? [[key, value]] : []
   })
   return Object.fromEntries(entries)

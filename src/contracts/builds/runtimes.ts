@@ -33,13 +33,13 @@ type RuntimeDeclaration = Omit<Runtime, 'defaultPort' | 'versions'> & {
   readonly byDefault: string
 }
 
-function runtime({ images: [build, run = build], ends, byDefault, ...told }: RuntimeDeclaration): Runtime {
+function runtime({ images: [build, run = build], ends, byDefault, ...fields }: RuntimeDeclaration): Runtime {
   const versions = ends.map((each): RuntimeVersion => {
     const [version = '', endsAt] = each.split(': ')
     const [builderImage, runImage] = [build.replace('*', version), run.replace('*', version)]
     return { version, isDefault: version === byDefault, endsAt: endsAt || undefined, builderImage, runImage }
   })
-  return { ...told, defaultPort: 8080, versions }
+  return { ...fields, defaultPort: 8080, versions }
 }
 
 const DEBIAN = 'docker.io/library/debian:13-slim'

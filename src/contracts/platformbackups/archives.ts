@@ -61,10 +61,10 @@ export function findSuspension<
   cluster: Pick<KubeObject, 'metadata'>,
   marked: Pick<KubeObject, 'metadata'>,
 ): Suspension | undefined {
-  const [mark] = marked.metadata.annotations?.[SUSPENDED_ANNOTATION]?.split(' ') ?? []
+  const [suspensionTime] = marked.metadata.annotations?.[SUSPENDED_ANNOTATION]?.split(' ') ?? []
   const isOfThisLife = (suspendedAt: string | undefined) =>
     suspendedAt === undefined ||
-    suspendedAt === mark ||
+    suspendedAt === suspensionTime ||
     !(Date.parse(createdAtOf(marked.metadata)) > Date.parse(suspendedAt))
   return list.find(
     ({ namespace, name, suspendedAt }) =>
@@ -92,8 +92,8 @@ export function suspensionStateOf(
  * files wait or the volume is nearly full. If nothing measures them, the failure alone counts: waiting for statistics
  * that never come would let the disk fill.
  */
-export function isUnderPressure(cluster: DatabaseCluster, figures: WalStatistics | undefined): boolean {
-  const { readyCount, volumePercent } = figures ?? {}
+export function isUnderPressure(cluster: DatabaseCluster, statistics: WalStatistics | undefined): boolean {
+  const { readyCount, volumePercent } = statistics ?? {}
   if (condition(cluster)?.status !== 'False') return false
   if (readyCount === undefined && volumePercent === undefined) return true
   return (readyCount ?? 0) >= READY_FILES_MAX || (volumePercent ?? 0) >= VOLUME_PERCENT_MAX
@@ -112,15 +112,15 @@ export type Archive = {
 export function archiveOf(
   cluster: DatabaseCluster,
   suspension: 'Suspended' | 'ResumePending' | undefined,
-  figures: WalStatistics | undefined,
+  statistics: WalStatistics | undefined,
 ): Archive {
   const failing = condition(cluster)?.status === 'False' ? condition(cluster) : undefined
-  const said = { lastArchivedAt: failing?.lastTransitionTime, message: failing?.message }
-  if (suspension !== undefined) return { ...said, state: suspension }
+  const details = { lastArchivedAt: failing?.lastTransitionTime, message: failing?.message }
+  if (suspension !== undefined) return { ...details, state: suspension }
   // Suspended by its owner, who must resume it.
-  if (skipsArchiving(cluster)) return { ...said, state: 'Suspended' }
+  if (skipsArchiving(cluster)) return { ...details, state: 'Suspended' }
   if (!isArchiving(cluster)) return { state: 'NotConfigured', lastArchivedAt: undefined, message: undefined }
-  return { ...said, state: isUnderPressure(cluster, figures) ? 'Pressure' : 'Healthy' }
+  return { ...details, state: isUnderPressure(cluster, statistics) ? 'Pressure' : 'Healthy' }
 }
 
 /** Whether the engine archives again: it was told to, and reports no failure. */

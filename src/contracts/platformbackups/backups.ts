@@ -20,8 +20,8 @@ export function isPlatformBackup({ metadata: { labels } }: Pick<KubeObject, 'met
 }
 
 export function triggerOf({ metadata: { annotations } }: Pick<KubeObject, 'metadata'>): BackupTrigger {
-  const said = annotations?.[TRIGGER_ANNOTATION]
-  return BACKUP_TRIGGERS.find((trigger) => trigger === said) ?? 'Scheduled'
+  const annotation = annotations?.[TRIGGER_ANNOTATION]
+  return BACKUP_TRIGGERS.find((trigger) => trigger === annotation) ?? 'Scheduled'
 }
 
 /** Phases after which Velero does nothing more with a backup. */
@@ -88,7 +88,7 @@ export function buildBackupFromSchedule(
 }
 
 /** Returns a unique name, formed like those of Velero's scheduled backups: the second, and a few random characters. */
-export function platformBackupName(trigger: Exclude<BackupTrigger, 'Scheduled'>, now: number, chance: string): string {
+export function platformBackupName(trigger: Exclude<BackupTrigger, 'Scheduled'>, now: number, suffix: string): string {
   const second = new Date(now).toISOString().replace(/\D/g, '').slice(0, 14)
-  return `platform-${trigger.toLowerCase()}-${second}-${chance}`
+  return `platform-${trigger.toLowerCase()}-${second}-${suffix}`
 }

@@ -58,7 +58,7 @@ const MESSAGE_MAX = 1024
 type ConditionDraft = Omit<BackupCondition, 'type' | 'since'> & { since?: string | undefined }
 
 export function backupConditions(seen: BackupObservation): BackupCondition[] {
-  const said: Record<BackupCondition['type'], ConditionDraft> = {
+  const drafts: Record<BackupCondition['type'], ConditionDraft> = {
     TargetAvailable: targetAvailable(seen),
     ScheduleActive: scheduleActive(seen),
     LastBackupSucceeded: lastBackupSucceeded(seen),
@@ -66,7 +66,7 @@ export function backupConditions(seen: BackupObservation): BackupCondition[] {
     CrdsMatch: crdsMatch(seen),
     RestoreTested: restoreTested(seen),
   }
-  return CONDITION_TYPES.map((type) => ({ type, ...said[type], since: said[type].since ?? timestamp(seen.now) }))
+  return CONDITION_TYPES.map((type) => ({ type, ...drafts[type], since: drafts[type].since ?? timestamp(seen.now) }))
 }
 
 /** Failing: nothing is backed up, or soon will not be. Degraded: a restore is possible, but not as it should be. */
@@ -77,8 +77,8 @@ export function overallStateOf(
   const is = (status: BackupCondition['status'], ...types: BackupCondition['type'][]) =>
     conditions.some((one) => types.includes(one.type) && one.status === status)
   if (is('False', 'TargetAvailable', 'ScheduleActive', 'LastBackupFresh', 'CrdsMatch')) return 'Failing'
-  const isHurt = archives.some((state) => state !== 'Healthy' && state !== 'NotConfigured')
-  if (isHurt || is('False', 'LastBackupSucceeded', 'RestoreTested') || is('Unknown', 'TargetAvailable'))
+  const isDegraded = archives.some((state) => state !== 'Healthy' && state !== 'NotConfigured')
+  if (isDegraded || is('False', 'LastBackupSucceeded', 'RestoreTested') || is('Unknown', 'TargetAvailable'))
     return 'Degraded'
   return 'Healthy'
 }
@@ -188,9 +188,9 @@ function missingFieldsOf(name: string, definitions: readonly VeleroCrd[]): strin
 }
 
 function restoreTested({ restores, backups }: BackupObservation): ConditionDraft {
-  const ours = new Set(backups.map(({ metadata }) => metadata.name))
+  const backupNames = new Set(backups.map(({ metadata }) => metadata.name))
   const ended = restores
-    .filter(({ spec, status }) => ours.has(spec?.backupName ?? '') && status?.completionTimestamp !== undefined)
+    .filter(({ spec, status }) => backupNames.has(spec?.backupName ?? '') && status?.completionTimestamp !== undefined)
     .sort((one, other) => timeOf(other).localeCompare(timeOf(one)))
   const [last] = ended
   if (last === undefined) return unknown('NeverRestored', 'None of the kept backups was ever restored.')

@@ -36,10 +36,10 @@ export type RegistryAuditEntry = {
 type AuditedAction = Partial<RegistryAuditEntry> & Pick<RegistryAuditEntry, 'action' | 'actor'>
 
 /** Makes an entry for an action now. Outcome and boundary follow from action and repository unless they are given. */
-export function auditEntry(now: number, told: AuditedAction): RegistryAuditEntry {
-  const outcome = told.action === 'Refused' ? 'Refused' : 'Succeeded'
-  const boundary = told.repository?.split('/')[0]
-  return { id: randomUUID(), timestamp: new Date(now).toISOString(), outcome, boundary, ...told }
+export function auditEntry(now: number, audited: AuditedAction): RegistryAuditEntry {
+  const outcome = audited.action === 'Refused' ? 'Refused' : 'Succeeded'
+  const boundary = audited.repository?.split('/')[0]
+  return { id: randomUUID(), timestamp: new Date(now).toISOString(), outcome, boundary, ...audited }
 }
 
 /** Seconds for which a token is valid; the registry allows another minute for clock skew. */

@@ -10,9 +10,9 @@ export const isBearerChallenge = (challenge: string): boolean => /^bearer\s/i.te
  * @returns undefined if the challenge names no address
  */
 export function parseTokenUrl(challenge: string, repository?: string): string | undefined {
-  const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`, 'i').exec(challenge)?.[1]
-  const realm = URL.parse(word('realm') ?? '')
-  const service = word('service')
+  const parameter = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`, 'i').exec(challenge)?.[1]
+  const realm = URL.parse(parameter('realm') ?? '')
+  const service = parameter('service')
   if (service !== undefined) realm?.searchParams.set('service', service)
   if (repository !== undefined) realm?.searchParams.set('scope', `repository:${repository}:pull`)
   return realm?.href

@@ -18,8 +18,8 @@ const NEAR_LIMIT = 0.9
 
 const namesOf = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join(', ')
 /** Failed, with the names of bad items; Passed if there are none. */
-const failIfAny = (bad: readonly { readonly name: string }[], words: string, good: string): CheckVerdict =>
-  bad.length === 0 ? passed(good) : failed(`${words}: ${namesOf(bad)}.`)
+const failIfAny = (bad: readonly { readonly name: string }[], failure: string, success: string): CheckVerdict =>
+  bad.length === 0 ? passed(success) : failed(`${failure}: ${namesOf(bad)}.`)
 
 /** The checks that depend on the state of the cluster alone. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -89,17 +89,17 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Add nodes, or stop workloads.',
     decide: decideByFact(
-      ({ cluster: { nodes, asked } }) =>
-        'unknown' in asked || 'unknown' in nodes
-          ? { unknown: 'unknown' in asked ? asked.unknown : (nodes as { unknown: string }).unknown }
-          : { value: { nodes: nodes.value, asked: asked.value } },
-      ({ nodes, asked }) => {
+      ({ cluster: { nodes, requests } }) =>
+        'unknown' in requests || 'unknown' in nodes
+          ? { unknown: 'unknown' in requests ? requests.unknown : (nodes as { unknown: string }).unknown }
+          : { value: { nodes: nodes.value, requests: requests.value } },
+      ({ nodes, requests }) => {
         const sum = (of: 'cpu' | 'memory') => nodes.reduce((total, node) => total + node[of], 0)
-        const free = (of: 'cpu' | 'memory') => (sum(of) === 0 ? 0 : 1 - asked[of] / sum(of))
-        const short = (['cpu', 'memory'] as const).filter((of) => free(of) < HEADROOM)
+        const free = (of: 'cpu' | 'memory') => (sum(of) === 0 ? 0 : 1 - requests[of] / sum(of))
+        const scarce = (['cpu', 'memory'] as const).filter((of) => free(of) < HEADROOM)
         const details = { cpuFree: percent(free('cpu')), memoryFree: percent(free('memory')) }
-        if (short.length === 0) return { ...passed('More than a tenth of CPU and memory is free.'), details }
-        return failed(`Less than a tenth is free of ${short.join(' and ')}.`, details)
+        if (scarce.length === 0) return { ...passed('More than a tenth of CPU and memory is free.'), details }
+        return failed(`Less than a tenth is free of ${scarce.join(' and ')}.`, details)
       },
     ),
   },

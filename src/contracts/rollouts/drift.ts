@@ -90,9 +90,9 @@ export function listForeignFields(entries: readonly ManagedFields[] | undefined)
 export function listFieldPaths(fields: object, path = ''): string[] {
   const parts = Object.entries(fields).filter(([key]) => key !== '.')
   return parts.flatMap(([key, value]) => {
-    const here = joinPath(path, key)
-    const below = typeof value === 'object' && value !== null ? listFieldPaths(value, here) : []
-    return below.length > 0 ? below : [here]
+    const fieldPath = joinPath(path, key)
+    const below = typeof value === 'object' && value !== null ? listFieldPaths(value, fieldPath) : []
+    return below.length > 0 ? below : [fieldPath]
   })
 }
 
@@ -167,7 +167,7 @@ export const CONFIG_KEYS_ANNOTATION = 'lifecycle.freehold.dev/config-keys'
 
 /** Returns the keys of chart values by field path; empty if the object does not state them. */
 export function configKeysOf({ metadata }: Pick<KubeObject, 'metadata'>): Readonly<Record<string, string>> {
-  const told = parsed(metadata.annotations?.[CONFIG_KEYS_ANNOTATION] ?? '{}')
-  if (typeof told !== 'object' || told === null || Array.isArray(told)) return {}
-  return Object.fromEntries(Object.entries(told).filter(([, key]) => typeof key === 'string'))
+  const keys = parsed(metadata.annotations?.[CONFIG_KEYS_ANNOTATION] ?? '{}')
+  if (typeof keys !== 'object' || keys === null || Array.isArray(keys)) return {}
+  return Object.fromEntries(Object.entries(keys).filter(([, key]) => typeof key === 'string'))
 }

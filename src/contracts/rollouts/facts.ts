@@ -32,7 +32,7 @@ export type BackupFacts = {
 /** What the checks need to know about the cluster. */
 export type ClusterCheckFacts = {
   readonly nodes: Fact<readonly NodeFacts[]>
-  readonly asked: Fact<RequestedResources>
+  readonly requests: Fact<RequestedResources>
   readonly databases: Fact<readonly DatabaseFacts[]>
   readonly certificates: Fact<readonly CertificateFacts[]>
   readonly quotas: Fact<readonly QuotaFacts[]>

@@ -70,8 +70,8 @@ class Planning {
   followAlong(): void {
     for (const item of this.items.values()) {
       for (const { pinned, version } of this.#pinsOf(item)) {
-        const isThere = this.items.has(pinned.name) || pinned.installedVersion === version
-        if (!isThere) this.#add(pinned, version, 'Pin', `Pinned by ${item.component} ${item.toVersion}.`)
+        const isIncluded = this.items.has(pinned.name) || pinned.installedVersion === version
+        if (!isIncluded) this.#add(pinned, version, 'Pin', `Pinned by ${item.component} ${item.toVersion}.`)
       }
       if (item.kind === 'CrdBundle') this.#addPlatformStep(item)
     }

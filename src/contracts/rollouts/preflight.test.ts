@@ -126,7 +126,7 @@ describe('CHECKS and runChecks', () => {
     [
       'capacity-headroom',
       'requests use nearly all CPUs',
-      inCluster({ asked: { value: { cpu: 7.9, memory: 1 } } }),
+      inCluster({ requests: { value: { cpu: 7.9, memory: 1 } } }),
       'Failed',
     ],
     [

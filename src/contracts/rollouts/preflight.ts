@@ -36,8 +36,10 @@ export const CHECKS: readonly Check[] = [
     isOverridable: false,
     remedy: 'Upgrade the operator of the platform first.',
     decide: requirePlan(({ releases, operatorVersion }) => {
-      const needed = releases.flatMap(({ component, version, minimumOperatorVersion: least }) =>
-        least !== undefined && isNewerSemver(least, operatorVersion) ? [`${component} ${version} needs ${least}`] : [],
+      const needed = releases.flatMap(({ component, version, minimumOperatorVersion: minimum }) =>
+        minimum !== undefined && isNewerSemver(minimum, operatorVersion)
+          ? [`${component} ${version} needs ${minimum}`]
+          : [],
       )
       if (needed.length === 0) return passed(`The operator has version ${operatorVersion}, which is new enough.`)
       return failed(`The operator is at ${operatorVersion}: ${needed.join('; ')}.`, { operatorVersion })
@@ -66,12 +68,12 @@ export const CHECKS: readonly Check[] = [
       const unsigned = releases.filter(({ isSigned }) => !isSigned)
       if (unsigned.length === 0) return passed('The registry has a signature for each release.')
       const kinds = new Map(components.map(({ name, kind }) => [name, kind]))
-      const words = unsigned.map(({ component, version }) => `${component} ${version}`).join(', ')
+      const releaseNames = unsigned.map(({ component, version }) => `${component} ${version}`).join(', ')
       const isOthers = unsigned.every(({ component }) => kinds.get(component) === 'ThirdPartyChart')
       // Not all makers of charts sign them; the platform does.
       return isOthers
-        ? warns(`The registry has no signature for third-party charts: ${words}.`)
-        : failed(`The registry has no signature for ${words}.`)
+        ? warns(`The registry has no signature for third-party charts: ${releaseNames}.`)
+        : failed(`The registry has no signature for ${releaseNames}.`)
     }),
   },
   {
@@ -134,9 +136,13 @@ export const CHECKS: readonly Check[] = [
     isOverridable: true,
     remedy: 'Repair the components that are not ready.',
     decide({ components }) {
-      const ill = components.filter(({ state }) => state !== undefined && state !== 'Ready' && state !== 'NotInstalled')
-      if (ill.length === 0) return passed('Every installed component is ready.')
-      return failed(`These components are not ready: ${ill.map(({ name, state }) => `${name} (${state})`).join(', ')}.`)
+      const unhealthy = components.filter(
+        ({ state }) => state !== undefined && state !== 'Ready' && state !== 'NotInstalled',
+      )
+      if (unhealthy.length === 0) return passed('Every installed component is ready.')
+      return failed(
+        `These components are not ready: ${unhealthy.map(({ name, state }) => `${name} (${state})`).join(', ')}.`,
+      )
     },
   },
   {
@@ -173,11 +179,11 @@ function requirePlan(decide: (facts: CheckFacts) => CheckVerdict): Check['decide
   }
 }
 
-function problemCheck(code: string, good: string): Check['decide'] {
+function problemCheck(code: string, success: string): Check['decide'] {
   return ({ plan }) => {
     if (plan === undefined) return NO_PLAN
     const found = plan.problems.filter((problem) => problem.code === code)
-    return found.length === 0 ? passed(good) : failed(found.map(({ message }) => message).join(' '))
+    return found.length === 0 ? passed(success) : failed(found.map(({ message }) => message).join(' '))
   }
 }
 

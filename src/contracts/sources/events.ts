@@ -80,8 +80,8 @@ const gitHubPullRequest: Reader = withFieldPaths(
   },
   // The fork may have been deleted.
   Requested.extend({ action: Action, from: z.object({ id: Id }).nullish() }).transform(({ action, from, ...head }) => {
-    const isNews = ['opened', 'reopened', 'synchronize', 'synchronized'].includes(action)
-    return requested(head, isNews && from?.id === head.repositoryId)
+    const isRelevant = ['opened', 'reopened', 'synchronize', 'synchronized'].includes(action)
+    return requested(head, isRelevant && from?.id === head.repositoryId)
   }),
 )
 
@@ -90,8 +90,8 @@ const gitHubInstallation: Reader = z
   .transform(({ action, installation: { id: installationId } }) => {
     if (action === 'deleted') return { kind: 'Removed' as const, installationId }
     // A suspended installation may be resumed.
-    const isNews = ['suspend', 'unsuspend', 'new_permissions_accepted'].includes(action)
-    return isNews ? { kind: 'Changed' as const, installationId } : ignored
+    const isRelevant = ['suspend', 'unsuspend', 'new_permissions_accepted'].includes(action)
+    return isRelevant ? { kind: 'Changed' as const, installationId } : ignored
   })
 
 const ping: Reader = z.object({}).transform(() => ({ kind: 'Ping' as const }))
@@ -106,8 +106,8 @@ const gitLabMergeRequest: Reader = withFieldPaths(
     to: 'object_attributes.target_project_id',
   },
   Requested.extend({ action: Action.optional(), from: Id, to: Id }).transform(({ action = '', from, to, ...head }) => {
-    const isNews = ['open', 'reopen', 'update'].includes(action)
-    return requested(head, isNews && from === to && from === head.repositoryId)
+    const isRelevant = ['open', 'reopen', 'update'].includes(action)
+    return requested(head, isRelevant && from === to && from === head.repositoryId)
   }),
 )
 

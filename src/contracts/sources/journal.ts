@@ -43,8 +43,8 @@ export function withDelivery(
     const fresh = event.heads.map((head) =>
       headAfter(known.get(keyOf(head)), { ...head, deliveryId: deliveryId.slice(0, 128), receivedAt: at }),
     )
-    const told = [...fresh, ...(event.gone ?? [])].map(keyOf)
-    const isReplaced = (old: Head) => told.includes(keyOf(old))
+    const reported = [...fresh, ...(event.gone ?? [])].map(keyOf)
+    const isReplaced = (old: Head) => reported.includes(keyOf(old))
     next.heads = [...(journal.heads ?? []).filter((old) => !isReplaced(old)), ...fresh].slice(-HEADS_KEPT)
   }
   if (event.kind === 'Removed' && event.installationId === installationId) next.removedAt = at
@@ -57,15 +57,15 @@ export function withDelivery(
  * Returns where a ref points after a delivery. Providers may send two pushes in the wrong order: one that fills a gap
  * before the current commit is older, and does not move the ref.
  */
-function headAfter(known: RecordedHead | undefined, { before, ...told }: Head & RecordedHead): RecordedHead {
-  if (before === undefined || before === told.commit) return told
-  if (known === undefined) return { ...told, missing: { to: before } }
+function headAfter(known: RecordedHead | undefined, { before, ...head }: Head & RecordedHead): RecordedHead {
+  if (before === undefined || before === head.commit) return head
+  if (known === undefined) return { ...head, missing: { to: before } }
   const { commit, missing } = known
-  if (before === commit) return missing === undefined ? told : { ...told, missing }
-  if (missing === undefined || (before !== missing.from && told.commit !== missing.to))
-    return { ...told, missing: { from: commit, to: before } }
+  if (before === commit) return missing === undefined ? head : { ...head, missing }
+  if (missing === undefined || (before !== missing.from && head.commit !== missing.to))
+    return { ...head, missing: { from: commit, to: before } }
   const { missing: _, ...rest } = known
-  const left = before === missing.from ? { from: told.commit, to: missing.to } : { ...missing, to: before }
+  const left = before === missing.from ? { from: head.commit, to: missing.to } : { ...missing, to: before }
   return left.from === left.to ? rest : { ...rest, missing: left }
 }
 

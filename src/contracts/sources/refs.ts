@@ -6,7 +6,7 @@ import { INVISIBLE_CHARACTERS } from '../../core/shownText.ts'
  */
 export type NameRule = {
   readonly impossible: string
-  readonly most: number
+  readonly maxLength: number
   /** Follows the name of a field. */
   readonly message: string
 }
@@ -25,12 +25,12 @@ const MAX_BRANCH_CHARACTERS = MAX_REF_CHARACTERS - 'refs/heads/'.length
 /** As in deliveries: `refs/heads/main`, `refs/tags/v1`. */
 export const REF_RULE: NameRule = {
   impossible: `${INVALID_REF}|[*?]`,
-  most: MAX_REF_CHARACTERS,
+  maxLength: MAX_REF_CHARACTERS,
   message: `must be the name of a ref, ${GIT_RULE}`,
 }
 export const BRANCH_RULE: NameRule = {
   ...REF_RULE,
-  most: MAX_BRANCH_CHARACTERS,
+  maxLength: MAX_BRANCH_CHARACTERS,
   message: `must be the name of a branch, ${GIT_RULE}`,
 }
 export const BRANCH_OR_TAG_RULE: NameRule = {
@@ -39,14 +39,14 @@ export const BRANCH_OR_TAG_RULE: NameRule = {
 }
 export const BRANCH_PATTERN_RULE: NameRule = {
   impossible: INVALID_REF,
-  most: MAX_BRANCH_CHARACTERS,
+  maxLength: MAX_BRANCH_CHARACTERS,
   message: `${BRANCH_RULE.message}, with * and ? for any characters`,
 }
 
 /** A path below the address of a host that cannot lead elsewhere; `%2e` counts as a dot. */
 export const REPOSITORY_RULE: NameRule = {
   impossible: String.raw`(^|/)(\.|%2[Ee]){1,2}(/|$)|^/|/$|[ ?#\\${INVISIBLE_CHARACTERS}]`,
-  most: 255,
+  maxLength: 255,
   message: 'must be the full name of a repository, such as acme/shop',
 }
 
@@ -55,5 +55,5 @@ export function hasInvalidForm({ impossible }: NameRule, name: string): boolean 
 }
 
 export function isValidGitName(rule: NameRule, name: string): boolean {
-  return name !== '' && name.length <= rule.most && !hasInvalidForm(rule, name)
+  return name !== '' && name.length <= rule.maxLength && !hasInvalidForm(rule, name)
 }

@@ -127,9 +127,9 @@ export type NewVersion = ChangeStamp & Attributes & { version: number; tags?: Re
  * order, and the attributes of the secret stay those of the newest.
  */
 export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersion, rules: VaultRules): Spec {
-  const begins = isEntryPurged(spec)
+  const isNewLife = isEntryPurged(spec)
   const before = spec.history ?? newHistory(rules)
-  const kept = begins ? [] : entryVersionsOf(spec)
+  const kept = isNewLife ? [] : entryVersionsOf(spec)
   const record: VersionRecord = {
     version: added.version,
     ...attributesOf(added),
@@ -147,7 +147,7 @@ export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersio
     versions,
     softDelete: rules.softDeleteEnabled,
     purgeProtection: rules.enablePurgeProtection,
-    createdAt: begins ? added.at : (before.createdAt ?? added.at),
+    createdAt: isNewLife ? added.at : (before.createdAt ?? added.at),
     updatedAt: added.at,
     updatedBy: added.by,
     deletedAt: undefined,

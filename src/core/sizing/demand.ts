@@ -65,11 +65,11 @@ export function demandUnderPlans(
   const whole = isPart ? { ...object, spec: withOwnerPlan(object.spec, holder?.spec) } : object
   const plan = sized === undefined ? undefined : planFor(sized, whole.spec, plans)
   const named = (name: string) => plans.find(({ metadata }) => metadata.name === name)
-  const isThere = sized === undefined || plan?.spec.family === sized
+  const hasPlan = sized === undefined || plan?.spec.family === sized
   const { firstReadyAt, computePlan } = object.status ?? {}
-  if (!isThere && (firstReadyAt === undefined || computePlan === undefined)) return undefined
+  if (!hasPlan && (firstReadyAt === undefined || computePlan === undefined)) return undefined
   if (sizesParts) return NO_DEMAND
-  return demandOf(whole, isThere ? plan : named(computePlan ?? ''), named)
+  return demandOf(whole, hasPlan ? plan : named(computePlan ?? ''), named)
 }
 
 function withOwnerPlan(
@@ -96,8 +96,9 @@ export function sumDemands(demands: readonly Demand[]): Demand {
  * whose change is refused keeps its sizes, and still scales with its load.
  */
 export function copiesWithin(granted: Demand, each: Omit<Demand, 'pods'>): number {
-  const most = (of: 'cpu' | 'memory' | 'storage') => (each[of] === 0n ? granted.pods : Number(granted[of] / each[of]))
-  return Math.min(granted.pods, most('cpu'), most('memory'), most('storage'))
+  const copiesBy = (of: 'cpu' | 'memory' | 'storage') =>
+    each[of] === 0n ? granted.pods : Number(granted[of] / each[of])
+  return Math.min(granted.pods, copiesBy('cpu'), copiesBy('memory'), copiesBy('storage'))
 }
 
 /**

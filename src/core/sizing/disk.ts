@@ -16,7 +16,7 @@ export function capRequestAtLimit({ limit, request }: DiskShare): DiskShare {
 
 /** Adds volume sizes to the limit and to the request, because a size that a spec names is reserved in full. */
 export function addVolumeSizes(share: DiskShare, sizes: readonly string[]): DiskShare {
-  const room = sizes.reduce((sum, size) => sum + parseQuantity(size), 0n)
-  const more = (quantity: string) => formatBytes(parseQuantity(quantity) + room)
+  const total = sizes.reduce((sum, size) => sum + parseQuantity(size), 0n)
+  const more = (quantity: string) => formatBytes(parseQuantity(quantity) + total)
   return { limit: more(share.limit), request: more(share.request) }
 }

@@ -49,8 +49,8 @@ export function coversDemand(held: Demand, wanted: Demand): boolean {
   return cpu <= held.cpu && memory <= held.memory && storage <= held.storage && pods <= held.pods
 }
 
-function mergeDemands(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
-  const of = <T extends bigint | number>(x: T, y: T) => (x > y === (pick === 'most') ? x : y)
+function mergeDemands(a: Demand, b: Demand, pick: 'max' | 'min'): Demand {
+  const of = <T extends bigint | number>(x: T, y: T) => (x > y === (pick === 'max') ? x : y)
   return {
     cpu: of(a.cpu, b.cpu),
     memory: of(a.memory, b.memory),
@@ -68,11 +68,11 @@ export function heldDemandOf(grant: QuotaGrant | undefined): Demand | undefined 
 }
 
 /** What a resource holds while it changes to what it requests. */
-export const maxDemand = (granted: Demand, demand: Demand) => mergeDemands(granted, demand, 'most')
+export const maxDemand = (granted: Demand, demand: Demand) => mergeDemands(granted, demand, 'max')
 
 /** What is left of a grant once the resource is as requested. Its volumes, and their storage, remain without pods. */
 export function remainingDemand(demand: Demand, granted: Demand): Demand {
-  const left = mergeDemands(granted, demand, 'least')
+  const left = mergeDemands(granted, demand, 'min')
   return demand.pods > 0 ? left : { ...left, storage: granted.storage }
 }
 

@@ -105,9 +105,9 @@ export function choosePlan(family: PlanFamily, spec: PlanOverrides, plans: reado
     ...{ cpuRequest, cpuLimit, memoryRequest, memoryLimit, storageSize, storageClass, replicas },
     ...own,
   }
-  const over = requestOverLimit(effective)
-  if (over === undefined) return { kind: 'plan', plan: effective, name }
-  const { what, request, limit } = over
+  const conflict = requestOverLimit(effective)
+  if (conflict === undefined) return { kind: 'plan', plan: effective, name }
+  const { what, request, limit } = conflict
   const message = `${what}Request ${request} is more than ${what}Limit ${limit}; one of them comes from compute plan "${name}".`
   return refused('ConfigurationInvalid', message)
 }

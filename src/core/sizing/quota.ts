@@ -143,8 +143,8 @@ export function groupCountVerdict(
 
 /** The sentence of a condition or refusal: which limit, how much of it is taken, and what was asked for. */
 export function quotaSentence({ at, quota, limit, used, requested }: Exceeded): string {
-  const whose = at === 'boundary' ? "The boundary's" : "The resource group's"
-  return `${whose} quota of ${quota} is ${limit}; ${used} is used and ${requested} more was requested.`
+  const owner = at === 'boundary' ? "The boundary's" : "The resource group's"
+  return `${owner} quota of ${quota} is ${limit}; ${used} is used and ${requested} more was requested.`
 }
 
 function exceeded(
@@ -155,12 +155,12 @@ function exceeded(
   for (const quota of AMOUNTS) {
     const limit = limits?.[quota]
     if (limit === undefined || wanted[quota] <= held[quota]) continue
-    const most = parseQuantity(String(limit))
-    if (used[quota] + wanted[quota] <= most) continue
+    const amount = parseQuantity(String(limit))
+    if (used[quota] + wanted[quota] <= amount) continue
     const show = SHOWN[quota]
     // What it holds is shown as used, and only the rest as requested.
-    const [taken, more] = [used[quota] + held[quota], wanted[quota] - held[quota]]
-    return { kind: 'exceeded', at, quota, limit: show(most), used: show(taken), requested: show(more) }
+    const [total, more] = [used[quota] + held[quota], wanted[quota] - held[quota]]
+    return { kind: 'exceeded', at, quota, limit: show(amount), used: show(total), requested: show(more) }
   }
   return undefined
 }

@@ -85,8 +85,8 @@ async function serve(
   transport: Transport,
   answerSelf: (path: string) => Promise<object | undefined>,
 ): Promise<void> {
-  const gone = new AbortController()
-  stream.once('close', () => gone.abort())
+  const closed = new AbortController()
+  stream.once('close', () => closed.abort())
   const path = String(headers[':path'] ?? '/')
   const own = await answerSelf(path)
   if (own !== undefined) {
@@ -101,7 +101,7 @@ async function serve(
     path,
     headers: relayedHeaders(headers) as Record<string, string>,
     body: body.length === 0 ? undefined : body,
-    signal: gone.signal,
+    signal: closed.signal,
     isPatient: true,
   }
   let answer: StreamAnswer
@@ -120,8 +120,8 @@ async function serve(
 
 /** Watches may be silent for long, so they use HTTP/2, where pings tell a dead connection from a quiet one. */
 function isWatch({ method, path }: WireRequest): boolean {
-  const asked = new URLSearchParams(path.split('?')[1]).get('watch')
-  return method === 'GET' && (asked === '1' || asked === 'true')
+  const watch = new URLSearchParams(path.split('?')[1]).get('watch')
+  return method === 'GET' && (watch === '1' || watch === 'true')
 }
 
 async function called(transport: Transport, request: WireRequest): Promise<StreamAnswer> {

@@ -78,11 +78,11 @@ export class TunnelEntry {
     const { request, socket } = upgrade
     socket.on('error', () => {})
     if (!isSameText(request.headers.authorization ?? '', this.#key)) return refuseUpgrade(socket, 403)
-    const asked = readTunnelPath(request.url)
-    if (asked === undefined) return refuseUpgrade(socket, 403)
-    const session = this.#tunnels.find(asked.clusterId)
-    if (session !== undefined) return relayUpgrade(session, asked.path, upgrade)
-    const peer = await this.#findPeer(asked.clusterId).catch(() => undefined)
+    const target = readTunnelPath(request.url)
+    if (target === undefined) return refuseUpgrade(socket, 403)
+    const session = this.#tunnels.find(target.clusterId)
+    if (session !== undefined) return relayUpgrade(session, target.path, upgrade)
+    const peer = await this.#findPeer(target.clusterId).catch(() => undefined)
     if (peer !== undefined) return relayUpgradeToPeer(peer, upgrade)
     refuseUpgrade(socket, 503)
   }
@@ -90,11 +90,11 @@ export class TunnelEntry {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isSameText(request.headers.authorization ?? '', this.#key))
       return sendStatusError(response, 'Not for you.', 403)
-    const asked = readTunnelPath(request.url)
-    if (asked === undefined) return sendStatusError(response, 'No cluster is named.', 403)
-    const session = this.#tunnels.find(asked.clusterId)
-    if (session !== undefined) return relay(session, asked.path, request, response)
-    const peer = await this.#findPeer(asked.clusterId).catch(() => undefined)
+    const target = readTunnelPath(request.url)
+    if (target === undefined) return sendStatusError(response, 'No cluster is named.', 403)
+    const session = this.#tunnels.find(target.clusterId)
+    if (session !== undefined) return relay(session, target.path, request, response)
+    const peer = await this.#findPeer(target.clusterId).catch(() => undefined)
     if (peer !== undefined) return relayToPeer(peer, request, response)
     sendStatusError(response, 'The agent of the cluster is not connected.')
   }

@@ -54,9 +54,9 @@ export function relayUpgradeToPeer(peer: RequestOptions, { request, socket, head
     answer.resume()
     refuseUpgrade(socket, answer.statusCode ?? 502)
   })
-  onward.once('upgrade', (answer, far, behind) => {
-    if (behind.length > 0) far.unshift(behind)
-    acceptUpgrade({ socket, head }, far, 'websocket', answer.headers)
+  onward.once('upgrade', (answer, upstream, rest) => {
+    if (rest.length > 0) upstream.unshift(rest)
+    acceptUpgrade({ socket, head }, upstream, 'websocket', answer.headers)
   })
   onward.end()
 }
@@ -82,7 +82,7 @@ export function refuseUpgrade(socket: Duplex, status: number): void {
 /** Accepts the upgrade and carries bytes both ways. */
 export function acceptUpgrade(
   { socket, head }: Pick<Upgrade, 'socket' | 'head'>,
-  far: Duplex,
+  upstream: Duplex,
   protocol: string,
   headers: IncomingHttpHeaders = {},
 ): void {
@@ -95,7 +95,7 @@ export function acceptUpgrade(
   if (head.length > 0) socket.unshift(head)
   // TLS listens already, and both ends of the pipeline add listeners: more than Node expects, but no leak.
   socket.setMaxListeners(20)
-  pipeline(socket, far, socket, () => {})
+  pipeline(socket, upstream, socket, () => {})
 }
 
 /** Runs in the agent: requests the upgrade from its API server, with the agent's rights. */
@@ -106,7 +106,7 @@ export async function serveUpgrade(
 ): Promise<void> {
   const { protocol, hostname, port, pathname } = new URL(access.server)
   const authorization = await access.authorization()
-  const asked = {
+  const upgradeHeaders = {
     ...relayedHeaders(headers),
     connection: 'Upgrade',
     upgrade: String(headers[HTTP2_HEADER_PROTOCOL]),
@@ -118,7 +118,7 @@ export async function serveUpgrade(
     host: hostname.replace(/^\[|\]$/g, ''),
     ...(port !== '' && { port }),
     path: `${pathname.replace(/\/$/, '')}${String(headers[HTTP2_HEADER_PATH])}`,
-    headers: asked,
+    headers: upgradeHeaders,
   })
   stream.once('close', () => onward.destroy())
   const refuse = (status: number) => {
@@ -130,10 +130,10 @@ export async function serveUpgrade(
     if (answer.statusCode === 401) access.refresh()
     refuse(answer.statusCode ?? 502)
   })
-  onward.once('upgrade', (answer, socket, behind) => {
+  onward.once('upgrade', (answer, socket, rest) => {
     if (stream.destroyed) return void socket.destroy()
     stream.respond({ ...relayedHeaders(answer.headers), ':status': 200 })
-    if (behind.length > 0) socket.unshift(behind)
+    if (rest.length > 0) socket.unshift(rest)
     pipeline(stream, socket, stream, () => {})
   })
   onward.end()

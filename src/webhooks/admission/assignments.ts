@@ -6,11 +6,11 @@ import { PlatformError } from '../../core/errors.ts'
 import { type AdmissionChange, requireAction, scopeOfRecord } from './change.ts'
 
 /** Judges creating, extending, shortening and deleting a role assignment. */
-export async function judgeAssignment(judged: AdmissionChange<AssignmentRecord>): Promise<void> {
-  const { services, caller, boundaryId, place, next, previous } = judged
+export async function judgeAssignment(change: AdmissionChange<AssignmentRecord>): Promise<void> {
+  const { services, caller, boundaryId, place, next, previous } = change
   requireAction(services, caller, boundaryId === undefined ? 'rbac/members/admin' : 'boundaries/members/manage', place)
-  if (next === undefined) return refuseLosingOwner(judged)
-  if (previous !== undefined) return judgeEnd(judged, next, previous)
+  if (next === undefined) return refuseLosingOwner(change)
+  if (previous !== undefined) return judgeEnd(change, next, previous)
   const { spec } = next
   scopeOfRecord(services, next)
   if (spec.jitRequestId !== undefined) {
@@ -20,11 +20,11 @@ export async function judgeAssignment(judged: AdmissionChange<AssignmentRecord>)
 }
 
 /** Only the expiry can change. A later one is treated as a grant, an earlier one as a removal. */
-async function judgeEnd(judged: AdmissionChange<AssignmentRecord>, next: AssignmentRecord, previous: AssignmentRecord) {
-  const { services, caller, boundaryId } = judged
+async function judgeEnd(change: AdmissionChange<AssignmentRecord>, next: AssignmentRecord, previous: AssignmentRecord) {
+  const { services, caller, boundaryId } = change
   if (isEqual(next.spec, previous.spec)) return
   const { principalId, roleDefinitionName, scope, expiresAt } = next.spec
-  if (endOf(expiresAt) < endOf(previous.spec.expiresAt)) return refuseLosingOwner(judged)
+  if (endOf(expiresAt) < endOf(previous.spec.expiresAt)) return refuseLosingOwner(change)
   const grant = { role: findRole(services, roleDefinitionName), scope, principalIds: [principalId], boundaryId }
   refuseExceeding(services, caller, grant, 'GRANT_EXCEEDS_CALLER')
 }

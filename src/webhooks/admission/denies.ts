@@ -6,8 +6,8 @@ import { DenyAssignment } from '../../crds/rbac.ts'
 import { type AdmissionChange, notWritableHere, requireAction, scopeOfRecord } from './change.ts'
 
 /** A principal that a deny affects may neither change nor delete it, and no deny may lock everybody out. */
-export async function judgeDeny(judged: AdmissionChange<RecordOf<typeof DenyAssignment>>): Promise<void> {
-  const { services, caller, boundaryId, place, next, previous } = judged
+export async function judgeDeny(change: AdmissionChange<RecordOf<typeof DenyAssignment>>): Promise<void> {
+  const { services, caller, boundaryId, place, next, previous } = change
   if (boundaryId === undefined) throw notWritableHere(DenyAssignment, 'at the root by tenants')
   requireAction(services, caller, 'rbac/members/write', place)
   if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return

@@ -12,18 +12,18 @@ import { type AdmissionChange, notWritableHere, requireAction } from './change.t
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 
 /** Membership is a grant: a new member gets the roles of the group, a removed one loses them. */
-export async function judgeGroup(judged: AdmissionChange<GroupRecord>): Promise<void> {
-  const { services, caller, boundaryId, place, next, previous } = judged
+export async function judgeGroup(change: AdmissionChange<GroupRecord>): Promise<void> {
+  const { services, caller, boundaryId, place, next, previous } = change
   if (boundaryId === undefined) throw notWritableHere(PrincipalGroup, 'at the root by tenants')
   requireAction(services, caller, 'rbac/members/write', place)
   if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
-  const groups = groupsAfter(judged)
+  const groups = groupsAfter(change)
   if (next !== undefined) {
     const { name: id } = next.metadata
     const { displayName, memberIds } = next.spec
     const present = new Set(previous?.spec.memberIds)
     const added = memberIds.filter((member) => !present.has(member))
-    if (previous === undefined) await refuseIdOfOthers(judged, id)
+    if (previous === undefined) await refuseIdOfOthers(change, id)
     await checkMembers(services, caller, boundaryId, { id, memberIds, added })
     refuseTakenName(services, boundaryId, { id, displayName })
     if (added.length > 0) refuseWidening(services, caller, boundaryId, { id, added, groups }, 'GRANT_EXCEEDS_CALLER')

@@ -84,7 +84,7 @@ export function createAdmission({ services, caches, isReady, showsWithin = VISIB
       const boundaryId = boundaryOfNamespace(change.namespace ?? '')
       // REST changes owners and denies one at a time, so this takes its turn in the same queue.
       const key = boundaryId === undefined ? '/' : boundaryScope(boundaryId)
-      const review = { key, change, isDryRun: request.dryRun === true, patience: QUEUE_TIMEOUT_MS, showsWithin }
+      const review = { key, change, isDryRun: request.dryRun === true, timeout: QUEUE_TIMEOUT_MS, showsWithin }
       await judgeWithLock(services, review, async () => {
         await judge(await uncachedServices(services, caches, boundaryId), change)
       })

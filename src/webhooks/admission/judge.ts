@@ -21,7 +21,7 @@ import { judgeRequest } from './requests.ts'
 import { judgeRole } from './roles.ts'
 import { judgeTrust } from './trusts.ts'
 
-type Judge = (judged: AdmissionChange<never>) => Promise<void> | void
+type Judge = (change: AdmissionChange<never>) => Promise<void> | void
 
 const JUDGES = new Map<AnyKind, Judge>([
   [RoleAssignment, judgeAssignment],

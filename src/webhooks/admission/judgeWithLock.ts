@@ -33,7 +33,7 @@ export type Review = {
   readonly change: Change
   readonly isDryRun: boolean
   /** Milliseconds that the review may wait for its turn. */
-  readonly patience: number
+  readonly timeout: number
   /** Milliseconds for which other reviews wait until the write is visible. */
   readonly showsWithin: number
 }
@@ -45,28 +45,32 @@ export type Review = {
  * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE if others keep the turn; what `judge` throws
  */
 export function judgeWithLock(services: Services, review: Review, judge: () => Promise<void>): Promise<void> {
-  const { key, change, isDryRun, patience, showsWithin } = review
+  const { key, change, isDryRun, timeout, showsWithin } = review
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let isLate = false
-  const late = services.clock.setTimeout(() => {
+  const timer = services.clock.setTimeout(() => {
     isLate = true
     reject(busy())
-  }, patience)
-  const judged = async () => {
+  }, timeout)
+  const judgeInTime = async () => {
     // The caller has already been answered.
     if (isLate) return
-    late.cancel()
+    timer.cancel()
     await judge()
     resolve()
     if (keepsTurn) await waitUntilVisible(services, change, showsWithin)
   }
   const keepsTurn = !isDryRun && mayRemoveAccess(change)
   const inTurn = keepsTurn
-    ? () => services.records.exclusively(key, judged, { patience, duration: DECISION_TIMEOUT_MS + showsWithin })
-    : judged
+    ? () =>
+        services.records.exclusively(key, judgeInTime, {
+          timeout,
+          duration: DECISION_TIMEOUT_MS + showsWithin,
+        })
+    : judgeInTime
   withLocalChangeLock(key, inTurn)
     .catch(reject)
-    .finally(() => late.cancel())
+    .finally(() => timer.cancel())
   return promise
 }
 
@@ -78,12 +82,12 @@ function busy(): PlatformError {
 async function waitUntilVisible(
   { records }: Services,
   { kind, namespace, next, previous }: Change,
-  within: number,
+  timeout: number,
 ): Promise<void> {
   const name = (next ?? previous)?.metadata.name ?? ''
   const version = previous?.metadata.resourceVersion
-  const giveUp = performance.now() + within
-  for (let pause = POLL_MS.first; performance.now() < giveUp; pause = Math.min(2 * pause, POLL_MS.most)) {
+  const deadline = performance.now() + timeout
+  for (let pause = POLL_MS.first; performance.now() < deadline; pause = Math.min(2 * pause, POLL_MS.most)) {
     const ref = { ...(namespace !== undefined && { namespace }), name }
     const stored = await records.get(kind, ref, { fresh: true }).catch(() => previous)
     if (stored?.metadata.resourceVersion !== version) return

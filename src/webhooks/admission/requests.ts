@@ -12,8 +12,8 @@ import { type AdmissionChange, notWritableHere, requireAction, scopeOfRecord } f
 type RequestRecord = RecordOf<typeof JitRequest>
 
 /** People request roles for themselves and may withdraw a request, but they cannot write its decision. */
-export function judgeRequest(judged: AdmissionChange<RequestRecord>): void {
-  const { services, caller, boundaryId, place, next, previous } = judged
+export function judgeRequest(change: AdmissionChange<RequestRecord>): void {
+  const { services, caller, boundaryId, place, next, previous } = change
   if (boundaryId === undefined) throw notWritableHere(JitRequest, 'at the root')
   const { principalId } = caller
   const isOwn = (next ?? previous)?.spec.principalId === principalId

@@ -28,10 +28,11 @@ export async function uncachedServices(
   caches: Caches,
   boundaryId: string | undefined,
 ): Promise<Services> {
-  const homes: NamespacesOfKind = (kind) => (kind.placement === 'cluster' ? undefined : namespacesOf(boundaryId))
-  const lists = await Promise.all(ACCESS_KINDS.map((kind) => listFresh(services.records, kind, homes(kind))))
+  const namespacesOfKind: NamespacesOfKind = (kind) =>
+    kind.placement === 'cluster' ? undefined : namespacesOf(boundaryId)
+  const lists = await Promise.all(ACCESS_KINDS.map((kind) => listFresh(services.records, kind, namespacesOfKind(kind))))
   const now = new Map(ACCESS_KINDS.map((kind, index) => [kind as AnyKind, lists[index] ?? []]))
-  const records = recordsWith(services.records, now, homes)
+  const records = recordsWith(services.records, now, namespacesOfKind)
   const { clock, log } = services
   const access = createAccess({ caches: cachesWith(caches, now, boundaryId), clock, log })
   return { ...services, records, access, sight: services.access, principals: principalsOf(services, records) }
@@ -39,13 +40,13 @@ export async function uncachedServices(
 
 /** Groups come from the fresh records, people and accounts from the identity provider. */
 function principalsOf(services: Services, records: Records): Services['principals'] {
-  const ofNow = recordedPrincipals(records)
+  const fresh = recordedPrincipals(records)
   return {
     async find(ids, boundaryId) {
       const wanted = [...ids]
       const [known, now] = await Promise.all([
         services.principals.find(wanted, boundaryId),
-        ofNow.find(wanted, boundaryId),
+        fresh.find(wanted, boundaryId),
       ])
       return new Map([...known, ...now])
     },
@@ -56,19 +57,23 @@ function namespacesOf(boundaryId: string | undefined): readonly string[] {
   return boundaryId === undefined ? [SYSTEM_NAMESPACE] : [SYSTEM_NAMESPACE, boundaryNamespace(boundaryId)]
 }
 
-async function listFresh(records: Records, kind: AnyKind, homes: readonly string[] | undefined): Promise<KubeObject[]> {
-  const filters: ListFilter[] = homes === undefined ? [{}] : homes.map((namespace) => ({ namespace }))
+async function listFresh(
+  records: Records,
+  kind: AnyKind,
+  namespaces: readonly string[] | undefined,
+): Promise<KubeObject[]> {
+  const filters: ListFilter[] = namespaces === undefined ? [{}] : namespaces.map((namespace) => ({ namespace }))
   const lists = await Promise.all(filters.map((filter) => records.list(kind, filter, { fresh: true })))
   return lists.flat() as KubeObject[]
 }
 
 type FreshRecords = ReadonlyMap<AnyKind, readonly KubeObject[]>
 
-function recordsWith(records: Records, now: FreshRecords, homesOfKind: NamespacesOfKind): Records {
+function recordsWith(records: Records, now: FreshRecords, namespacesOfKind: NamespacesOfKind): Records {
   /** Returns undefined for what was not read. */
   const read = (kind: AnyKind, namespace: string | undefined) => {
-    const homes = homesOfKind(kind)
-    return homes === undefined || homes.includes(namespace ?? '') ? now.get(kind) : undefined
+    const namespaces = namespacesOfKind(kind)
+    return namespaces === undefined || namespaces.includes(namespace ?? '') ? now.get(kind) : undefined
   }
   const peek = <K extends AnyKind>(kind: K, ref: ObjectRef) => {
     const key = objectKey(ref.namespace, ref.name)
@@ -80,8 +85,9 @@ function recordsWith(records: Records, now: FreshRecords, homesOfKind: Namespace
     const { namespace, boundaryId } = filter
     const found = boundaryId === undefined ? read(kind, namespace) : undefined
     if (found === undefined) return records.peekAll(kind, filter)
-    const here = namespace === undefined ? found : found.filter(({ metadata }) => metadata.namespace === namespace)
-    return here as unknown as readonly RecordOf<K>[]
+    const inNamespace =
+      namespace === undefined ? found : found.filter(({ metadata }) => metadata.namespace === namespace)
+    return inNamespace as unknown as readonly RecordOf<K>[]
   }
   return {
     peek,
@@ -108,9 +114,9 @@ function cachesWith(caches: Caches, now: FreshRecords, boundaryId: string | unde
     has: (resource) => read.has(resource) || caches.has(resource),
     get<T extends KubeObject>(resource: Resource) {
       const cache = caches.get<T>(resource)
-      const told = (read.get(resource) ?? (resource === Boundary.resource ? own(cache) : [])) as readonly T[]
+      const objects = (read.get(resource) ?? (resource === Boundary.resource ? own(cache) : [])) as readonly T[]
       const subscribe: WatchCache<T>['subscribe'] = (handler) => {
-        for (const object of told) handler({ type: 'added', object } as never)
+        for (const object of objects) handler({ type: 'added', object } as never)
         return () => undefined
       }
       return { get: (namespace, name) => cache.get(namespace, name), list: (filter) => cache.list(filter), subscribe }

@@ -21,7 +21,7 @@ const FACADE = `${ACCOUNT_PREFIX}freehold-facade`
 export type AuditLookups = {
   placeOf: PlaceOfNamespace
   ownerOfPart: OwnerOfPart
-  isThere: (resource: ResourcePath) => boolean
+  exists: (resource: ResourcePath) => boolean
 }
 
 /** Returns what an audit event reports about resources; nothing for most events. */
@@ -38,7 +38,7 @@ export function activityOfEvent(event: AuditEvent, surroundings: AuditLookups): 
     const resourceName = ownerName(kind, { namespace: objectRef.namespace, name, object }, surroundings)
     const resource = resourceName && resourcePathOf(kind.partOf?.collection ?? kind.segment, place, resourceName)
     if (!resource) return []
-    if (outcome !== 'Succeeded' && !surroundings.isThere(resource)) return []
+    if (outcome !== 'Succeeded' && !surroundings.exists(resource)) return []
     const sighting = sightingOf(event, kind, { name, object, outcome })
     return sighting === undefined ? [] : [{ resource, sighting }]
   })
@@ -55,8 +55,8 @@ function ownerName(kind: AnyKind, { namespace, name, object }: Of, { ownerOfPart
   if (partOf === undefined) return name
   if ('nameOf' in partOf) return partOf.nameOf(name)
   const { spec } = (object ?? {}) as { spec?: Record<string, unknown> }
-  const told = spec?.[partOf.field]
-  return typeof told === 'string' ? told : ownerOfPart(kind, namespace, name)
+  const owner = spec?.[partOf.field]
+  return typeof owner === 'string' ? owner : ownerOfPart(kind, namespace, name)
 }
 
 const isDeletion = (verb: string) => verb === 'delete' || verb === 'deletecollection'
@@ -69,32 +69,33 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
   const whole = subresource === '' ? kind.resource.plural : `${kind.resource.plural}/${subresource}`
   const isDelete = isDeletion(verb)
   const { metadata } = (object ?? {}) as { metadata?: { resourceVersion?: string } }
-  const who = originOf(event)
+  const origin = originOf(event)
   const isOwnPart = kind.partOf !== undefined
   const { after, part } = stateOf(event, kind, { name, object, outcome })
   // A request may also write to the object that contains its target.
-  const isOfRequest = who.entryId !== undefined && kind.placement === 'group'
+  const isOfRequest = origin.entryId !== undefined && kind.placement === 'group'
   // Updates of finalizers and annotations by controllers are not activity.
-  if (who.channel === 'Platform' && (isOwnPart || (after === undefined && !isDelete))) return undefined
+  if (origin.channel === 'Platform' && (isOwnPart || (after === undefined && !isDelete))) return undefined
   return {
-    id: who.entryId ?? uuidV5([event.auditID, userOf(event), event.requestReceivedTimestamp, whole, name].join('\n')),
+    id:
+      origin.entryId ?? uuidV5([event.auditID, userOf(event), event.requestReceivedTimestamp, whole, name].join('\n')),
     occurredAt: new Date(event.requestReceivedTimestamp).toISOString(),
     action:
       FORMS.actionOf(kind.resource.group, whole, verb) ??
       `${kind.actions ?? kind.segment}/${isDelete ? 'delete' : 'write'}`,
     operation: subresource === '' ? verb : `${verb} ${subresource}`,
-    actor: who.actor,
-    channel: who.channel,
+    actor: origin.actor,
+    channel: origin.channel,
     outcome,
     statusCode: responseStatus?.code,
-    metadata: { ...metadataOf(event, who), ...(isOwnPart && { part: `${kind.plural}/${name}` }) },
+    metadata: { ...metadataOf(event, origin), ...(isOwnPart && { part: `${kind.plural}/${name}` }) },
     // All addresses but the last are claims of the client.
-    remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
+    remoteAddress: origin.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
     version: isDelete ? undefined : metadata?.resourceVersion,
     after,
     part,
-    ...(who.entryId !== undefined && { isSecondHand: true }),
-    ...(who.channel === 'Platform' && { onlyIfKnown: true }),
+    ...(origin.entryId !== undefined && { isSecondHand: true }),
+    ...(origin.channel === 'Platform' && { onlyIfKnown: true }),
     ...((after ?? part) !== undefined && verb !== 'create' && !isOfRequest && { onlyIfChanged: true }),
   }
 }

@@ -47,7 +47,7 @@ async function toldBy(events: object[], more: { isThere?: boolean; owner?: strin
   const audit = createAuditor({
     placeOf: (namespace) => PLACES[namespace],
     ownerOfPart: () => more.owner,
-    isThere: () => more.isThere ?? true,
+    exists: () => more.isThere ?? true,
     isReady: () => true,
     log: silentLog,
     recorder: {
@@ -278,7 +278,7 @@ describe('createAuditor', () => {
   })
 
   it('fails, so that the API server retries, if it cannot store events or is not ready', async () => {
-    const options = { log: silentLog, placeOf: () => undefined, ownerOfPart: () => undefined, isThere: () => true }
+    const options = { log: silentLog, placeOf: () => undefined, ownerOfPart: () => undefined, exists: () => true }
     const write = () => Promise.reject(new Error('away'))
     const failing = createAuditor({ ...options, isReady: () => true, recorder: { write } })
     const early = createAuditor({ ...options, isReady: () => false, recorder: { write } })

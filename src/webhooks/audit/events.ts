@@ -63,6 +63,8 @@ export function isWrite({ stage, objectRef, responseStatus, annotations }: Audit
 
 /** Returns the field manager of a write, as named by the client. It distinguishes kubectl from Git tools. */
 export function managerOf({ requestURI }: AuditEvent): string | undefined {
-  const mark = requestURI.indexOf('?')
-  return mark < 0 ? undefined : (new URLSearchParams(requestURI.slice(mark + 1)).get('fieldManager') ?? undefined)
+  const queryStart = requestURI.indexOf('?')
+  return queryStart < 0
+    ? undefined
+    : (new URLSearchParams(requestURI.slice(queryStart + 1)).get('fieldManager') ?? undefined)
 }

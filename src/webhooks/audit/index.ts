@@ -27,7 +27,7 @@ export function createAuditor(options: AuditOptions): (body: unknown) => Promise
     return found ?? places.get(namespace)
   }
   // Skip the event: a resent batch would fail again, and the events around it would be lost.
-  const told = (event: AuditEvent) => {
+  const activityOf = (event: AuditEvent) => {
     try {
       return activityOfEvent(event, { ...options, placeOf })
     } catch (error) {
@@ -39,7 +39,7 @@ export function createAuditor(options: AuditOptions): (body: unknown) => Promise
     const events = readEvents(body)
     if (events === undefined) return undefined
     if (!options.isReady()) throw new Error('The facade does not know yet what exists.')
-    await options.recorder.write(events.flatMap(told))
+    await options.recorder.write(events.flatMap(activityOf))
     return {}
   }
 }

@@ -109,7 +109,7 @@ describe('answerReview, pods of a group', () => {
 describe('answerReview, several actions', () => {
   const both = (also: 'vectorcluster/read' | 'vectorcluster/write') =>
     answerReview(
-      { ...question('vectorcluster/read', MINE), also: [{ action: also, scope: MINE }] } as ReviewQuestion,
+      { ...question('vectorcluster/read', MINE), alsoRequired: [{ action: also, scope: MINE }] } as ReviewQuestion,
       access(),
       everyRole,
     )

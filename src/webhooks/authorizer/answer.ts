@@ -32,10 +32,12 @@ export function answerReview(
     const why = whyNotGiven(principalId, roleName, scope)
     return { allowed: why === undefined, reason: why ?? `Holds all of "${roleName}" at ${scope}` }
   }
-  const { also = [], ...first } = question
+  const { alsoRequired = [], ...first } = question
   const verdict = answerToOne(first, access)
   if (!verdict.allowed) return verdict
-  return also.map((more) => answerToOne({ ...first, ...more }, access)).find(({ allowed }) => !allowed) ?? verdict
+  return (
+    alsoRequired.map((more) => answerToOne({ ...first, ...more }, access)).find(({ allowed }) => !allowed) ?? verdict
+  )
 }
 
 function answerToOne(
@@ -45,7 +47,7 @@ function answerToOne(
     scope,
     isOfAll,
     shows = [],
-  }: Omit<Extract<ReviewQuestion, { asks: 'evaluator' }>, 'asks' | 'also'>,
+  }: Omit<Extract<ReviewQuestion, { asks: 'evaluator' }>, 'asks' | 'alsoRequired'>,
   access: Pick<Access, 'explain' | 'scopesWith'>,
 ): ReviewStatus {
   const { allowed, reason, decidedBy } = access.explain(principalId, action, scope)

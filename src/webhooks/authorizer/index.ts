@@ -88,7 +88,7 @@ function withReferencedRights(ownerOf: OwnerOfPod, given: readonly ReferencedRig
   if (given.length === 0) return ownerOf
   return (namespace, name) => {
     const owner = ownerOf(namespace, name)
-    return owner && { ...owner, sees: [...(owner.sees ?? []), ...given] }
+    return owner && { ...owner, referencedRights: [...(owner.referencedRights ?? []), ...given] }
   }
 }
 
@@ -124,8 +124,8 @@ export function createReviewer({
     return decide(spec, principalId)
   }
   async function decide(spec: z.output<typeof Review>['spec'], principalId: string | undefined): Promise<ReviewStatus> {
-    const { namespace = '', name = '', ...asked } = spec.resourceAttributes ?? {}
-    const given = principalId !== undefined && entersPod(asked) ? await givenTo(namespace, name) : []
+    const { namespace = '', name = '', ...attributes } = spec.resourceAttributes ?? {}
+    const given = principalId !== undefined && entersPod(attributes) ? await givenTo(namespace, name) : []
     const now = () => {
       const question = questionOf(spec, placeOf, withReferencedRights(ownerOf, given), ownerOfPart)
       return { question, verdict: answerReview(question, access, whyNotGiven) }

@@ -22,7 +22,7 @@ describe('podOwners', () => {
     expect(podOwners(caches)('home', 'shop-1')).to.deep.equal({
       kind: PlatformApp.kind,
       name: 'shop',
-      sees: [
+      referencedRights: [
         { action: 'secretvault/readSecrets', collection: 'secretvaults', name: 'safe' },
         { action: 'managedidentities/readSecrets' },
       ],

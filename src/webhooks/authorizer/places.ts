@@ -63,7 +63,11 @@ export function podOwners(caches: Caches): OwnerOfPod {
     const referring = KINDS_WITH_VALUE_REFERENCES[kind]
     if (referring === undefined) return { kind, name: owner }
     const spec = caches.get(referring.resource).get(namespace, owner)?.spec
-    return { kind, name: owner, sees: referencedRights(spec === undefined ? {} : referring.of(spec as object)) }
+    return {
+      kind,
+      name: owner,
+      referencedRights: referencedRights(spec === undefined ? {} : referring.of(spec as object)),
+    }
   }
 }
 

@@ -2,11 +2,11 @@ import type { ReferencedRight } from '../../contracts/references.ts'
 import { type ActionName, isKnownAction } from '../../core/actions.ts'
 import type { AnyKind } from '../../crds/define.ts'
 
-/** The resource of a pod. Its containers hold data that needs the rights `sees`, at other resources. */
+/** The resource of a pod. Its containers hold data that needs the `referencedRights`, at other resources. */
 export type PodOwner = {
   readonly kind: string
   readonly name: string
-  readonly sees?: readonly ReferencedRight[]
+  readonly referencedRights?: readonly ReferencedRight[]
 }
 /** Returns the owner from the labels that its controller set; undefined for any other pod. */
 export type OwnerOfPod = (namespace: string, pod: string) => PodOwner | undefined

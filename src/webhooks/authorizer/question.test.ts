@@ -21,7 +21,7 @@ const ownerOf = (namespace: string, pod: string) =>
         'shop-0': {
           kind: 'ContainerInstance',
           name: 'shop',
-          sees: [{ action: 'secretvault/readSecrets' as const, collection: 'secretvaults', name: 'safe' }],
+          referencedRights: [{ action: 'secretvault/readSecrets' as const, collection: 'secretvaults', name: 'safe' }],
         },
       }[pod]
     : undefined
@@ -180,7 +180,11 @@ describe('questionOf', () => {
   for (const [words, action, scope, isOfAll] of ASKED) {
     it(`maps ${words.replaceAll(B, '<id>')} to ${action}`, () => {
       const principalId = PRINCIPAL
-      const { also = [], shows = [], ...asked } = ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>
+      const {
+        alsoRequired: also = [],
+        shows = [],
+        ...asked
+      } = ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>
       expect(also).to.deep.equal([])
       const isOfResources =
         /^(get|list) (pods|events)/.test(words) && action === 'resourcegroups/read' && scope === GROUP
@@ -203,7 +207,7 @@ describe('questionOf', () => {
   }
 
   it('requires the secrets of a container for exec, attach and port-forward, but not for its log', () => {
-    const also = (words: string) => (ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>).also
+    const also = (words: string) => (ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>).alsoRequired
     const shop = `${GROUP}/resources/containerinstances/shop`
     const inside = ['readFiles', 'writeFiles'].map((verb) => ({ action: `containerinstance/${verb}`, scope: shop }))
     const vault = { action: 'secretvault/readSecrets', scope: `${GROUP}/resources/secretvaults/safe` }

@@ -45,7 +45,7 @@ export type ReviewQuestion =
       /** If one of these is denied below the scope, the result could contain objects that the principal may not see. */
       readonly shows?: readonly ActionName[]
       /** More that must be held, for a request that corresponds to several actions of REST. */
-      readonly also?: readonly { readonly action: ActionName; readonly scope: string }[]
+      readonly alsoRequired?: readonly { readonly action: ActionName; readonly scope: string }[]
     }
   /** For the virtual verb `grant`: whether the principal may grant the role of this display name at the scope. */
   | { readonly asks: 'grant'; readonly principalId: string; readonly roleName: string; readonly scope: string }
@@ -155,8 +155,13 @@ type Grant = {
 
 function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeOf: PlaceOfNamespace): ReviewQuestion {
   if (roleName === '') return nothing('Name the role to give.')
-  const asked = (scope: Scope): ReviewQuestion => ({ asks: 'grant', principalId, roleName, scope: formatScope(scope) })
-  if (namespace === SYSTEM_NAMESPACE && at === '') return asked(ROOT_SCOPE)
+  const grantAt = (scope: Scope): ReviewQuestion => ({
+    asks: 'grant',
+    principalId,
+    roleName,
+    scope: formatScope(scope),
+  })
+  if (namespace === SYSTEM_NAMESPACE && at === '') return grantAt(ROOT_SCOPE)
   const place = placeOf(namespace)
   if (place === undefined) return nothing(`Roles are given in boundaries, their groups and ${SYSTEM_NAMESPACE}.`)
   const { boundaryId, resourceGroup } = place
@@ -167,7 +172,7 @@ function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeO
       ...(at === '' ? [] : [`resources/${at}`]),
     ].join('/'),
   )
-  return scope === undefined ? nothing(`"${at}" is not a resource of the namespace.`) : asked(scope)
+  return scope === undefined ? nothing(`"${at}" is not a resource of the namespace.`) : grantAt(scope)
 }
 
 type PodRequest = { subresource: string; verb: string; namespace: string; name: string }
@@ -187,8 +192,8 @@ function insidePod(
   const scope = scopeOf(kind, namespace, owner.name, placeOf)
   const [action, ...further] = actions
   if (typeof scope === 'string' || action === undefined || scope.level !== 'resource') return nothing(String(scope))
-  const seen = subresource === 'log' ? [] : (owner.sees ?? [])
-  const also = [
+  const seen = subresource === 'log' ? [] : (owner.referencedRights ?? [])
+  const alsoRequired = [
     ...further.map((one) => ({ action: one, scope: formatScope(scope) })),
     ...seen.map((right) => ({
       action: right.action,
@@ -205,7 +210,7 @@ function insidePod(
     action,
     scope: formatScope(scope),
     isOfAll: false,
-    ...(also.length > 0 && { also }),
+    ...(alsoRequired.length > 0 && { alsoRequired }),
   }
 }
 

@@ -35,13 +35,13 @@ export function limitReviewRate(
   { requestsPerMinute, placeOf, clock }: { requestsPerMinute: number; placeOf: PlaceOfNamespace; clock: Clock },
 ) {
   const perSecond = RATE_LIMIT_SHARE * requestRate(requestsPerMinute).perSecond
-  const pace = new CallerThrottle({ perSecond, burst: BURST_SECONDS * perSecond, longest: WAIT_TIMEOUT_MS }, clock)
+  const throttle = new CallerThrottle({ perSecond, burst: BURST_SECONDS * perSecond, longest: WAIT_TIMEOUT_MS }, clock)
   const opened = new TokenBucket({ perSecond: OPENED_PER_SECOND, burst: MAX_OPEN_REQUESTS })
   return async (body: unknown) => {
     const { user, resourceAttributes } = (body as Question | undefined)?.spec ?? {}
     const tenant = typeof user === 'string' ? rateLimitTenantOf(user, placeOf) : undefined
     if (tenant === undefined) return review(body)
-    await pace.take(tenant)
+    await throttle.take(tenant)
     const answer = await review(body)
     if (answer === undefined || answer.status.denied === true || !staysOpen(resourceAttributes)) return answer
     // What is left to RBAC is mostly refused and then retried by programs, so it has its own budget.

@@ -20,19 +20,19 @@ const POLL_INTERVAL_MS = 100
 /** The second part: builds the image. Its only credential may pull from this image's repository. */
 export async function buildImage(places: BuildPaths): Promise<TerminationMessage> {
   const order = places.readOrder()
-  const hand = JSON.parse(await readFile(places.hand, 'utf8')) as PreparedBuild
+  const prepared = JSON.parse(await readFile(places.hand, 'utf8')) as PreparedBuild
   await shareBlobs(places)
   const daemon = await startBuildkit(order.settings)
   try {
     const environment = await registryClientEnvironment(places, 'pull')
-    const { code, said } = await runProgram(
+    const { code, errorOutput } = await runProgram(
       'buildctl',
-      ['--addr', SOCKET, 'build', ...optionsOf(order, hand, places)],
+      ['--addr', SOCKET, 'build', ...optionsOf(order, prepared, places)],
       {
         environment,
       },
     )
-    if (code !== 0) throw failureOfBuild(said)
+    if (code !== 0) throw failureOfBuild(errorOutput)
     return {}
   } finally {
     daemon.kill()
@@ -63,14 +63,14 @@ async function startBuildkit(settings: BuildTask['settings']) {
     configuration,
   ]
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME, USER: 'user', ...folders }
-  let said = ''
+  let output = ''
   const daemon = spawn('rootlesskit', [...args, '--oci-worker-no-process-sandbox'], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   for (const stream of [daemon.stdout, daemon.stderr]) {
     stream.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-8_192)
+      output = (output + chunk.toString()).slice(-8_192)
     })
   }
   let hasEnded = false
@@ -81,7 +81,7 @@ async function startBuildkit(settings: BuildTask['settings']) {
     // The socket appears once the worker is ready.
     if (existsSync(SOCKET_PATH)) return daemon
     if (!hasEnded && Date.now() < deadline) continue
-    console.log(said)
+    console.log(output)
     throw new BuildRefusal('BuilderFailed', 'BuildKit does not start on this node: see the log of the build.')
   }
 }
@@ -98,16 +98,20 @@ function configurationOf({ registry, isRegistryInsecure, imageMirror }: BuildTas
   ].join('')
 }
 
-function optionsOf({ cache, image, recipe, settings }: BuildTask, hand: PreparedBuild, places: BuildPaths): string[] {
+function optionsOf(
+  { cache, image, recipe, settings }: BuildTask,
+  prepared: PreparedBuild,
+  places: BuildPaths,
+): string[] {
   const insecure = settings.isRegistryInsecure ? ',registry.insecure=true' : ''
   const { variables } = recipe
   return [
     '--progress=plain',
     '--frontend=dockerfile.v0',
-    `--local=context=${hand.context}`,
-    `--local=dockerfile=${hand.dockerfile.folder}`,
-    `--opt=filename=${hand.dockerfile.name}`,
-    ...(hand.server ? [`--local=server=${places.recipe}`, '--opt=context:server=local:server'] : []),
+    `--local=context=${prepared.context}`,
+    `--local=dockerfile=${prepared.dockerfile.folder}`,
+    `--opt=filename=${prepared.dockerfile.name}`,
+    ...(prepared.server ? [`--local=server=${places.recipe}`, '--opt=context:server=local:server'] : []),
     ...(variables.length > 0 ? [`--secret=id=${ENVIRONMENT_SECRET},src=${places.entryAt('environment')}`] : []),
     '--opt=attest:provenance=mode=min',
     ...(settings.scannerImage === undefined ? [] : [`--opt=attest:sbom=generator=${settings.scannerImage}`]),

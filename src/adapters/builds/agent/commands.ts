@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 /** Bytes of output to keep: enough to tell why a program failed. */
 const OUTPUT_TAIL_BYTES = 64 * 1024
 
-export type ProgramResult = { readonly code: number; readonly said: string; readonly output: string }
+export type ProgramResult = { readonly code: number; readonly errorOutput: string; readonly output: string }
 
 type RunOptions = {
   readonly cwd?: string
@@ -27,10 +27,10 @@ export async function runProgram(
     env: { ...BASE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let [said, output] = ['', '']
+  let [errorOutput, output] = ['', '']
   child.stderr.on('data', (chunk: Buffer) => {
     process.stdout.write(chunk)
-    said = (said + chunk.toString()).slice(-OUTPUT_TAIL_BYTES)
+    errorOutput = (errorOutput + chunk.toString()).slice(-OUTPUT_TAIL_BYTES)
   })
   let refusal: unknown
   const take = (text: string) => {
@@ -49,5 +49,5 @@ export async function runProgram(
     child.once('error', failed).once('close', (ended) => done(ended ?? 1)),
   )
   if (refusal !== undefined) throw refusal
-  return { code, said, output }
+  return { code, errorOutput, output }
 }

@@ -42,8 +42,12 @@ export async function clone(
   }
   const git = async (args: readonly string[], watch?: (text: string) => void) => {
     const running = { cwd: places.source, environment, ...(watch && { watch }) }
-    const { code, said, output } = await runProgram('git', [...GIT, ...credentialOptions(places), ...args], running)
-    if (code !== 0) throw failureOfGit(said)
+    const { code, errorOutput, output } = await runProgram(
+      'git',
+      [...GIT, ...credentialOptions(places), ...args],
+      running,
+    )
+    if (code !== 0) throw failureOfGit(errorOutput)
     return output.trim()
   }
   await git(['init', '--quiet', '--template='])
@@ -98,11 +102,15 @@ type Manifest = { layers?: { digest?: string }[] }
 export async function fetchArchive(reference: string, { settings }: BuildTask, places: BuildPaths): Promise<void> {
   const environment = await registryClientEnvironment(places, 'pull')
   const named = `${settings.registry}/${reference}`
-  const { code, said, output } = await runProgram('crane', ['manifest', ...registryClientFlags(settings), named], {
-    environment,
-  })
+  const { code, errorOutput, output } = await runProgram(
+    'crane',
+    ['manifest', ...registryClientFlags(settings), named],
+    {
+      environment,
+    },
+  )
   const digest = code === 0 ? (JSON.parse(output) as Manifest).layers?.[0]?.digest : undefined
-  if (digest === undefined) throw failureOfArchive(said)
+  if (digest === undefined) throw failureOfArchive(errorOutput)
   const args = ['blob', ...registryClientFlags(settings), `${named.slice(0, named.indexOf('@'))}@${digest}`]
   const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', ...environment }
   await unpackOutput(spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] }), places.source)

@@ -19,8 +19,8 @@ export function resolveSourceFolder(source: string, path: string, by: 'rootPath'
   } catch {
     throw nothingToBuild(`The source has no folder ${quotedPath(path)}: check ${by}.`)
   }
-  const way = relative(realpathSync(source), found)
-  if (way === '..' || way.startsWith(`..${sep}`))
+  const relativePath = relative(realpathSync(source), found)
+  if (relativePath === '..' || relativePath.startsWith(`..${sep}`))
     throw new BuildRefusal('SourceRefused', `${by} leads out of the source.`)
   if (!lstatSync(found).isDirectory()) throw nothingToBuild(`${quotedPath(path)} is not a folder: check ${by}.`)
   return found

@@ -23,8 +23,8 @@ export interface ArchiveSink {
 
 /** Reads many archives at once, off the main thread. */
 export interface ArchiveReader {
-  /** @param who key whose archives are limited, so that one sender cannot hold up the others */
-  begin(who: string, signal?: AbortSignal): Promise<ArchiveSink>
+  /** @param sender key whose archives are limited, so that one sender cannot hold up the others */
+  begin(sender: string, signal?: AbortSignal): Promise<ArchiveSink>
 }
 
 /** The thread died while reading: the caller may retry. */

@@ -22,8 +22,8 @@ class ThreadedReader implements ArchiveReader {
   #worker: Worker | undefined
   #ids = 0
 
-  async begin(who: string, signal?: AbortSignal): Promise<ArchiveSink> {
-    const release = await this.#slots.take(who, signal)
+  async begin(sender: string, signal?: AbortSignal): Promise<ArchiveSink> {
+    const release = await this.#slots.take(sender, signal)
     this.#ids += 1
     const id = this.#ids
     this.#worker ??= this.#start()
@@ -31,12 +31,12 @@ class ThreadedReader implements ArchiveReader {
     const reading = new Reading(id, (message, transferred) => worker.postMessage(message, transferred))
     this.#readings.set(id, reading)
     worker.ref()
-    const over = () => {
+    const finish = () => {
       this.#readings.delete(id)
       if (this.#readings.size === 0) worker.unref()
       release()
     }
-    reading.read.then(over, over)
+    reading.read.then(finish, finish)
     return reading
   }
 
@@ -44,14 +44,14 @@ class ThreadedReader implements ArchiveReader {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
     })
-    worker.on('message', (message: FromThread) => this.#readings.get(message.id)?.hear(message))
-    const gone = () => {
+    worker.on('message', (message: FromThread) => this.#readings.get(message.id)?.receive(message))
+    const leave = () => {
       if (this.#worker !== worker) return
       this.#worker = undefined
       for (const reading of this.#readings.values())
         reading.fail(new ReaderGone('The reader of the archive has ended.'))
     }
-    worker.on('error', gone).on('exit', gone)
+    worker.on('error', leave).on('exit', leave)
     return worker
   }
 }
@@ -63,7 +63,7 @@ class Reading implements ArchiveSink {
   readonly #outcome = Promise.withResolvers<ArchiveSummary>()
   #isOver = false
   #inFlightBytes = 0
-  #room: PromiseWithResolvers<void> | undefined
+  #drained: PromiseWithResolvers<void> | undefined
 
   constructor(id: number, send: (message: ToThread, transferred: ArrayBuffer[]) => void) {
     this.#id = id
@@ -81,8 +81,8 @@ class Reading implements ArchiveSink {
     this.#inFlightBytes += copy.length
     this.#send({ id: this.#id, piece: copy }, [copy.buffer])
     if (this.#inFlightBytes < IN_FLIGHT_MAX_BYTES) return undefined
-    this.#room ??= Promise.withResolvers()
-    return this.#room.promise
+    this.#drained ??= Promise.withResolvers()
+    return this.#drained.promise
   }
 
   end(): void {
@@ -95,10 +95,10 @@ class Reading implements ArchiveSink {
     this.fail(new Error('Nobody waits for the archive any longer.'))
   }
 
-  hear(message: FromThread): void {
+  receive(message: FromThread): void {
     if ('taken' in message) {
       this.#inFlightBytes -= message.taken
-      if (this.#inFlightBytes < IN_FLIGHT_MAX_BYTES) this.#makeRoom()
+      if (this.#inFlightBytes < IN_FLIGHT_MAX_BYTES) this.#resume()
     } else if ('read' in message) this.#finish(() => this.#outcome.resolve(message.read))
     else this.fail('refused' in message ? new ArchiveRefusedError(message.refused) : new Error(message.failed))
   }
@@ -111,11 +111,11 @@ class Reading implements ArchiveSink {
     if (this.#isOver) return
     this.#isOver = true
     settle()
-    this.#makeRoom()
+    this.#resume()
   }
 
-  #makeRoom(): void {
-    this.#room?.resolve()
-    this.#room = undefined
+  #resume(): void {
+    this.#drained?.resolve()
+    this.#drained = undefined
   }
 }

@@ -13,15 +13,15 @@ const DRAIN_TIMEOUT_MS = 600_000
  * Runs in a pod beside the volumes of a resource. `serve` answers one request, on standard input and output; `wait` keeps
  * the pod for as long as requests come.
  */
-async function main(word: string | undefined): Promise<void> {
-  if (word === 'serve') {
+async function main(argument: string | undefined): Promise<void> {
+  if (argument === 'serve') {
     await serve(process.stdin, process.stdout)
     // Output may be lost if the process exits too early: the client closes stdin once everything has arrived.
     process.stdin.resume()
     if (!process.stdin.readableEnded) await Promise.race([once(process.stdin, 'close'), sleep(DRAIN_TIMEOUT_MS)])
     process.exit(0)
   }
-  if (word !== 'wait') throw new Error('Usage: main.ts serve | wait')
+  if (argument !== 'wait') throw new Error('Usage: main.ts serve | wait')
   process.on('SIGTERM', () => process.exit(0))
   for (let idleSince = Date.now(); Date.now() - idleSince < IDLE_TIMEOUT_MS; await sleep(CHECK_INTERVAL_MS)) {
     const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))

@@ -80,12 +80,12 @@ export const listEntryNames = (folder: OpenEntry) => readNames(folder, () => tru
 /** Returns the names of subfolders, as bytes. */
 export const listFolderNames = (folder: OpenEntry) => readNames(folder, (one) => one.isDirectory())
 
-function readNames(folder: OpenEntry, isMeant: (one: Dirent) => boolean): Buffer[] {
+function readNames(folder: OpenEntry, matches: (one: Dirent) => boolean): Buffer[] {
   const names: Buffer[] = []
   const reader = opendirSync(folder.self, { encoding: 'buffer' as BufferEncoding })
   try {
     for (let one = reader.readSync(); one !== null; one = reader.readSync())
-      if (isMeant(one)) names.push(one.name as unknown as Buffer)
+      if (matches(one)) names.push(one.name as unknown as Buffer)
   } finally {
     reader.closeSync()
   }
@@ -105,10 +105,10 @@ export function resolveByteRange(range: ByteRange | undefined, sizeBytes: number
 }
 
 export function makeDirectory(tree: Tree, { path, parents }: RequestOf<'makeDirectory'>): FileAnswer {
-  const there = findEntry(tree, path)
-  if (there !== undefined) {
-    if (!there.stats.isDirectory()) throw new Refused('AlreadyExists')
-    return { entry: entryOf(there.stats, joinPath(pathSegments(path) ?? [])), isNew: false }
+  const entry = findEntry(tree, path)
+  if (entry !== undefined) {
+    if (!entry.stats.isDirectory()) throw new Refused('AlreadyExists')
+    return { entry: entryOf(entry.stats, joinPath(pathSegments(path) ?? [])), isNew: false }
   }
   const above = joinPath((pathSegments(path) ?? []).slice(0, -1))
   if (parents && findEntry(tree, above) === undefined) makeDirectory(tree, { path: above, parents })

@@ -74,9 +74,9 @@ export class Tree {
   }
 
   #walk(from: Mount, segments: readonly string[]): OpenEntry {
-    let way = { passed: [this.hold(OpenEntry.folder(from.folder))], pending: [...segments] }
-    for (let links = 0; way.pending.length > 0; ) {
-      const { passed, pending } = way
+    let walk = { passed: [this.hold(OpenEntry.folder(from.folder))], pending: [...segments] }
+    for (let links = 0; walk.pending.length > 0; ) {
+      const { passed, pending } = walk
       const name = pending.shift() ?? ''
       const folder = requireLast(passed)
       if (name === '..') {
@@ -87,12 +87,12 @@ export class Tree {
       if (child.stats.isSymbolicLink()) {
         links += 1
         if (links > MAX_LINKS) throw new Refused('NotAllowed')
-        way = this.#followLink(folder.linkOf(name), passed, pending)
+        walk = this.#followLink(folder.linkOf(name), passed, pending)
       } else if (child.stats.isDirectory()) passed.push(child)
       else if (pending.length === 0) return child
       else throw new Refused('NotFound')
     }
-    return requireLast(way.passed)
+    return requireLast(walk.passed)
   }
 
   /** A relative link continues from its folder, an absolute one from the mount that it names. */

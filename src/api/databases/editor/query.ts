@@ -156,7 +156,7 @@ async function runBatch(batch: Batch, editorEngine: EditorEngine, level: SqlLeve
         maxRows: request.maxRows,
         timeoutMilliseconds: request.timeoutSeconds * 1000,
       },
-      { signal, heard: (bytes) => context.owe(bytes) },
+      { signal, onBytes: (bytes) => context.owe(bytes) },
     )
   } catch (error) {
     const isOfCaller = database !== target.database && isSqlFault(error, 'DatabaseNotFound')

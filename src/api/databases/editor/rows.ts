@@ -38,7 +38,7 @@ export async function rowPage(
     const request = { table, limit, offset, filters, sort }
     const { rows, hasMore, totalRows } = await place.engine.rows(place.target('reader'), request, {
       signal: context.whilePermitted,
-      heard: (bytes) => context.owe(bytes),
+      onBytes: (bytes) => context.owe(bytes),
     })
     return {
       columns: table.columns.map(columnDto),
@@ -76,7 +76,7 @@ export async function changeRows(
     }
     const rows = await place.engine.change(place.target('writer'), table, changes, {
       signal: context.whilePermitted,
-      heard: (bytes) => context.owe(bytes),
+      onBytes: (bytes) => context.owe(bytes),
     })
     return rows.map((row, index) => {
       if (row === undefined) return undefined

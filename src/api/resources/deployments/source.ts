@@ -71,7 +71,7 @@ async function store({ services, rawBody, caller }: Context, { boundaryId, resou
   const archives = archivesOf(services)
   const repository = formatRepository({ boundaryId, resourceGroup, collection, name })
   try {
-    return await archives.keep(repository, Readable.from(rawBody.pieces()), { who: caller.principalId })
+    return await archives.keep(repository, Readable.from(rawBody.pieces()), { sender: caller.principalId })
   } catch (error) {
     if (error instanceof ArchiveRefusedError) throw badRequest(`The source is refused: ${error.message}`, [])
     if (error instanceof ReaderGone) {
