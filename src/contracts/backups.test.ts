@@ -78,9 +78,9 @@ describe('snapshotObstacle', () => {
     ['ignores a volume that the policy omits', volume(), { volumes: ['other'] }, true],
     ['ignores volumes whose files are copied', volume(), { method: 'FileSystem' }, true],
   ]
-  for (const [sentence, asked, policy, isPossible] of cases) {
+  for (const [sentence, volumeToSave, policy, isPossible] of cases) {
     it(sentence, () => {
-      const found = snapshotObstacle([asked], { method: 'Snapshot', ...policy }, { storage, snapshot })
+      const found = snapshotObstacle([volumeToSave], { method: 'Snapshot', ...policy }, { storage, snapshot })
       expect(found === undefined).to.equal(isPossible)
     })
   }

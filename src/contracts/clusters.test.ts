@@ -132,9 +132,9 @@ describe('agentRefusalOf', () => {
   ]
   for (const [name, given, why] of cases) {
     it(name, () => {
-      const said = agentRefusalOf(identity, given)
-      if (why === undefined) expect(said).to.equal(undefined)
-      else expect(said).to.match(why)
+      const refusal = agentRefusalOf(identity, given)
+      if (why === undefined) expect(refusal).to.equal(undefined)
+      else expect(refusal).to.match(why)
     })
   }
 })

@@ -31,7 +31,7 @@ const exposure = (clusterId: string, more: Partial<CrosslinkExposure> = {}): Cro
   ...more,
 })
 const LATER = Date.UTC(2027, 0, 2)
-const withReport = (known: StoredReport, told: CrosslinkReport, now = LATER) => merged(known, told, now)
+const withReport = (known: StoredReport, reported: CrosslinkReport, now = LATER) => merged(known, reported, now)
 const report = (minute: number, sites: CrosslinkSite[], exposures: CrosslinkExposure[] = []) => ({
   ...{ observedAtUtc: at(minute), sites, exposures },
 })
@@ -62,9 +62,9 @@ describe('merged', () => {
   it('accepts a report after one with a time in the future', () => {
     const now = Date.parse(at(10))
     const ahead = { ...report(0, [site('a')]), observedAtUtc: '2099-01-01T00:00:00Z' }
-    const told = withReport(one, ahead, now)
-    expect(told.sites.map(({ observedAtUtc }) => Date.parse(observedAtUtc))).to.deep.equal([now])
-    expect(withReport(told, report(11, [site('a', { status: 2 })]), Date.parse(at(11))).sites[0]?.status).to.equal(2)
+    const stored = withReport(one, ahead, now)
+    expect(stored.sites.map(({ observedAtUtc }) => Date.parse(observedAtUtc))).to.deep.equal([now])
+    expect(withReport(stored, report(11, [site('a', { status: 2 })]), Date.parse(at(11))).sites[0]?.status).to.equal(2)
     // As stored by an earlier version.
     const kept = { sites: [{ ...site('a'), observedAtUtc: '2099-01-01T00:00:00Z' }] }
     expect(withReport(kept, report(11, [site('a', { status: 2 })]), Date.parse(at(11))).sites[0]?.status).to.equal(2)
@@ -77,11 +77,11 @@ describe('merged', () => {
       statusReason: '"'.repeat(1024),
     }
     const many = (id: string) => Array.from({ length: 500 }, () => exposure(id, long))
-    const told = ['a', 'b', 'c'].reduce(
+    const stored = ['a', 'b', 'c'].reduce(
       (known, id) => withReport(known, report(6, [site(id, { statusReason: long.podSelector })], many(id))),
       one,
     )
-    expect(Buffer.byteLength(JSON.stringify(told))).to.be.below(1_048_576)
+    expect(Buffer.byteLength(JSON.stringify(stored))).to.be.below(1_048_576)
   })
 
   it('keeps the exposures of other sites when one reports many', () => {

@@ -69,7 +69,7 @@ describe('missingDependencies', () => {
 })
 
 describe('componentRolloutOf', () => {
-  const told = { version: '2.0.0', state: 'Ready' as const, isInstalled: true, message: 'fine' }
+  const rollout = { version: '2.0.0', state: 'Ready' as const, isInstalled: true, message: 'fine' }
   const missing = { phase: 'EngineMissing', statusMessage: 'Flux is not there.' }
   const cases: [
     sentence: string,
@@ -90,12 +90,12 @@ describe('componentRolloutOf', () => {
     ["returns Applying before the controller's first pass", { spec: { version: '2.0.0' } }, 'Applying'],
     [
       'returns the state that the controller reported',
-      { spec: { version: '2.0.0' }, status: { rollout: told } },
+      { spec: { version: '2.0.0' }, status: { rollout: rollout } },
       'Ready',
     ],
     [
       'returns Applying while the last request is not observed',
-      { spec: { version: '2.0.0', requestedAt: 'now' }, status: { rollout: told } },
+      { spec: { version: '2.0.0', requestedAt: 'now' }, status: { rollout: rollout } },
       'Applying',
     ],
   ]

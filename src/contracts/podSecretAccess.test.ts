@@ -133,10 +133,10 @@ describe('podSecretRights', () => {
   for (const [sentence, pod, revisions, rights] of table) {
     it(`returns ${sentence}`, () => {
       const known = Object.entries(revisions).map(([number, refers]) => ({ number: Number(number), refers }))
-      const said = podSecretRights(pod, known).map((right) =>
+      const found = podSecretRights(pod, known).map((right) =>
         'name' in right ? `${right.action} at ${right.name}` : right.action,
       )
-      expect(said).to.have.members(rights)
+      expect(found).to.have.members(rights)
     })
   }
 })

@@ -58,9 +58,9 @@ describe('parseProviderMetadata', () => {
       'not a discovery document',
     ],
   ]
-  for (const [sentence, text, asked, why] of oidc) {
+  for (const [sentence, text, settings, why] of oidc) {
     it(`${sentence} (OIDC)`, () => {
-      const read = parseProviderMetadata(text, { protocol: 'Oidc', metadataUrl: WELL_KNOWN, ...asked })
+      const read = parseProviderMetadata(text, { protocol: 'Oidc', metadataUrl: WELL_KNOWN, ...settings })
       if (why === undefined) expect(read).to.have.nested.property('endpoints.tokenUrl', `${ISSUER}/token`)
       else expect(read).to.have.property('why').that.contains(why)
     })

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { closeServer } from './closeServer.ts'
 
 describe('closeServer', () => {
-  async function asked(milliseconds: number) {
+  async function startRequest(milliseconds: number) {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const agent = new Agent({ keepAlive: true })
@@ -19,14 +19,14 @@ describe('closeServer', () => {
   }
 
   it('waits for a request in flight, but not for idle keep-alive connections', async () => {
-    const { response, answer, closed } = await asked(600_000)
+    const { response, answer, closed } = await startRequest(600_000)
     response.end('done')
     expect(await answer).to.equal(200)
     await closed
   })
 
   it('destroys connections after the timeout', async () => {
-    const { answer, closed } = await asked(1)
+    const { answer, closed } = await startRequest(1)
     await closed
     expect(await answer).to.equal('ECONNRESET')
   })

@@ -15,7 +15,10 @@ describe('closeWhenIdle', () => {
   })
 
   /** Serves the listener and sends this as the client. */
-  async function asked(listener: RequestListener, said: string): Promise<{ client: Socket; response: ServerResponse }> {
+  async function startRequest(
+    listener: RequestListener,
+    sent: string,
+  ): Promise<{ client: Socket; response: ServerResponse }> {
     let response: ServerResponse | undefined
     const server = createServer(
       closeWhenIdle(
@@ -33,22 +36,25 @@ describe('closeWhenIdle', () => {
       () => server.closeAllConnections(),
       () => server.close(),
     )
-    const heard = once(server, 'request')
-    client.write(said)
-    await heard
+    const received = once(server, 'request')
+    client.write(sent)
+    await received
     if (response === undefined) throw new Error('Nothing was asked.')
     return { client, response }
   }
 
   it('closes a connection whose client does not read the response', async () => {
-    const { client, response } = await asked((_, answer) => answer.end(LONG), 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    const { client, response } = await startRequest(
+      (_, answer) => answer.end(LONG),
+      'GET / HTTP/1.1\r\nhost: x\r\n\r\n',
+    )
     client.pause()
     await once(response, 'close')
     expect(response.writableFinished).to.equal(false)
   })
 
   it('closes a connection whose client does not finish the body', async () => {
-    const { response } = await asked(
+    const { response } = await startRequest(
       (request) => request.resume(),
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhal',
     )
@@ -57,22 +63,25 @@ describe('closeWhenIdle', () => {
   })
 
   it('keeps a connection open while the server has nothing to send', async () => {
-    const { client, response } = await asked((_, answer) => answer.write('a'), 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    const { client, response } = await startRequest(
+      (_, answer) => answer.write('a'),
+      'GET / HTTP/1.1\r\nhost: x\r\n\r\n',
+    )
     client.resume()
     for (let silence = 0; silence < 3; silence += 1) await once(response, 'timeout')
-    const heard = once(client, 'data')
+    const received = once(client, 'data')
     response.end('bcd')
-    expect(String(await heard)).to.contain('bcd')
+    expect(String(await received)).to.contain('bcd')
   })
 
   it('keeps a connection open while a received body is not read', async () => {
-    const { client, response } = await asked(
+    const { client, response } = await startRequest(
       () => undefined,
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhal',
     )
     for (let silence = 0; silence < 3; silence += 1) await once(response, 'timeout')
-    const heard = once(client, 'data')
+    const received = once(client, 'data')
     response.end('bcd')
-    expect(String(await heard)).to.contain('bcd')
+    expect(String(await received)).to.contain('bcd')
   })
 })

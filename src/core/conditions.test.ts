@@ -63,11 +63,11 @@ describe('summarize', () => {
 })
 
 describe('summaryOf and nextConditions', () => {
-  const told = { status: 'Updating', phase: 'Accepted' }
+  const updating = { status: 'Updating', phase: 'Accepted' }
   const cases: [string, Condition[], { generation?: number; deletionTimestamp?: string }, object][] = [
     ['return the state of the current generation', [ready], { generation: 2 }, { status: 'Running' }],
-    ['return Updating while the generation is not observed', [ready], { generation: 3 }, told],
-    ['return Updating instead of a failure of an earlier generation', stuck, { generation: 3 }, told],
+    ['return Updating while the generation is not observed', [ready], { generation: 3 }, updating],
+    ['return Updating instead of a failure of an earlier generation', stuck, { generation: 3 }, updating],
     [
       'return the phase of an unfinished pass over the current generation',
       waits,

@@ -31,7 +31,8 @@ describe('refusalSentence and withRenamedFields', () => {
     ],
     ['end with a single full stop', error('', 'it is not JSON.'), 'The body was refused: it is not JSON.'],
   ]
-  for (const [sentence, refusal, told] of cases) it(sentence, () => expect(refusalSentence(refusal)).to.equal(told))
+  for (const [sentence, refusal, expected] of cases)
+    it(sentence, () => expect(refusalSentence(refusal)).to.equal(expected))
 
   const toRecord = (field: string) => (field === 'image' ? 'containerImage' : field)
   it("use the caller's names of fields", () => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { withFieldPaths } from './fieldPaths.ts'
 
 const Said = z.object({ id: z.int(), commit: z.string().nullish() })
-const read = (told: unknown) => withFieldPaths({ id: 'id', commit: 'head.sha' }, Said).safeParse(told).data
+const read = (body: unknown) => withFieldPaths({ id: 'id', commit: 'head.sha' }, Said).safeParse(body).data
 
 describe('withFieldPaths', () => {
   const cases: [sentence: string, told: unknown, read: object | undefined][] = [
@@ -15,9 +15,9 @@ describe('withFieldPaths', () => {
     ['rejects a string', 'id', undefined],
     ['rejects null instead of an object', null, undefined],
   ]
-  for (const [sentence, told, expected] of cases) {
+  for (const [sentence, body, expected] of cases) {
     it(sentence, () => {
-      expect(read(told)).to.deep.equal(expected)
+      expect(read(body)).to.deep.equal(expected)
     })
   }
 

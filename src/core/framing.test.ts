@@ -25,9 +25,9 @@ describe('ambiguityOf', () => {
   ]
   for (const [sentence, httpVersion, rawHeaders, refusal] of cases) {
     it(`${refusal === undefined ? 'accepts' : 'rejects'} ${sentence}`, () => {
-      const said = ambiguityOf({ httpVersion, rawHeaders })
-      if (refusal === undefined) expect(said).to.equal(undefined)
-      else expect(said).to.match(refusal)
+      const found = ambiguityOf({ httpVersion, rawHeaders })
+      if (refusal === undefined) expect(found).to.equal(undefined)
+      else expect(found).to.match(refusal)
     })
   }
 })

@@ -18,7 +18,14 @@ describe('parseQuantity and parseForeignQuantity', () => {
   })
 
   it('return 0 for invalid quantities of another system', () => {
-    const told = [undefined, '', 'much', '-1', '9'.repeat(100_000), '104738273n']
-    expect(told.map((text) => formatCores(parseForeignQuantity(text)))).to.deep.equal(['0', '0', '0', '0', '0', '105m'])
+    const texts = [undefined, '', 'much', '-1', '9'.repeat(100_000), '104738273n']
+    expect(texts.map((text) => formatCores(parseForeignQuantity(text)))).to.deep.equal([
+      '0',
+      '0',
+      '0',
+      '0',
+      '0',
+      '105m',
+    ])
   })
 })

@@ -3,12 +3,12 @@ import { CacheReadTrackers, ReadTracker } from './readTrackers.ts'
 
 type Read = (readers: CacheReadTrackers) => void
 
-async function heardAfter(read: Read, change: (readers: CacheReadTrackers) => void): Promise<number> {
+async function notificationsAfter(read: Read, change: (readers: CacheReadTrackers) => void): Promise<number> {
   const readers = new CacheReadTrackers()
-  let heard = 0
+  let notifications = 0
   const { reading, result } = ReadTracker.begin(
     () => {
-      heard += 1
+      notifications += 1
     },
     async () => read(readers),
   )
@@ -16,7 +16,7 @@ async function heardAfter(read: Read, change: (readers: CacheReadTrackers) => vo
   change(readers)
   reading.end()
   change(readers)
-  return heard
+  return notifications
 }
 
 describe('ReadTracker', () => {
@@ -47,15 +47,16 @@ describe('ReadTracker', () => {
     ],
     ['is not notified without a read', () => {}, changed('shop', 'one'), 0],
   ]
-  for (const [what, read, change, heard] of cases)
-    it(`${what}, and never after its end`, async () => expect(await heardAfter(read, change)).to.equal(heard))
+  for (const [what, read, change, expected] of cases)
+    it(`${what}, and never after its end`, async () =>
+      expect(await notificationsAfter(read, change)).to.equal(expected))
 
   it('tracks reads after an await, but not those of concurrent trackers', async () => {
     const readers = new CacheReadTrackers()
-    const heard: string[] = []
+    const notified: string[] = []
     const begin = (name: string) =>
       ReadTracker.begin(
-        () => heard.push(name),
+        () => notified.push(name),
         async () => {
           await new Promise(setImmediate)
           readers.note('shop', name)
@@ -66,16 +67,16 @@ describe('ReadTracker', () => {
     await Promise.all(both.map(({ result }) => result))
     for (const name of ['three', 'two', 'one']) readers.changed('shop', name)
     for (const { reading } of both) reading.end()
-    expect(heard).to.deep.equal(['two', 'one'])
+    expect(notified).to.deep.equal(['two', 'one'])
   })
 
   it('tracks nothing that is read after its end', async () => {
     const readers = new CacheReadTrackers()
     const { promise, resolve } = Promise.withResolvers<void>()
-    let heard = 0
+    let notifications = 0
     const { reading, result } = ReadTracker.begin(
       () => {
-        heard += 1
+        notifications += 1
       },
       async () => {
         await promise
@@ -86,6 +87,6 @@ describe('ReadTracker', () => {
     resolve()
     await result
     readers.changed('shop', 'one')
-    expect(heard).to.equal(0)
+    expect(notifications).to.equal(0)
   })
 })

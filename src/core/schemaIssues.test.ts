@@ -23,9 +23,9 @@ describe('describeIssue', () => {
       'must be a quantity of cores, more than 0 and at most 100k, such as 500m or 2',
     ],
   ]
-  for (const [sentence, schema, value, said] of cases)
+  for (const [sentence, schema, value, message] of cases)
     it(sentence, () => {
       const { error } = schema.safeParse(value, { reportInput: true })
-      expect(error?.issues.map(describeIssue)).to.deep.equal([said])
+      expect(error?.issues.map(describeIssue)).to.deep.equal([message])
     })
 })

@@ -9,16 +9,16 @@ describe('withoutPipelining', () => {
   let server: Server
   let socket: Socket
   let begun: { path: string; response: ServerResponse }[]
-  let heard: string
+  let received: string
 
   beforeEach(async () => {
     begun = []
-    heard = ''
+    received = ''
     server = createServer(withoutPipelining(({ url = '' }, response) => void begun.push({ path: url, response })))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    socket.on('data', (data) => (heard += String(data)))
+    socket.on('data', (data) => (received += String(data)))
     socket.on('error', () => {})
     await once(socket, 'connect')
   })
@@ -43,8 +43,10 @@ describe('withoutPipelining', () => {
       expect(begun.map(({ path }) => path)).to.deep.equal(numbered(at + 1))
       begun[at]?.response.end(`<${at}>`)
     }
-    await until(() => heard.includes('<19>'))
-    expect([...heard.matchAll(/<(\d+)>/g)].map(([, at]) => Number(at))).to.deep.equal(numbered(20).map((_, at) => at))
+    await until(() => received.includes('<19>'))
+    expect([...received.matchAll(/<(\d+)>/g)].map(([, at]) => Number(at))).to.deep.equal(
+      numbered(20).map((_, at) => at),
+    )
   })
 
   it('closes a connection with 5,000 pipelined requests and handles only the first', async () => {
@@ -68,7 +70,7 @@ describe('withoutPipelining', () => {
       ask([`/${at}`])
       await until(() => begun.length > at)
       begun[at]?.response.end(`<${at}>`)
-      await until(() => heard.includes(`<${at}>`))
+      await until(() => received.includes(`<${at}>`))
     }
   })
 })

@@ -13,20 +13,20 @@ const At = z.object({
 const convert = datesInUtc(At)
 
 describe('datesInUtc', () => {
-  for (const [title, given, told] of [
+  for (const [title, given, expected] of [
     ['converts a date with an offset to UTC', '2026-12-01T10:00:00+02:00', '2026-12-01T08:00:00Z'],
     ['converts a date to the day in UTC', '2026-12-31T23:30:00-01:00', '2027-01-01T00:30:00Z'],
     ['keeps the precision', '2026-12-01T10:00:00.123456+02:00', '2026-12-01T08:00:00.123456Z'],
     ['keeps a date in UTC', '2026-12-01T10:00:00.5Z', '2026-12-01T10:00:00.5Z'],
     ['keeps a date whose year in UTC has no four digits', '0000-01-01T00:00:00+01:00', '0000-01-01T00:00:00+01:00'],
   ] as const) {
-    it(title, () => expect(convert({ at: given })).to.deep.equal({ at: told }))
+    it(title, () => expect(convert({ at: given })).to.deep.equal({ at: expected }))
   }
 
   it('converts dates in lists, maps, unions and nested records only', () => {
-    const [given, told] = ['2026-12-01T10:00:00+02:00', '2026-12-01T08:00:00Z']
+    const [given, expected] = ['2026-12-01T10:00:00+02:00', '2026-12-01T08:00:00Z']
     const value = (at: string) => ({ list: [{ at }], byName: { one: at }, either: { at }, text: given, more: given })
-    expect(convert(value(given))).to.deep.equal(value(told))
+    expect(convert(value(given))).to.deep.equal(value(expected))
   })
 
   it('keeps the spelling of an unchanged date', () => {

@@ -28,9 +28,11 @@ describe('retainedStorage and retainedUsers', () => {
   })
 
   it('limit the list to 100 entries, the last of which has the rest', () => {
-    const told = retainedStorage(Array.from({ length: 130 }, (_, at) => claim(`${at}`, `SqlInstance/db-${at}`, '1Gi')))
-    expect(told).to.have.length(100)
-    expect(told.at(-1)?.storage).to.equal('31Gi')
+    const retained = retainedStorage(
+      Array.from({ length: 130 }, (_, at) => claim(`${at}`, `SqlInstance/db-${at}`, '1Gi')),
+    )
+    expect(retained).to.have.length(100)
+    expect(retained.at(-1)?.storage).to.equal('31Gi')
   })
 
   it('use the quota key of the resource', () => {

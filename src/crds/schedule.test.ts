@@ -89,10 +89,10 @@ describe('normalizeSchedule', () => {
     ['*/15 7 7 7 */2', '*/15 7 7 7 0,2,4,6', '07-02T07:00 07-02T07:15 07-02T07:30'],
     ['50/5 20/2 * */5 *', '50/5 20/2 * */5 *', '01-07T20:50 01-07T20:55 01-07T22:50'],
   ]
-  for (const [schedule, told, next] of cases)
-    it(`converts "${schedule}" to "${told}" with the same runs`, () => {
+  for (const [schedule, normalized, next] of cases)
+    it(`converts "${schedule}" to "${normalized}" with the same runs`, () => {
       expect(CronSchedule.safeParse(schedule).success).to.equal(true)
-      expect(normalizeSchedule(schedule)).to.equal(told)
+      expect(normalizeSchedule(schedule)).to.equal(normalized)
       const times: string[] = []
       for (let now = NOON; times.length < 3; now = Date.parse(times.at(-1) ?? ''))
         times.push(nextRun(schedule, now) ?? '')

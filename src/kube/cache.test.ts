@@ -210,9 +210,9 @@ describe('WatchCache', () => {
   })
 
   describe('lists again once if its resourceVersion has expired, and finds deletions', () => {
-    const gone = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } }
+    const expired = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } }
     const cases: [string, (request: PlayedRequest) => void][] = [
-      ['as an ERROR event', (request) => request.send(gone)],
+      ['as an ERROR event', (request) => request.send(expired)],
       ['as status 410', refuse(410)],
     ]
     for (const [name, answer] of cases) {
@@ -251,14 +251,14 @@ describe('WatchCache', () => {
       ({ response }: PlayedRequest) => {
         response.end(JSON.stringify({ metadata: { resourceVersion: '10', continue: next }, items }))
       }
-    const told: string[] = []
-    const tell = (_fields: object, message = '') => void told.push(message)
+    const messages: string[] = []
+    const tell = (_fields: object, message = '') => void messages.push(message)
     const log: Log = { ...silentLog, info: tell, warn: tell, child: () => log }
     await begin({ log }, refuse(422), page([sent('x', 5)], 'more'), page([sent('y', 6)], ''), (request) =>
       request.send(added(sent('z', 11))),
     )
     await until(() => names().length === 3)
-    expect(told, 'nothing is wrong').to.deep.equal([])
+    expect(messages, 'nothing is wrong').to.deep.equal([])
     expect(server.requests[2]?.query.get('continue')).to.equal('more')
     expect(server.requests[3]?.query.get('resourceVersion')).to.equal('10')
   })

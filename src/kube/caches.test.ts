@@ -74,15 +74,15 @@ describe('subscribers of a cache, beside one that throws', () => {
   it('receive new namespaces of a scoped cache and changes in them', async () => {
     const client = new FakeKubeClient()
     const scoped = new CacheSet({ client }).addScoped(configMap)
-    const heard: string[] = []
+    const received: string[] = []
     scoped.subscribe(broken)
-    scoped.subscribe(({ type, object }) => heard.push(`${type} ${object.metadata.name}`))
+    scoped.subscribe(({ type, object }) => received.push(`${type} ${object.metadata.name}`))
     scoped.onSynced(broken)
-    scoped.onSynced((synced) => heard.push(synced))
+    scoped.onSynced((synced) => received.push(synced))
     scoped.addNamespace('a')
-    await until('it is known', async () => heard.includes('a'))
+    await until('it is known', async () => received.includes('a'))
     await client.create(configMap, object('one', 'x'))
-    await until('the new object is heard of', async () => heard.includes('added one'))
+    await until('the new object is heard of', async () => received.includes('added one'))
     await scoped.stop()
   })
 
@@ -90,11 +90,11 @@ describe('subscribers of a cache, beside one that throws', () => {
     const client = new FakeKubeClient()
     const caches = new CacheSet({ client })
     const cache = caches.addOptional(configMap)
-    const heard: string[] = []
+    const received: string[] = []
     cache.subscribe(broken)
-    cache.subscribe(({ type, object }) => heard.push(`${type} ${object.metadata.name}`))
+    cache.subscribe(({ type, object }) => received.push(`${type} ${object.metadata.name}`))
     cache.onServed(broken)
-    cache.onServed(() => heard.push(String(cache.served)))
+    cache.onServed(() => received.push(String(cache.served)))
     caches.start()
     await caches.whenAllSynced()
     const status = { conditions: [{ type: 'Established', status: 'True' }] }
@@ -106,12 +106,12 @@ describe('subscribers of a cache, beside one that throws', () => {
       metadata: definition,
       ...{ spec, status },
     })
-    await until('it is served', async () => heard.includes('true'))
+    await until('it is served', async () => received.includes('true'))
     await client.create(configMap, object('one', 'x'))
-    await until('the new object is heard of', async () => heard.includes('added one'))
+    await until('the new object is heard of', async () => received.includes('added one'))
     await client.remove(customResourceDefinition, definition)
-    await until('it is served no more', async () => heard.includes('false'))
-    expect(heard).to.include('removed one')
+    await until('it is served no more', async () => received.includes('false'))
+    expect(received).to.include('removed one')
     await caches.stopAll()
   })
 })

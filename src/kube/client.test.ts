@@ -19,7 +19,7 @@ const ref = object.metadata
 const ok = ({ response }: PlayedRequest) => response.end(JSON.stringify(object))
 const lost = (request: PlayedRequest) => request.reset()
 
-const gone = ({ response }: PlayedRequest) =>
+const notFound = ({ response }: PlayedRequest) =>
   response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, details: { name: 'x' } }))
 
 /** A server whose TLS handshakes wait for the test, as on a slow network. */
@@ -124,24 +124,24 @@ describe('createKubeClient', () => {
   })
 
   it('treats 404 for a repeated delete as success if the first answer was lost', async () => {
-    await play([lost, gone])
+    await play([lost, notFound])
     const answer = await client.remove(configMap, ref, { mustExist: true }).catch((error: Error) => error.message)
     expect(answer).to.equal(undefined)
   })
 
   it('notifies the caches of an object that was already deleted, if its uid is known', async () => {
-    const told: (string | undefined)[] = []
+    const removedUids: (string | undefined)[] = []
     const observer = {
       written: () => {},
       read: () => {},
-      removed: (_: unknown, __: unknown, uid?: string) => told.push(uid),
+      removed: (_: unknown, __: unknown, uid?: string) => removedUids.push(uid),
     }
-    await play([gone], { observer })
+    await play([notFound], { observer })
     await client.remove(configMap, ref, { uid: 'the-life-we-saw' })
-    expect(told).to.deep.equal(['the-life-we-saw'])
+    expect(removedUids).to.deep.equal(['the-life-we-saw'])
     // Without a uid, the name may belong to a new object.
     await client.remove(configMap, ref)
-    expect(told).to.have.length(1)
+    expect(removedUids).to.have.length(1)
   })
 
   it('gives up at its deadline', async () => {
@@ -270,12 +270,12 @@ describe('createKubeClient', () => {
     })
 
   it('reports every request to onRequest, with its status', async () => {
-    const told: string[] = []
+    const observed: string[] = []
     const onRequest: KubeClientOptions['onRequest'] = ({ verb, resource, status }) =>
-      told.push(`${verb} ${resource} ${status}`)
+      observed.push(`${verb} ${resource} ${status}`)
     await play([refuse(503), ok], { onRequest })
     await client.get(configMap, ref)
-    expect(told).to.deep.equal(['get configmaps 503', 'get configmaps 200'])
+    expect(observed).to.deep.equal(['get configmaps 503', 'get configmaps 200'])
   })
 
   for (const name of ['', '.', '..', 'a/b', 'a\\b', 'a\nb', 'a\0']) {

@@ -39,8 +39,8 @@ describe('waitUntilServed', () => {
 
   it('touches nothing before touchAfter, and names the CRD that is not served in time', async () => {
     const { client, touched } = forgetfulServer()
-    const said = await waitUntilServed(client, [DEFINITION], { timeout: 1 }).catch(String)
-    expect(said).to.contain('"things.example.com" is not served in time')
+    const failure = await waitUntilServed(client, [DEFINITION], { timeout: 1 }).catch(String)
+    expect(failure).to.contain('"things.example.com" is not served in time')
     expect(touched()).to.equal(0)
   })
 })

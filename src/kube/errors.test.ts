@@ -127,9 +127,9 @@ describe('errorFromAnswer and errorFromTransport', () => {
   }
 
   it('absent returns undefined for a missing object, but throws if its type is not served', () => {
-    const [gone, unserved] = [answered(404, { reason: 'NotFound', details: { name: 'x' } }), answered(404, {})]
+    const [missing, unserved] = [answered(404, { reason: 'NotFound', details: { name: 'x' } }), answered(404, {})]
     const forbidden = answered(403, { reason: 'Forbidden' })
-    expect([gone, unserved, forbidden].map((error) => thrownBy(absent, error))).to.deep.equal([
+    expect([missing, unserved, forbidden].map((error) => thrownBy(absent, error))).to.deep.equal([
       ...[undefined, unserved, forbidden],
     ])
   })

@@ -77,13 +77,13 @@ describe('createExec', () => {
     exec({ namespace: 'n', pod, container: 'c', command: ['sh', '-c', command], signal })
 
   it('does not run a command if it is aborted while the credentials are read', async () => {
-    const gone = new AbortController()
+    const aborting = new AbortController()
     const authorization = async () => {
-      gone.abort()
+      aborting.abort()
       return 'Bearer x'
     }
-    const asked = { namespace: 'n', pod: 'good', container: 'c', command: ['sleep', '60'], signal: gone.signal }
-    const run = createExec({ ...access, authorization }, 'test')(asked)
+    const request = { namespace: 'n', pod: 'good', container: 'c', command: ['sleep', '60'], signal: aborting.signal }
+    const run = createExec({ ...access, authorization }, 'test')(request)
     expect(await run.then(() => 'it runs').catch((error: unknown) => error)).to.be.instanceOf(Error)
   })
 

@@ -22,8 +22,8 @@ describe('KeyedLeaseMutex', () => {
       under[key] -= 1
       return key
     }
-    const asked = processes.flatMap((turns) => ['a', 'b'].map((key) => turns.take(key, work(key))))
-    expect((await Promise.all(asked)).sort()).to.deep.equal(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'])
+    const results = processes.flatMap((turns) => ['a', 'b'].map((key) => turns.take(key, work(key))))
+    expect((await Promise.all(results)).sort()).to.deep.equal(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'])
     expect(most).to.equal(1)
     expect((await server.list(lease, { namespace: SYSTEM_NAMESPACE })).items, 'leases left').to.deep.equal([])
   })
@@ -38,8 +38,8 @@ describe('KeyedLeaseMutex', () => {
     }
     await Promise.all(Array.from({ length: 10 }, (_, number) => turns.take('a', work(number))))
     expect(done).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-    const asked = server.calls.map(({ verb }) => verb)
-    expect(asked).to.deep.equal(Array.from({ length: 10 }, () => ['create', 'delete']).flat())
+    const verbs = server.calls.map(({ verb }) => verb)
+    expect(verbs).to.deep.equal(Array.from({ length: 10 }, () => ['create', 'delete']).flat())
   })
 
   it('waits by default for longer than it takes to replace an abandoned Lease', () => {

@@ -10,11 +10,11 @@ const REF = { namespace: 'freehold-system', name: 'operator' }
 describe('LeaderLease', () => {
   let server = new FakeKubeClient()
   let clock = new ManualClock()
-  let told: string[] = []
+  let events: string[] = []
   beforeEach(() => {
     server = new FakeKubeClient()
     clock = new ManualClock()
-    told = []
+    events = []
   })
 
   function contender(identity: string, own: ManualClock = clock): LeaderLease {
@@ -24,8 +24,8 @@ describe('LeaderLease', () => {
       identity,
       clock: own,
       random: () => 1,
-      onAcquired: () => told.push(`${identity} leads`),
-      onLost: (why) => told.push(`${identity} lost: ${why}`),
+      onAcquired: () => events.push(`${identity} leads`),
+      onLost: (why) => events.push(`${identity} lost: ${why}`),
     })
     lease.start()
     return lease
@@ -39,7 +39,7 @@ describe('LeaderLease', () => {
     const second = contender('second')
     await clock.advance(600_000)
     expect([first.isLeader, second.isLeader]).to.deep.equal([true, false])
-    expect(told).to.deep.equal(['first leads'])
+    expect(events).to.deep.equal(['first leads'])
   })
 
   it('is acquired by exactly one of two concurrent contenders', async () => {
@@ -66,7 +66,7 @@ describe('LeaderLease', () => {
     await clock.advance(3_000)
     expect(second.isLeader).to.equal(true)
     await stalled.advance(3_000)
-    expect(told.filter((line) => line.startsWith('first lost'))).to.have.length(1)
+    expect(events.filter((line) => line.startsWith('first lost'))).to.have.length(1)
     expect(await holder()).to.equal('second')
   })
 
@@ -87,7 +87,7 @@ describe('LeaderLease', () => {
     expect(first.isLeader).to.equal(true)
     await clock.advance(1_001)
     expect(() => first.fence()).to.throw(LeaseLost)
-    expect(told).to.deep.equal(['first leads', 'first lost: it could not be renewed in time'])
+    expect(events).to.deep.equal(['first leads', 'first lost: it could not be renewed in time'])
   })
 
   it('is kept if the server is unavailable for a shorter time', async () => {
@@ -96,7 +96,7 @@ describe('LeaderLease', () => {
     server.fail('update', leaseResource, 'Unavailable', 2)
     await clock.advance(60_000)
     expect(first.isLeader).to.equal(true)
-    expect(told).to.deep.equal(['first leads'])
+    expect(events).to.deep.equal(['first leads'])
   })
 
   it('is kept if the answer to a renewal was lost', async () => {
@@ -117,7 +117,7 @@ describe('LeaderLease', () => {
     })
     await clock.advance(5_000)
     expect(first.isLeader).to.equal(false)
-    expect(told.at(-1)).to.equal('first lost: another process took the lease')
+    expect(events.at(-1)).to.equal('first lost: another process took the lease')
   })
 
   it('is recreated by its holder when it is deleted', async () => {
@@ -128,7 +128,7 @@ describe('LeaderLease', () => {
     await server.remove(leaseResource, REF)
     await clock.advance(600_000)
     expect([first.isLeader, second.isLeader]).to.deep.equal([true, false])
-    expect(told).to.deep.equal(['first leads'])
+    expect(events).to.deep.equal(['first leads'])
     expect(await holder()).to.equal('first')
   })
 

@@ -24,9 +24,9 @@ describe('connections to pods of a cluster behind a proxy', () => {
     const { certPem: cert, keyPem: key } = await createAuthority('test', new Date())
     const server = createTlsServer({ cert, key })
     const sockets = new WebSocketServer({ server, handleProtocols: ([protocol = '']) => protocol })
-    const asked: string[] = []
+    const targets: string[] = []
     const proxy = createServer().on('connect', (request, socket) => {
-      asked.push(request.url ?? '')
+      targets.push(request.url ?? '')
       const onward = connect((server.address() as AddressInfo).port, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
         pipeline(socket, onward, socket, () => {})
@@ -39,26 +39,26 @@ describe('connections to pods of a cluster behind a proxy', () => {
       for (const client of sockets.clients) client.terminate()
       for (const each of [server, proxy]) each.close()
     }
-    return { access, asked, stop }
+    return { access, targets, stop }
   }
 
   it('use the proxy for exec and port-forward', async () => {
-    const { access, asked, stop } = await behindProxy()
-    const gone = new AbortController()
+    const { access, targets, stop } = await behindProxy()
+    const aborting = new AbortController()
     try {
       const place = { namespace: 'n', pod: 'p' }
-      await createExec(access, 'test')({ ...place, container: 'c', command: ['true'], signal: gone.signal })
+      await createExec(access, 'test')({ ...place, container: 'c', command: ['true'], signal: aborting.signal })
       const port = await createPortForward(access, 'test')({ ...place, port: 80 })
-      expect(asked).to.deep.equal(['cluster.invalid:6443', 'cluster.invalid:6443'])
+      expect(targets).to.deep.equal(['cluster.invalid:6443', 'cluster.invalid:6443'])
       port.destroy()
     } finally {
-      gone.abort()
+      aborting.abort()
       await stop()
     }
   })
 
   it("use the proxy on the agent's side of a tunnel", async () => {
-    const { access, asked, stop } = await behindProxy()
+    const { access, targets, stop } = await behindProxy()
     const now = new Date()
     const authority = await createAuthority('test', now)
     const own = await issueCertificate(authority, { commonName: 'hub', purpose: 'server', names: ['hub'] }, now)
@@ -73,15 +73,15 @@ describe('connections to pods of a cluster behind a proxy', () => {
     await Promise.all([once(hub.listen(0, '127.0.0.1'), 'listening'), entry.listen()])
     const address = { host: '127.0.0.1', port: (hub.address() as AddressInfo).port }
     const socket = await dial(address, { cert: agent.certPem, key: agent.keyPem, ca, servername: 'hub' })
-    const gone = new AbortController()
-    const serving = serveTunnel(socket, access, async () => undefined, { signal: gone.signal })
+    const aborting = new AbortController()
+    const serving = serveTunnel(socket, access, async () => undefined, { signal: aborting.signal })
     try {
       await until('the tunnel is open', () => tunnels.find(CLUSTER)?.remoteSettings?.enableConnectProtocol === true)
       const port = await createPortForward(entry.accessOf(CLUSTER), 'test')({ namespace: 'n', pod: 'p', port: 80 })
-      expect(asked).to.deep.equal(['cluster.invalid:6443'])
+      expect(targets).to.deep.equal(['cluster.invalid:6443'])
       port.destroy()
     } finally {
-      gone.abort()
+      aborting.abort()
       await serving
       tunnels.stop()
       await entry.stop()

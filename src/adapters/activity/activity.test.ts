@@ -37,8 +37,8 @@ describe('SecretActivity', () => {
     for (const name of ['one', 'two', 'three']) await other.append(of(name), [sighting()])
     const verbsOf = async () => {
       client.calls.length = 0
-      const told = await store.newest(RESOURCE.boundaryId, () => () => true)
-      return [told.length, ...client.calls.map(({ verb }) => verb)]
+      const entries = await store.newest(RESOURCE.boundaryId, () => () => true)
+      return [entries.length, ...client.calls.map(({ verb }) => verb)]
     }
     expect(await verbsOf()).to.deep.equal([3, 'list', 'get', 'get', 'get'])
     expect(await verbsOf()).to.deep.equal([3, 'list'])
@@ -69,10 +69,10 @@ describe('SecretActivity', () => {
     const [stored] = (await client.list(secret)).items
     const former = { metadata: { labels: { 'freehold.dev/activity': 'true' } } }
     await client.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name: stored?.metadata.name ?? '' }, former)
-    const told = () => new SecretActivity(client).newest(RESOURCE.boundaryId, () => () => true)
-    expect(await told()).to.have.length(0)
+    const newest = () => new SecretActivity(client).newest(RESOURCE.boundaryId, () => () => true)
+    expect(await newest()).to.have.length(0)
     await new SecretActivity(client).append(RESOURCE, [sighting()])
-    expect(await told()).to.have.length(2)
+    expect(await newest()).to.have.length(2)
   })
 
   it('keeps at most ENTRIES_MAX entries and deletes Secrets beyond them', async () => {
@@ -175,10 +175,10 @@ describe('addSightings', () => {
 
   it('adds nothing for an apply of a part that a request made, whichever source reported the request first', () => {
     const rest = sighting({ metadata: { path: 'buckets/raw' } })
-    const told = { ...rest, isSecondHand: true, metadata: {}, part: { uid: 'raw', state: '1' } }
+    const secondHand = { ...rest, isSecondHand: true, metadata: {}, part: { uid: 'raw', state: '1' } }
     for (const order of [
-      [rest, told],
-      [told, rest],
+      [rest, secondHand],
+      [secondHand, rest],
     ]) {
       const held = order.reduce((before, one) => addSightings(before, [one]), head)
       expect(addSightings(held, [sighting({ onlyIfChanged: true, part: { uid: 'raw', state: '1' } })])).to.equal(held)
@@ -196,10 +196,10 @@ describe('addSightings', () => {
       sighting({ remoteAddress: '10.0.0.1' }),
       { channel: 'Platform' as const, isSecondHand: true },
     ]
-    const told = { ...rest, ...audit, remoteAddress: undefined, after: stateOf(1, { size: 1 }) }
+    const secondHand = { ...rest, ...audit, remoteAddress: undefined, after: stateOf(1, { size: 1 }) }
     for (const order of [
-      [rest, told],
-      [told, rest],
+      [rest, secondHand],
+      [secondHand, rest],
     ]) {
       const [entry, ...others] = order.reduce((held, one) => addSightings(held, [one]), head).entries
       expect(others).to.deep.equal([])
@@ -222,13 +222,13 @@ describe('addSightings', () => {
   })
 
   it('computes the changes of writes that are reported out of order', () => {
-    const told = [1, 2, 3, 4].map((size) => sighting({ after: stateOf(size, { size }) }))
+    const sightings = [1, 2, 3, 4].map((size) => sighting({ after: stateOf(size, { size }) }))
     for (const order of [
       [0, 3, 1, 2],
       [0, 2, 3, 1],
       [0, 1, 3, 2],
     ]) {
-      const { entries } = order.reduce((held, index) => addSightings(held, [told[index] ?? sighting()]), head)
+      const { entries } = order.reduce((held, index) => addSightings(held, [sightings[index] ?? sighting()]), head)
       const changes = entries.flatMap((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`))
       expect(changes).to.deep.equal(['null 1', '1 2', '2 3', '3 4'])
     }
@@ -241,10 +241,10 @@ describe('addSightings', () => {
       ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`f${at}`, at])),
     })
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
-    const told = Array.from({ length: 103 }, (_, size) =>
+    const sightings = Array.from({ length: 103 }, (_, size) =>
       sighting({ occurredAt: at(size), after: { ...stateOf(size + 1, spec(size)), isNew: size === 0 } }),
     )
-    const [made, late, ...newer] = told
+    const [made, late, ...newer] = sightings
     const { entries } = [made, ...newer, late].reduce((held, one) => addSightings(held, [one ?? sighting()]), head)
     const changes = entries.slice(1).map((entry) => entry.changes.map(({ from, to }) => `${from} ${to}`).join())
     expect(changes).to.deep.equal(Array.from({ length: 102 }, (_, size) => `${size} ${size + 1}`))
@@ -252,10 +252,10 @@ describe('addSightings', () => {
 
   it('keeps 11 of 100 states for comparison once they are older', () => {
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
-    const told = Array.from({ length: 100 }, (_, size) =>
+    const sightings = Array.from({ length: 100 }, (_, size) =>
       sighting({ occurredAt: at(size), after: stateOf(size + 1, { size }) }),
     )
-    const { known } = told.reduce((held, one) => addSightings(held, [one]), head)
+    const { known } = sightings.reduce((held, one) => addSightings(held, [one]), head)
     expect(known?.states).to.have.length(11)
   })
 

@@ -5,7 +5,7 @@ import type { ResourceEntry } from './port.ts'
 
 const DAYS = '2026-01-'
 
-function told(day: number, name = 'search'): ResourceEntry {
+function entryOf(day: number, name = 'search'): ResourceEntry {
   const entry: ResourceEntry['entry'] = {
     id: `${name}-${day}`,
     occurredAt: `${DAYS}${day}`,
@@ -28,7 +28,7 @@ describe('the newest entries of many records', () => {
     newest: `${DAYS}${Math.max(...days)}`,
     open: async () => {
       opened.push(name)
-      return { entries: days.map((day) => told(day, name.split(' ')[0])), older }
+      return { entries: days.map((day) => entryOf(day, name.split(' ')[0])), older }
     },
   })
   const idsOf = async (sources: readonly EntrySource[], most: number) =>

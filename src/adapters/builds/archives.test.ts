@@ -39,10 +39,12 @@ describe('sourceArchives, given a tar.gz that states a false file size', () => {
   let registry: Server
   let archives: ReturnType<typeof sourceArchives>
   before(async () => {
-    registry = createServer((asked, answer) => {
-      asked.resume().once('end', () => {
+    registry = createServer((request, response) => {
+      request.resume().once('end', () => {
         const statuses: Record<string, number> = { POST: 202, PATCH: 202, PUT: 201 }
-        answer.writeHead(statuses[asked.method ?? ''] ?? 204, { location: `/v2/x/blobs/uploads/${randomUUID()}` }).end()
+        response
+          .writeHead(statuses[request.method ?? ''] ?? 204, { location: `/v2/x/blobs/uploads/${randomUUID()}` })
+          .end()
       })
     }).listen(0, '127.0.0.1')
     await once(registry, 'listening')

@@ -20,8 +20,8 @@ describe('convertZipToTarGz', () => {
   it('returns a tar.gz of the same files that unpack accepts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-zipped-'))
     try {
-      const told = await unpack(convertZipToTarGz(await zipOf(files)), folder)
-      expect(told.files).to.equal(3)
+      const unpacked = await unpack(convertZipToTarGz(await zipOf(files)), folder)
+      expect(unpacked.files).to.equal(3)
       for (const [path, text] of Object.entries(files))
         expect(await readFile(join(folder, path), 'utf8')).to.equal(text)
     } finally {

@@ -55,13 +55,13 @@ describe('createStatisticsServer, GET /calls', () => {
   it('returns 404 for any other path, a missing parameter or another method', async () => {
     const { url, end } = await served(createStatisticsServer(new CallStatistics(new ManualClock()), refusing().call))
     const statusOf = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method })).status
-    const asked = [
+    const requests = [
       statusOf('/'),
       statusOf('/calls'),
       statusOf('/calls?namespace=a'),
       statusOf('/calls/?namespace=a&name=b'),
     ]
-    const statuses = await Promise.all([...asked, statusOf('/calls?namespace=a&name=b', 'PUT')])
+    const statuses = await Promise.all([...requests, statusOf('/calls?namespace=a&name=b', 'PUT')])
     await end()
     expect(statuses).to.deep.equal([404, 404, 404, 404, 404])
   })

@@ -6,22 +6,22 @@ describe('keycloakOrganizations.countIn', () => {
   const known = ['one', 'two', 'three'].map((name, index) => ({ id: `id-${name}`, name, members: index + 1 }))
 
   async function counted(tenantIds: string[]) {
-    const asked: string[] = []
+    const paths: string[] = []
     const call: KeycloakAdmin['call'] = async (_method, path) => {
-      asked.push(path.replace(/\?.*/, ''))
+      paths.push(path.replace(/\?.*/, ''))
       const { searchParams } = new URL(path, 'http://keycloak')
       const found = known.filter(({ name }) => [null, name].includes(searchParams.get('search')))
       const one = known.find(({ id }) => path === `/organizations/${id}/members/count`)
       return { status: 200, body: one?.members ?? found, location: undefined }
     }
     const counts = await keycloakOrganizations({ call } as KeycloakAdmin).countIn(tenantIds)
-    return { counts: Object.fromEntries(counts), asked }
+    return { counts: Object.fromEntries(counts), paths }
   }
 
   it('counts members with one search and one call per existing organization', async () => {
-    const { counts, asked } = await counted(['one', 'three', 'none'])
+    const { counts, paths } = await counted(['one', 'three', 'none'])
     expect(counts).to.deep.equal({ one: 1, three: 3, none: 0 })
-    expect(asked).to.deep.equal([
+    expect(paths).to.deep.equal([
       '/organizations',
       '/organizations/id-one/members/count',
       '/organizations/id-three/members/count',
@@ -31,9 +31,9 @@ describe('keycloakOrganizations.countIn', () => {
   it('searches for a single tenant by its name', async () => {
     expect(await counted(['two'])).to.deep.equal({
       counts: { two: 2 },
-      asked: ['/organizations', '/organizations/id-two/members/count'],
+      paths: ['/organizations', '/organizations/id-two/members/count'],
     })
-    expect((await counted([])).asked).to.deep.equal([])
+    expect((await counted([])).paths).to.deep.equal([])
   })
 })
 
@@ -55,9 +55,9 @@ describe('keycloakOrganizations.tenantsByMember', () => {
 
   it('stops after the first failed request', async () => {
     const known = Array.from({ length: 40 }, (_, index) => ({ id: `id-${index}`, name: `tenant-${index}` }))
-    const asked: string[] = []
+    const paths: string[] = []
     const call: KeycloakAdmin['call'] = async (_method, path) => {
-      asked.push(path)
+      paths.push(path)
       if (path.includes('id-0')) throw new Error('It is away.')
       return { status: 200, body: path.startsWith('/organizations?') ? known : [], location: undefined }
     }
@@ -65,6 +65,6 @@ describe('keycloakOrganizations.tenantsByMember', () => {
       .tenantsByMember()
       .catch((thrown) => thrown)
     expect(error).to.have.property('message', 'It is away.')
-    expect(asked.length).to.be.below(40)
+    expect(paths.length).to.be.below(40)
   })
 })

@@ -28,7 +28,7 @@ type Given = {
 class ListingStore {
   /** In the order of their bytes. */
   keys: Buffer[]
-  asked = 0
+  requestCount = 0
   deletes = true
   encodes = false
   refuses = false
@@ -37,13 +37,16 @@ class ListingStore {
   constructor(keys: readonly (string | Buffer)[]) {
     this.keys = keys.map((key) => Buffer.from(key as Buffer)).sort(Buffer.compare)
     const send = async ({ constructor: { name }, input }: { constructor: { name: string }; input: Given }) => {
-      this.asked += 1
+      this.requestCount += 1
       if (name === 'ListObjectVersionsCommand') return this.#page(input)
-      const gone = new Set(name === 'DeleteObjectCommand' ? [input.Key] : input.Delete?.Objects.map(({ Key }) => Key))
+      const deletedKeys = new Set(
+        name === 'DeleteObjectCommand' ? [input.Key] : input.Delete?.Objects.map(({ Key }) => Key),
+      )
       if (this.refuses && name === 'DeleteObjectCommand')
         throw Object.assign(new Error('no'), { name: 'AccessDenied', $metadata: { httpStatusCode: 403 } })
-      if (name.startsWith('DeleteObject') && !this.refuses) this.#drop((key) => isUtf8(key) && gone.has(key.toString()))
-      return this.refuses ? { Errors: [...gone].map((Key) => ({ Key })) } : {}
+      if (name.startsWith('DeleteObject') && !this.refuses)
+        this.#drop((key) => isUtf8(key) && deletedKeys.has(key.toString()))
+      return this.refuses ? { Errors: [...deletedKeys].map((Key) => ({ Key })) } : {}
     }
     this.clients = { s3: { send } } as unknown as Clients
   }
@@ -55,11 +58,11 @@ class ListingStore {
   #page({ MaxKeys = 1_000, KeyMarker = '', EncodingType }: Given) {
     const after = this.keys.filter((key) => Buffer.compare(key, Buffer.from(KeyMarker)) > 0)
     const isEncoded = this.encodes && EncodingType === 'url'
-    const told = (key: Buffer) =>
+    const encodedKey = (key: Buffer) =>
       isEncoded
         ? key.toString('latin1').replace(/\W/g, (one) => `%${Buffer.from(one, 'latin1').toString('hex')}`)
         : shown(key)
-    const page = after.slice(0, MaxKeys).map(told)
+    const page = after.slice(0, MaxKeys).map(encodedKey)
     return {
       ...{ Versions: page.map((Key) => ({ Key, Size: 1 })), IsTruncated: after.length > MaxKeys },
       ...{ NextKeyMarker: page.at(-1), EncodingType: isEncoded ? 'url' : '' },
@@ -85,9 +88,9 @@ describe('emptyBucket, for keys that XML cannot represent', () => {
     store.encodes = true
     let state = 'Emptying'
     for (let passes = 0; state === 'Emptying' && passes < 100; passes += 1) {
-      store.asked = 0
+      store.requestCount = 0
       state = await store.empty()
-      expect(store.asked, 'a pass ends').to.be.lessThan(300)
+      expect(store.requestCount, 'a pass ends').to.be.lessThan(300)
     }
     expect(state).to.equal('Empty')
   })
@@ -102,9 +105,9 @@ describe('emptyBucket, for keys that XML cannot represent', () => {
       store.encodes = encodes
       expect(await store.empty()).to.equal('Stuck')
       expect(store.keys.map(String)).not.to.include('plain')
-      store.asked = 0
+      store.requestCount = 0
       expect(await store.empty()).to.equal('Stuck')
-      expect(store.asked).to.be.lessThan(30)
+      expect(store.requestCount).to.be.lessThan(30)
     })
 
   for (const [what, keys] of [
@@ -140,6 +143,6 @@ describe('bucketCalls.use, for keys that XML cannot represent', () => {
     const alike = numbered(1_500, '').map((key) => Buffer.concat([Buffer.of(0xff), Buffer.from(key)]))
     const store = new ListingStore(alike)
     await useOf(store)
-    expect(store.asked).to.be.lessThan(100)
+    expect(store.requestCount).to.be.lessThan(100)
   })
 })

@@ -89,12 +89,12 @@ describe('followedPodLogs', () => {
 
   it('asks the node for no more lines than necessary, and misses none that were written meanwhile', async () => {
     logs.write(SOURCE, line('one'))
-    const asked: (number | undefined)[] = []
+    const tails: (number | undefined)[] = []
     // Lines written between the two requests; a tail request then returns only the last two of them.
     const between: string[] = []
     const open: PodLogs['open'] = async (source, window = {}) => {
       if (window.follow !== true) return logs.open(source, window)
-      asked.push(window.tailLines)
+      tails.push(window.tailLines)
       for (const text of between.splice(0)) logs.write(SOURCE, line(text))
       return logs.open(source, { ...window, ...(window.tailLines !== undefined && { tailLines: 2 }) })
     }
@@ -102,11 +102,11 @@ describe('followedPodLogs', () => {
     const { texts } = follow(from())
     logs.write(SOURCE, line('two'))
     await shows(texts, ['one', 'two'])
-    expect(asked).to.deep.equal([2_000])
+    expect(tails).to.deep.equal([2_000])
     between.push('three', 'four', 'five')
     const late = follow(from())
     await shows(late.texts, ['one', 'two', 'three', 'four', 'five'])
-    expect(asked).to.deep.equal([2_000, 2_000, 20_000, 200_000, undefined])
+    expect(tails).to.deep.equal([2_000, 2_000, 20_000, 200_000, undefined])
   })
 
   it('yields only new lines if no earlier ones are requested', async () => {

@@ -95,8 +95,8 @@ describe('queryOf', () => {
         .join(' - '),
     ],
   ]
-  for (const [sentence, asked, stepSeconds, query] of cases)
-    it(`builds the query for ${sentence}`, () => expect(queryOf(asked, stepSeconds)).to.equal(query))
+  for (const [sentence, seriesQuery, stepSeconds, query] of cases)
+    it(`builds the query for ${sentence}`, () => expect(queryOf(seriesQuery, stepSeconds)).to.equal(query))
 
   it('rejects a metric of another collection', () => {
     expect(() => queryOf(question('jobs', 'Vectors'), 60)).to.throw(RangeError)

@@ -163,13 +163,13 @@ describe('readAdvertisementOverSsh', () => {
     const { port } = host.address() as AddressInfo
     const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const credentials = { 'private-key': key.export({ type: 'pkcs8', format: 'pem' }) as string }
-    const gone = new AbortController()
+    const aborting = new AbortController()
     const resolve = async () => {
-      gone.abort()
+      aborting.abort()
       return ['127.0.0.1']
     }
     const connection: Connection = { provider: 'Git', baseUrl: `ssh://git@127.0.0.1:${port}/shop.git`, credentials }
-    expect(await reasonOf(readAdvertisementOverSsh(resolve, connection, gone.signal))).to.equal('Unreachable')
+    expect(await reasonOf(readAdvertisementOverSsh(resolve, connection, aborting.signal))).to.equal('Unreachable')
     expect(connected).to.have.length(0)
     host.close()
   })

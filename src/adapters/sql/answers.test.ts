@@ -58,11 +58,11 @@ describe('DriverEngine, size of results', () => {
 
   it('reports the bytes that the engine sent, even of a result that is too large', async () => {
     for (const rows of [20, 400]) {
-      const heard: number[] = []
+      const byteCounts: number[] = []
       const target = await begin({ rows, bytes: MEBIBYTE - 1 })
-      await engine.run(target, request, { onBytes: (bytes) => heard.push(bytes) })
-      expect(heard).to.have.length(1)
-      expect(heard[0]).to.be.greaterThan(20 * (MEBIBYTE - 1))
+      await engine.run(target, request, { onBytes: (bytes) => byteCounts.push(bytes) })
+      expect(byteCounts).to.have.length(1)
+      expect(byteCounts[0]).to.be.greaterThan(20 * (MEBIBYTE - 1))
       if (rows === 20) {
         await engine.close()
         stop()
@@ -83,8 +83,8 @@ describe('DriverEngine, size of results', () => {
 
   it('reports TooLarge for rows of a table', async () => {
     const target = await begin({ rows: 400, bytes: MEBIBYTE - 1 })
-    const asked = { table, limit: 1_000, offset: 0, filters: [], sort: undefined }
-    const fault = await engine.rows(target, asked).catch((error: unknown) => error)
+    const request = { table, limit: 1_000, offset: 0, filters: [], sort: undefined }
+    const fault = await engine.rows(target, request).catch((error: unknown) => error)
     expect(isSqlFault(fault, 'TooLarge')).to.equal(true)
   })
 

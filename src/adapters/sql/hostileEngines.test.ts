@@ -130,10 +130,10 @@ describe('mariadbDriver', () => {
       isReadOnly: true,
       timeoutMilliseconds: 60_000,
     })
-    const asked = session.query('SELECT SLEEP(60)').catch(String)
+    const running = session.query('SELECT SLEEP(60)').catch(String)
     session.cancel()
     await killed.promise
-    await asked
+    await running
     session.close()
     // Node reports unhandled rejections after the current tasks.
     await new Promise((done) => setImmediate(() => setImmediate(done)))

@@ -22,9 +22,9 @@ const TABLE = {
   isEditable: false,
 }
 const login = { user: 'app', password: 'secret' }
-let asked = 0
+let pendingCalls = 0
 const never = () => {
-  asked += 1
+  pendingCalls += 1
   return new Promise<never>(() => undefined)
 }
 
@@ -75,12 +75,12 @@ describe('DriverEngine, connected to a server that does not answer', () => {
     const engine = new DriverEngine(driver, { timeout: 1 })
     const both = [engine.catalogue(TARGET), engine.catalogue(TARGET)]
     expect((await Promise.allSettled(both)).map(({ status }) => status)).to.deep.equal(['rejected', 'rejected'])
-    expect(asked).to.equal(1)
+    expect(pendingCalls).to.equal(1)
   })
 
   beforeEach(() => {
     sessions = []
-    asked = 0
+    pendingCalls = 0
   })
   const reasonOf = (work: Promise<unknown>) =>
     work.then(
@@ -105,7 +105,7 @@ describe('DriverEngine, connected to a server that does not answer', () => {
     it(`gives up when the caller aborts: ${name}`, async () => {
       const control = new AbortController()
       const reason = reasonOf(call(new DriverEngine(driver), { signal: control.signal }))
-      while (asked === 0) await Promise.resolve()
+      while (pendingCalls === 0) await Promise.resolve()
       control.abort()
       expect(await reason).to.equal('Cancelled')
       expect([...(sessions[0]?.ended ?? [])]).to.include('cancel')

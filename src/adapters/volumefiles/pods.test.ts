@@ -253,8 +253,8 @@ describe('podVolumeFiles', () => {
   it('reports FEATURE_UNSUPPORTED or INSTANCE_STOPPED if pods are played', async () => {
     const played = podVolumeFiles({ ...nobody, image: async () => IMAGE, isPlayed: true, other: () => nobody })
     const refusal = async (isStopped: boolean) => {
-      const asked = played.ask({ ...PLACE, isStopped }, list, { signal: stop.signal })
-      const { code, extras } = (await asked.catch((caught: unknown) => caught)) as PlatformError
+      const answer = played.ask({ ...PLACE, isStopped }, list, { signal: stop.signal })
+      const { code, extras } = (await answer.catch((caught: unknown) => caught)) as PlatformError
       return [code, extras]
     }
     expect(await refusal(false)).to.deep.equal(['FEATURE_UNSUPPORTED', { feature: 'files' }])

@@ -53,15 +53,15 @@ describe('startWorkers', () => {
 
   it("reports TooMany for a principal with two tasks, and accepts another principal's", async () => {
     started({ perPrincipal: 2 })
-    const asked = ['a', 'a', 'a', 'b'].map((who) => refusalOf(workers.run('readBatch', small, who)))
-    expect(await Promise.all(asked)).to.deep.equal(['none', 'none', 'TooMany', 'none'])
+    const reasons = ['a', 'a', 'a', 'b'].map((who) => refusalOf(workers.run('readBatch', small, who)))
+    expect(await Promise.all(reasons)).to.deep.equal(['none', 'none', 'TooMany', 'none'])
     expect(await refusalOf(workers.run('readBatch', small, 'a'))).to.equal('none')
   })
 
   it('reports Busy if the queue is full', async () => {
     started({ threads: 1, waiting: 2 })
-    const asked = ['a', 'b', 'c', 'd'].map((who) => refusalOf(workers.run('readBatch', small, who)))
-    expect(await Promise.all(asked)).to.deep.equal(['none', 'none', 'none', 'Busy'])
+    const reasons = ['a', 'b', 'c', 'd'].map((who) => refusalOf(workers.run('readBatch', small, who)))
+    expect(await Promise.all(reasons)).to.deep.equal(['none', 'none', 'none', 'Busy'])
   })
 
   it("limits a principal's time per minute, and reports when to retry", async () => {
@@ -77,14 +77,14 @@ describe('startWorkers', () => {
   it('reports Overdue after the deadline and starts the next task', async () => {
     started({ threads: 1, deadline: 1 })
     // The second is late as well, but only a task that has started can be.
-    const asked = ['a', 'b'].map((who) => refusalOf(workers.run('readBatch', large, who)))
-    expect(await Promise.all(asked)).to.deep.equal(['Overdue', 'Overdue'])
+    const reasons = ['a', 'b'].map((who) => refusalOf(workers.run('readBatch', large, who)))
+    expect(await Promise.all(reasons)).to.deep.equal(['Overdue', 'Overdue'])
   })
 
   it('reports Busy for queued tasks when it stops', async () => {
     started({ threads: 1 })
-    const asked = ['a', 'b'].map((who) => refusalOf(workers.run('readBatch', large, who)))
+    const reasons = ['a', 'b'].map((who) => refusalOf(workers.run('readBatch', large, who)))
     await workers.stop()
-    expect(await Promise.all(asked)).to.deep.equal(['Busy', 'Busy'])
+    expect(await Promise.all(reasons)).to.deep.equal(['Busy', 'Busy'])
   })
 })

@@ -75,10 +75,10 @@ describe('renderTemplate, fillLateValues and restoreExpressions', () => {
     const skipped = { ...db, when: `\${parameters.size} == 'large'` }
     const web = { name: 'web', collection: 'apps', resourceName: 'web', spec: { a: `\${components.db.name}` } }
     const outputs = [{ name: 'host', component: 'db', output: 'host' }]
-    const { components, refusals, outputs: told } = rendered([skipped, web], { size: 'small' }, outputs)
+    const { components, refusals, outputs: renderedOutputs } = rendered([skipped, web], { size: 'small' }, outputs)
     expect(components.map(({ isSkipped }) => isSkipped)).to.deep.equal([true])
     expect(refusals).to.deep.equal([{ of: 'component', name: 'web', message: 'refers to "db", which is not created' }])
-    expect(told).to.deep.equal([])
+    expect(renderedOutputs).to.deep.equal([])
   })
 
   it('evaluate expressions of the template, but none in values of parameters', () => {

@@ -45,7 +45,7 @@ describe('parseTemplateDocument', () => {
   for (const [why, content] of refused)
     it(`rejects a document that ${why}`, () => expect(() => parseTemplateDocument(content)).to.throw(DocumentError))
 
-  for (const [why, content, said] of [
+  for (const [why, content, message] of [
     ['nested 500 levels deep', '['.repeat(500), 'is nested deeper than 40 levels'],
     ['nested 41 levels deep', `${'['.repeat(41)}1${']'.repeat(41)}`, 'is nested deeper than 40 levels'],
     ['with a list as key', '? [a]\n: 1', 'has a list or a map as a key'],
@@ -54,7 +54,7 @@ describe('parseTemplateDocument', () => {
     it(`explains what is wrong in a document ${why}`, () =>
       expect(() => parseTemplateDocument(content))
         .to.throw(DocumentError)
-        .with.property('message', said))
+        .with.property('message', message))
 
   it('puts no stringified object into its messages', () => {
     for (const [, content] of refused)

@@ -52,9 +52,9 @@ describe('failureOfBuild', () => {
     ['no SSH key "" forwarded from the client', 'CommandFailed: The Dockerfile asks for the SSH key "default"'],
     ['anything else', 'CommandFailed: The build failed: see its log.'],
   ]
-  for (const [said, expected] of cases) {
-    it(`returns ${expected.replace(/:.*/, '')} for ${said.slice(0, 80)}`, () => {
-      const { failure, message } = failureOfBuild(said)
+  for (const [output, expected] of cases) {
+    it(`returns ${expected.replace(/:.*/, '')} for ${output.slice(0, 80)}`, () => {
+      const { failure, message } = failureOfBuild(output)
       expect(`${failure}: ${message}`).to.include(expected)
     })
   }
@@ -79,8 +79,8 @@ describe('failureOfGit', () => {
     ["error: invalid path '../a'", 'contains "../a", a path that leads out'],
     ['fatal: something else', 'could not be fetched'],
   ]
-  for (const [said, expected] of cases)
-    it(`explains ${said}`, () => expect(failureOfGit(said).message).to.include(expected))
+  for (const [output, expected] of cases)
+    it(`explains ${output}`, () => expect(failureOfGit(output).message).to.include(expected))
 })
 
 describe('failureOfArchive', () => {
@@ -93,7 +93,7 @@ describe('failureOfArchive', () => {
     [`Error: fetching manifest ${place}: UNAUTHORIZED: authentication required`, 'BuilderFailed'],
     [`Error: fetching manifest ${place}: unexpected status code 503 Service Unavailable`, 'BuilderFailed'],
   ]
-  for (const [said, failure] of cases)
-    it(`returns ${failure} for ${said.slice(said.indexOf('aa: ') + 4)}`, () =>
-      expect(failureOfArchive(said).failure).to.equal(failure))
+  for (const [output, failure] of cases)
+    it(`returns ${failure} for ${output.slice(output.indexOf('aa: ') + 4)}`, () =>
+      expect(failureOfArchive(output).failure).to.equal(failure))
 })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { BuildRefusal, type SourceFiles } from './files.ts'
 import { planBuild } from './plan.ts'
 
-type Asked = Partial<Parameters<typeof planBuild>[1]>
+type PlanRequest = Partial<Parameters<typeof planBuild>[1]>
 
 function sourceOf(files: Record<string, string>): SourceFiles {
   const folders = Object.keys(files).flatMap((path) =>
@@ -14,14 +14,14 @@ function sourceOf(files: Record<string, string>): SourceFiles {
   return { paths: new Set([...Object.keys(files), ...folders]), text: (path) => files[path] }
 }
 
-const plan = (files: Record<string, string>, asked: Asked = {}) =>
-  planBuild(sourceOf(files), { purpose: 'Service', port: 8080, environmentVersion: '', mirrors: {}, ...asked })
+const plan = (files: Record<string, string>, request: PlanRequest = {}) =>
+  planBuild(sourceOf(files), { purpose: 'Service', port: 8080, environmentVersion: '', mirrors: {}, ...request })
 
 const pkg = (more: object = {}) => JSON.stringify({ name: 'shop', scripts: { start: 'node server.js' }, ...more })
 const NODE = { 'package.json': pkg(), 'package-lock.json': '{}', 'server.js': '' }
 
 describe('planBuild, runtime', () => {
-  type Case = [sentence: string, files: Record<string, string>, asked: Asked, expected: string]
+  type Case = [sentence: string, files: Record<string, string>, request: PlanRequest, expected: string]
   const cases: Case[] = [
     ['builds a package.json with Node.js', NODE, {}, 'nodejs 24'],
     ['uses the version of .nvmrc', { ...NODE, '.nvmrc': 'v22\n' }, {}, 'nodejs 22'],
@@ -87,20 +87,21 @@ describe('planBuild, runtime', () => {
       'refused: builderImage "node RUN evil" is not the name',
     ],
   ]
-  for (const [sentence, files, asked, expected] of cases) {
+  for (const [sentence, files, request, expected] of cases) {
     it(sentence, () => {
       if (!expected.startsWith('refused: ')) {
-        const { runtime, runtimeVersion } = plan(files, asked)
+        const { runtime, runtimeVersion } = plan(files, request)
         expect([runtime, runtimeVersion].filter(Boolean).join(' ')).to.equal(expected)
         return
       }
-      expect(() => plan(files, asked)).to.throw(BuildRefusal, expected.slice('refused: '.length))
+      expect(() => plan(files, request)).to.throw(BuildRefusal, expected.slice('refused: '.length))
     })
   }
 })
 
 describe('planBuild, generated Dockerfile', () => {
-  const lines = (files: Record<string, string>, asked: Asked = {}) => (plan(files, asked).dockerfile ?? '').split('\n')
+  const lines = (files: Record<string, string>, request: PlanRequest = {}) =>
+    (plan(files, request).dockerfile ?? '').split('\n')
 
   it('is readable and commented', () => {
     expect(
@@ -127,7 +128,7 @@ describe('planBuild, generated Dockerfile', () => {
     ])
   })
 
-  type Case = [sentence: string, files: Record<string, string>, asked: Asked, expected: string]
+  type Case = [sentence: string, files: Record<string, string>, request: PlanRequest, expected: string]
   const cases: Case[] = [
     [
       'respects pnpm-lock.yaml',
@@ -290,8 +291,8 @@ describe('planBuild, generated Dockerfile', () => {
       'CMD ["php","-S","0.0.0.0:8080","-t","public"]',
     ],
   ]
-  for (const [sentence, files, asked, expected] of cases) {
-    it(sentence, () => expect(lines(files, asked)).to.include(expected))
+  for (const [sentence, files, request, expected] of cases) {
+    it(sentence, () => expect(lines(files, request)).to.include(expected))
   }
 
   it('never runs as root', () => {

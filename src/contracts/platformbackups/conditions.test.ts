@@ -58,18 +58,18 @@ const GOOD: BackupObservation = {
 const WITHOUT_VELERO = { location: undefined, schedule: undefined, definitions: [] }
 
 describe('backupConditions and overallStateOf', () => {
-  for (const [phase, said] of [
+  for (const [phase, details] of [
     ['Failed', { failureReason: 'found a backup with status "InProgress"' }],
     ['FailedValidation', { validationErrors: ['the target is', 'away'] }],
   ] as const)
     it(`quote Velero's reason for a backup in phase ${phase}`, () => {
       const last = backup('one', phase, 1)
-      const seen = { ...GOOD, backups: [{ ...last, status: { ...last.status, ...said } }] }
+      const seen = { ...GOOD, backups: [{ ...last, status: { ...last.status, ...details } }] }
       const found = backupConditions(seen).find(({ type }) => type === 'LastBackupSucceeded')
-      expect(found?.message).to.equal(`Backup "one" failed. ${Object.values(said).flat().join('; ')}`)
+      expect(found?.message).to.equal(`Backup "one" failed. ${Object.values(details).flat().join('; ')}`)
     })
 
-  const said = (change: Partial<BackupObservation>, type: BackupCondition['type']) => {
+  const conditionOf = (change: Partial<BackupObservation>, type: BackupCondition['type']) => {
     const found = backupConditions({ ...GOOD, ...change }).find((one) => one.type === type)
     return `${found?.status} ${found?.reason}`
   }
@@ -158,7 +158,7 @@ describe('backupConditions and overallStateOf', () => {
     ['report a failed restore', 'RestoreTested', { restores: [restore('Failed', 'one')] }, 'False RestoreFailed'],
   ]
   for (const [title, type, change, expected] of cases) {
-    it(title, () => expect(said(change, type)).to.equal(expected))
+    it(title, () => expect(conditionOf(change, type)).to.equal(expected))
   }
 
   const overall: [string, Partial<BackupObservation>, ArchiveState[], string][] = [

@@ -95,8 +95,8 @@ describe('decideRetention', () => {
       policy: DEFAULT_RETENTION_POLICY,
       now: NOW,
     }
-    const told = decideRetention(question).map((each) => each.stored.digest)
-    expect(told).to.have.length(11)
-    expect(told.at(-1)).to.equal('old')
+    const digests = decideRetention(question).map((each) => each.stored.digest)
+    expect(digests).to.have.length(11)
+    expect(digests.at(-1)).to.equal('old')
   })
 })

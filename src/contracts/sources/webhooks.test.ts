@@ -368,9 +368,9 @@ describe('withDelivery', () => {
   })
 
   it('records the removal of its own installation', () => {
-    const gone = { id: 'x', keys: ['x'], event: { kind: 'Removed', installationId: '5' }, at: 'now' } as const
-    expect(withDelivery({}, gone, '5')?.removedAt).to.equal('now')
-    expect(withDelivery({}, gone, '6')?.removedAt).to.equal(undefined)
+    const removal = { id: 'x', keys: ['x'], event: { kind: 'Removed', installationId: '5' }, at: 'now' } as const
+    expect(withDelivery({}, removal, '5')?.removedAt).to.equal('now')
+    expect(withDelivery({}, removal, '6')?.removedAt).to.equal(undefined)
     const changed = { id: 'y', keys: ['y'], event: { kind: 'Changed', installationId: '5' }, at: 'now' } as const
     expect(withDelivery({ removedAt: 'then' }, changed, '5')).to.include({ removedAt: null, lastCheckedAt: null })
     expect(withDelivery({}, changed, '6')).to.not.have.any.keys('removedAt', 'lastCheckedAt')

@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import { parseQuantity } from '../quantity.ts'
 import { groupCountVerdict, type QuotaLimits, type QuotaUser, quotaSentence, quotaVerdict } from './quota.ts'
 
-type Asked = { cpu?: string; memory?: string; storage?: string; pods?: number }
+type Requests = { cpu?: string; memory?: string; storage?: string; pods?: number }
 
-const user = (key: string, age: number, asked: Asked = {}, resourceGroup = 'shop'): QuotaUser => {
-  const { cpu = '0', memory = '0', storage = '0', pods = 0 } = asked
+const user = (key: string, age: number, requests: Requests = {}, resourceGroup = 'shop'): QuotaUser => {
+  const { cpu = '0', memory = '0', storage = '0', pods = 0 } = requests
   return {
     key,
     createdAt: `2026-01-01T00:00:${String(age).padStart(2, '0')}Z`,

@@ -129,12 +129,12 @@ describe('TunnelEntry', () => {
     api = upstream(await issueCertificate(authority, { commonName: 'api', purpose: 'server', names: ['api'] }, now))
     gate = createHttpsServer({ cert: own.certPem, key: own.keyPem })
     gate.on('request', (request, response) => {
-      const [asked, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
-      if (asked !== undefined && session !== undefined) void relay(session, asked.path, request, response)
+      const [target, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
+      if (target !== undefined && session !== undefined) void relay(session, target.path, request, response)
     })
     gate.on('upgrade', (request, socket, head) => {
-      const [asked, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
-      if (asked !== undefined && session !== undefined) relayUpgrade(session, asked.path, { request, socket, head })
+      const [target, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
+      if (target !== undefined && session !== undefined) relayUpgrade(session, target.path, { request, socket, head })
     })
     const listening = [hub, api, gate].map((server) => once(server.listen(0, '127.0.0.1'), 'listening'))
     await Promise.all([...listening, entry.listen(), elsewhere.listen()])
@@ -202,14 +202,14 @@ describe('TunnelEntry', () => {
     expect(await ports.open(pod, 5432), 'the same port again').to.deep.equal(open)
     const socket = connect(open)
     const chunks = socket[Symbol.asyncIterator]()
-    for (const [said, heard] of [
+    for (const [sent, received] of [
       ['hello', 'HELLO'],
       ['x'.repeat(100_000), 'X'.repeat(100_000)],
     ] as const) {
-      socket.write(said)
+      socket.write(sent)
       let text = ''
-      while (text.length < heard.length) text += String((await chunks.next()).value)
-      expect(text === heard).to.equal(true)
+      while (text.length < received.length) text += String((await chunks.next()).value)
+      expect(text === received).to.equal(true)
     }
     socket.write('end')
     expect((await chunks.next()).done, 'the pod closes the connection').to.equal(true)
@@ -222,15 +222,15 @@ describe('TunnelEntry', () => {
   for (const [where, enter] of ENTRIES)
     it(`forwards stdin and stdout of exec: the tunnel ends ${where}`, async () => {
       const exec = createExec(enter().accessOf(CLUSTER), 'test')
-      const asked = { namespace: 'shop', container: 'c', command: ['cat', '-'], signal: stop.signal }
-      const session = await exec({ ...asked, pod: 'db-0' })
+      const execRequest = { namespace: 'shop', container: 'c', command: ['cat', '-'], signal: stop.signal }
+      const session = await exec({ ...execRequest, pod: 'db-0' })
       for (let count = 0; count < 30; count += 1) await session.write(Buffer.alloc(100_000, 'x'))
       session.end()
       expect((await buffer(session.stdout)).equals(Buffer.from(`cat -${'X'.repeat(3_000_000)}`))).to.equal(true)
-      const refused = await exec({ ...asked, pod: 'nobody' }).catch((error: unknown) => error)
+      const refused = await exec({ ...execRequest, pod: 'nobody' }).catch((error: unknown) => error)
       expect((refused as ExecRefusedError).status, 'there is no such pod').to.equal(404)
       const leave = new AbortController()
-      const left = await exec({ ...asked, pod: 'db-0', signal: leave.signal })
+      const left = await exec({ ...execRequest, pod: 'db-0', signal: leave.signal })
       leave.abort()
       await until('the command has ended', () => PODS.clients.size === 0)
       expect(left.stdout.destroyed).to.equal(true)
@@ -239,8 +239,8 @@ describe('TunnelEntry', () => {
   it('stops while it forwards a connection to another replica, and closes that', async () => {
     const leaving = new TunnelEntry(new Tunnels(), async () => peer)
     await leaving.listen()
-    const asked = { namespace: 'shop', pod: 'db-0', port: 5432 }
-    const stream = await createPortForward(leaving.accessOf(CLUSTER), 'test')(asked)
+    const portRequest = { namespace: 'shop', pod: 'db-0', port: 5432 }
+    const stream = await createPortForward(leaving.accessOf(CLUSTER), 'test')(portRequest)
     const ended = once(stream.resume(), 'end')
     await leaving.stop()
     await ended
@@ -298,8 +298,8 @@ describe('TunnelEntry', () => {
     await until('the first of too many tunnels have ended', () => tunnels.list().length === 4)
     const session = tunnels.find(HOSTILE)
     if (session === undefined) throw new Error('There is no tunnel.')
-    const said = await getOverTunnel(session, '/.freehold/greeting', PATIENCE).catch(String)
-    expect(said).to.contain('too long')
+    const failure = await getOverTunnel(session, '/.freehold/greeting', PATIENCE).catch(String)
+    expect(failure).to.contain('too long')
     const other = createKubeClient(entry.accessOf(HOSTILE), { fieldManager: 'test', userAgent: 'test' })
     const headers = await other.request({ method: 'POST', path: '/headers', body: '{}' }).catch(String)
     expect(headers).to.contain('no answer')
@@ -326,9 +326,9 @@ describe('TunnelEntry', () => {
       const { server, authorization } = entry.accessOf(SILENT)
       const { hostname, port, pathname } = new URL(server)
       const headers = { authorization: (await authorization()) ?? '', connection: 'Upgrade', upgrade: 'websocket' }
-      const asked = requestHttp({ hostname, port, path: `${pathname}/api/v1/x`, headers, agent: false })
-      const ended = once(asked, 'error')
-      asked.end()
+      const upgradeRequest = requestHttp({ hostname, port, path: `${pathname}/api/v1/x`, headers, agent: false })
+      const ended = once(upgradeRequest, 'error')
+      upgradeRequest.end()
       await ended
       socket.destroy()
     })

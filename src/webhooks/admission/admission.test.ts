@@ -118,17 +118,17 @@ describe('admission of writes to access control', () => {
   }
 
   it('rejects with exactly the codes that ENFORCEMENT_POINTS lists', async () => {
-    const told = new Set<string>()
+    const codes = new Set<string>()
     for (const one of GRANTING_CASES) {
       const code = (await answerTo(prepare(), one))?.status?.details?.causes[0]?.reason
-      if (code !== undefined) told.add(code)
+      if (code !== undefined) codes.add(code)
     }
     const listed = Object.values(ENFORCEMENT_POINTS).flatMap((gates) =>
       gates.flatMap((gate) => ('as' in gate ? gate.as : [])),
     )
     // Codes for writes that nobody may make, and for malformed ones.
-    for (const code of ['FORBIDDEN', 'BAD_REQUEST']) told.delete(code)
-    expect([...told].sort()).to.deep.equal([...new Set<string>(listed)].sort())
+    for (const code of ['FORBIDDEN', 'BAD_REQUEST']) codes.delete(code)
+    expect([...codes].sort()).to.deep.equal([...new Set<string>(listed)].sort())
   })
 
   it('names the invalid field in the cause of BAD_REQUEST', async () => {

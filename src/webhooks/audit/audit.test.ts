@@ -42,8 +42,8 @@ function event(more: Record<string, unknown> = {}) {
   }
 }
 
-async function toldBy(events: object[], more: { isThere?: boolean; owner?: string } = {}) {
-  const told: ActivityReport[] = []
+async function reportsOf(events: object[], more: { isThere?: boolean; owner?: string } = {}) {
+  const reports: ActivityReport[] = []
   const audit = createAuditor({
     placeOf: (namespace) => PLACES[namespace],
     ownerOfPart: () => more.owner,
@@ -52,12 +52,12 @@ async function toldBy(events: object[], more: { isThere?: boolean; owner?: strin
     log: silentLog,
     recorder: {
       write: async (all) => {
-        told.push(...all)
+        reports.push(...all)
       },
     },
   })
   await audit({ kind: 'EventList', items: events })
-  return told
+  return reports
 }
 
 const DRY_RUN = { 'freehold-dry-run/dry-run': 'true' }
@@ -66,7 +66,7 @@ const ref = (more: object) => ({ ...ACCOUNT, ...more })
 
 describe('createAuditor', () => {
   it('accepts an audit id of 100,000 characters, which the client chooses', async () => {
-    expect(await toldBy([event({ auditID: 'x'.repeat(100_000) })])).to.have.length(1)
+    expect(await reportsOf([event({ auditID: 'x'.repeat(100_000) })])).to.have.length(1)
   })
 
   for (const [what, broken] of Object.entries({
@@ -76,20 +76,20 @@ describe('createAuditor', () => {
     'no fields': { auditID: undefined },
   }))
     it(`skips only the event with ${what}`, async () => {
-      const told = await toldBy([event({ auditID: 'a-0' }), event(broken), event({ auditID: 'a-2' })])
-      expect(told).to.have.length(2)
+      const reports = await reportsOf([event({ auditID: 'a-0' }), event(broken), event({ auditID: 'a-2' })])
+      expect(reports).to.have.length(2)
     })
 
   it('records who wrote what, with which client, from which address, and the result', async () => {
-    const [told, ...more] = await toldBy([event()])
+    const [report, ...more] = await reportsOf([event()])
     expect(more).to.deep.equal([])
-    expect(told?.resource).to.deep.equal({
+    expect(report?.resource).to.deep.equal({
       boundaryId: BOUNDARY,
       resourceGroup: 'shop',
       resourceType: 'objectstorageaccounts',
       resourceName: 'photos',
     })
-    expect(told?.sighting).to.deep.include({
+    expect(report?.sighting).to.deep.include({
       occurredAt: '2026-11-22T10:00:00.123Z',
       action: 'objectstorageaccounts/write',
       operation: 'patch',
@@ -105,11 +105,11 @@ describe('createAuditor', () => {
 
   it('removes invisible characters from the user agent and the field manager', async () => {
     const requestURI = '/x?fieldManager=a%0a%1b%5b31mb%e2%80%aec'
-    const [told] = await toldBy([
+    const [report] = await reportsOf([
       event({ requestURI, userAgent: 'kube\u202ectl\u0085', responseStatus: { code: 422 } }),
     ])
-    expect(told?.sighting.metadata).to.deep.equal({ userAgent: 'kube ctl', fieldManager: 'a [31mb c' })
-    const [unseen] = await toldBy([event({ requestURI: '/x?fieldManager=%0a', userAgent: '\u200b' })])
+    expect(report?.sighting.metadata).to.deep.equal({ userAgent: 'kube ctl', fieldManager: 'a [31mb c' })
+    const [unseen] = await reportsOf([event({ requestURI: '/x?fieldManager=%0a', userAgent: '\u200b' })])
     expect(unseen?.sighting.metadata).to.deep.equal({})
   })
 
@@ -130,13 +130,13 @@ describe('createAuditor', () => {
   ]
   for (const [title, more, actor] of actors) {
     it(`records ${title} as actor`, async () => {
-      const [told] = await toldBy([event(more)])
-      expect(told?.sighting.actor).to.deep.equal(actor)
+      const [report] = await reportsOf([event(more)])
+      expect(report?.sighting.actor).to.deep.equal(actor)
     })
   }
 
   it('assigns the same id to a repeated event, and never a chosen one', async () => {
-    const [one, again, other, chosen] = await toldBy([
+    const [one, again, other, chosen] = await reportsOf([
       event(),
       event(),
       event({ requestReceivedTimestamp: '2026-11-22T10:00:00.123457Z' }),
@@ -165,19 +165,20 @@ describe('createAuditor', () => {
     ],
     ['an invalid event', { stage: 1 }],
   ]
-  for (const [title, one] of silent) it(`ignores ${title}`, async () => expect(await toldBy([one])).to.deep.equal([]))
+  for (const [title, one] of silent)
+    it(`ignores ${title}`, async () => expect(await reportsOf([one])).to.deep.equal([]))
 
   for (const query of ['dryRun=All', 'fieldManager=a?dryRun=All', 'pretty=?dryRun=x'])
     it(`records a write with ?${query}: only the API server's annotation marks a dry run`, async () => {
-      expect(await toldBy([event({ requestURI: `/x?${query}` })])).to.have.length(1)
-      expect(await toldBy([event({ requestURI: `/x?${query}`, verb: 'delete' })])).to.have.length(1)
+      expect(await reportsOf([event({ requestURI: `/x?${query}` })])).to.have.length(1)
+      expect(await reportsOf([event({ requestURI: `/x?${query}`, verb: 'delete' })])).to.have.length(1)
     })
 
   for (const code of [403, 409, 422]) {
     it(`records a rejection with ${code} only for an existing resource`, async () => {
-      const [told] = await toldBy([refused(code)])
-      expect(told?.sighting).to.include({ outcome: 'Refused', statusCode: code, after: undefined })
-      expect(await toldBy([refused(code)], { isThere: false })).to.deep.equal([])
+      const [report] = await reportsOf([refused(code)])
+      expect(report?.sighting).to.include({ outcome: 'Refused', statusCode: code, after: undefined })
+      expect(await reportsOf([refused(code)], { isThere: false })).to.deep.equal([])
     })
   }
 
@@ -196,76 +197,78 @@ describe('createAuditor', () => {
     const changed = { metadata: { name: 'x', uid: 'u', generation: 2 }, spec: { quota: { cpu: '4' } } }
 
     it(`records changes and deletions of ${what} with their actor`, async () => {
-      const told = await toldBy([
+      const reports = await reportsOf([
         event({ objectRef, responseObject: changed }),
         event({ objectRef, verb: 'delete', responseObject: { kind: 'Status' } }),
       ])
-      expect(told.map((one) => one.resource)).to.deep.equal(told.map(() => ({ boundaryId: BOUNDARY, ...resource })))
-      expect(told.map(({ sighting }) => [sighting.operation, sighting.actor])).to.deep.equal([
+      expect(reports.map((one) => one.resource)).to.deep.equal(
+        reports.map(() => ({ boundaryId: BOUNDARY, ...resource })),
+      )
+      expect(reports.map(({ sighting }) => [sighting.operation, sighting.actor])).to.deep.equal([
         ['patch', { principalId: PERSON }],
         ['delete', { principalId: PERSON }],
       ])
-      expect(told[0]?.sighting.after).to.deep.include({ spec: changed.spec })
+      expect(reports[0]?.sighting.after).to.deep.include({ spec: changed.spec })
     })
 
     it(`records a REST write in ${what} as second-hand and only if it changed`, async () => {
       const own = { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` }
-      const [told] = await toldBy([event({ ...own, objectRef, responseObject: changed })])
-      expect(told?.sighting).to.include({ id: ENTRY, isSecondHand: true, onlyIfChanged: true })
+      const [report] = await reportsOf([event({ ...own, objectRef, responseObject: changed })])
+      expect(report?.sighting).to.include({ id: ENTRY, isSecondHand: true, onlyIfChanged: true })
     })
   }
 
   it('ignores a group in a namespace without a boundary', async () =>
-    expect(await toldBy([event({ objectRef: { ...GROUP, namespace: 'default' } })])).to.deep.equal([]))
+    expect(await reportsOf([event({ objectRef: { ...GROUP, namespace: 'default' } })])).to.deep.equal([]))
 
   it('records each object of a deleted collection', async () => {
     const responseObject = { items: [account(), account({ name: 'films' })] }
-    const told = await toldBy([
+    const reports = await reportsOf([
       event({ verb: 'deletecollection', objectRef: ref({ name: undefined }), responseObject }),
     ])
-    expect(told.map(({ resource }) => resource.resourceName)).to.deep.equal(['photos', 'films'])
-    expect(new Set(told.map(({ sighting }) => sighting.id)).size).to.equal(2)
+    expect(reports.map(({ resource }) => resource.resourceName)).to.deep.equal(['photos', 'films'])
+    expect(new Set(reports.map(({ sighting }) => sighting.id)).size).to.equal(2)
   })
 
   it('records a part at its owner, without its content', async () => {
     const responseObject = { metadata: { name: 'raw' }, spec: { accountName: 'photos' } }
     const objectRef = ref({ resource: 'accountbuckets', name: 'raw' })
-    const [told] = await toldBy([event({ objectRef, responseObject })])
-    expect(told?.resource.resourceName).to.equal('photos')
-    expect(told?.sighting.metadata.part).to.equal('accountbuckets/raw')
-    expect(told?.sighting.after).to.equal(undefined)
+    const [report] = await reportsOf([event({ objectRef, responseObject })])
+    expect(report?.resource.resourceName).to.equal('photos')
+    expect(report?.sighting.metadata.part).to.equal('accountbuckets/raw')
+    expect(report?.sighting.after).to.equal(undefined)
     const as = async (metadata: object) =>
-      (await toldBy([event({ objectRef, responseObject: { ...responseObject, metadata } })]))[0]?.sighting
+      (await reportsOf([event({ objectRef, responseObject: { ...responseObject, metadata } })]))[0]?.sighting
     const there = { name: 'raw', uid: 'u', generation: 1, resourceVersion: '5' }
     const once = await as(there)
     expect(once).to.include({ onlyIfChanged: true })
     expect((await as({ ...there, resourceVersion: '9' }))?.part, 'only the status changed').to.deep.equal(once?.part)
     for (const changed of [{ generation: 2 }, { labels: { team: 'a' } }, { uid: 'v' }])
       expect((await as({ ...there, ...changed }))?.part).to.not.deep.equal(once?.part)
-    const [gone] = await toldBy([event({ verb: 'delete', objectRef, responseObject: {} })], { owner: 'photos' })
-    expect(gone?.resource.resourceName).to.equal('photos')
+    const [deletion] = await reportsOf([event({ verb: 'delete', objectRef, responseObject: {} })], { owner: 'photos' })
+    expect(deletion?.resource.resourceName).to.equal('photos')
   })
 
   it('ignores a write without content that the API server marks as unchanged', async () => {
     const objectRef = ref({ resource: 'vaultentries', name: `safe-${'0'.repeat(20)}` })
     const patched = { objectRef, responseObject: undefined }
     const annotations = { 'freehold-unchanged/unchanged': 'true' }
-    expect(await toldBy([event(patched)])).to.have.length(1)
-    expect(await toldBy([event({ ...patched, annotations })])).to.have.length(0)
-    expect(await toldBy([event({ ...patched, annotations, responseStatus: { code: 409 } })])).to.have.length(1)
+    expect(await reportsOf([event(patched)])).to.have.length(1)
+    expect(await reportsOf([event({ ...patched, annotations })])).to.have.length(0)
+    expect(await reportsOf([event({ ...patched, annotations, responseStatus: { code: 409 } })])).to.have.length(1)
     const byFacade = { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` }
-    expect(await toldBy([event({ ...patched, annotations, ...byFacade })])).to.have.length(1)
+    expect(await reportsOf([event({ ...patched, annotations, ...byFacade })])).to.have.length(1)
   })
 
   it('records an expired resource that a controller deletes', async () => {
-    const [told] = await toldBy([event({ user: { username: CONTROLLERS }, verb: 'delete', responseObject: {} })])
-    expect(told?.sighting).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })
+    const [report] = await reportsOf([event({ user: { username: CONTROLLERS }, verb: 'delete', responseObject: {} })])
+    expect(report?.sighting).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })
   })
 
   it('records the replicas of a scale request', async () => {
     const objectRef = ref({ resource: 'vectorclusters', name: 'search', subresource: 'scale' })
-    const [told] = await toldBy([event({ objectRef, responseObject: { spec: { replicas: 3 } } })])
-    expect(told?.sighting).to.deep.include({
+    const [report] = await reportsOf([event({ objectRef, responseObject: { spec: { replicas: 3 } } })])
+    expect(report?.sighting).to.deep.include({
       action: 'vectorcluster/scale',
       after: { replicas: 3, pointer: '/replicas' },
     })
@@ -273,8 +276,8 @@ describe('createAuditor', () => {
 
   it("records a REST request as second-hand, without the client's address", async () => {
     const own = event({ user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` })
-    const [told] = await toldBy([own])
-    expect(told?.sighting).to.include({ id: ENTRY, channel: 'Rest', isSecondHand: true, remoteAddress: undefined })
+    const [report] = await reportsOf([own])
+    expect(report?.sighting).to.include({ id: ENTRY, channel: 'Rest', isSecondHand: true, remoteAddress: undefined })
   })
 
   it('fails, so that the API server retries, if it cannot store events or is not ready', async () => {

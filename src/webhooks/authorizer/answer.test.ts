@@ -125,11 +125,11 @@ describe('answerReview, several actions', () => {
 })
 
 describe('answerReview, grants of roles', () => {
-  const asked: ReviewQuestion = { asks: 'grant', principalId: ANNA, roleName: 'Owner', scope: GROUP }
+  const grant: ReviewQuestion = { asks: 'grant', principalId: ANNA, roleName: 'Owner', scope: GROUP }
 
   it('follows the rules of granting and quotes their reason', () => {
-    expect(answerReview(asked, access(), () => 'Too much.')).to.deep.equal({ allowed: false, reason: 'Too much.' })
-    expect(answerReview(asked, access(), everyRole)).to.include({ allowed: true })
+    expect(answerReview(grant, access(), () => 'Too much.')).to.deep.equal({ allowed: false, reason: 'Too much.' })
+    expect(answerReview(grant, access(), everyRole)).to.include({ allowed: true })
   })
 })
 
@@ -192,14 +192,14 @@ describe('createReviewer', () => {
 
   const STRANGER = '22222222-2222-4222-8222-222222222222'
   const OTHER_OWNER = () => ({ kind: 'ContainerInstance', name: 'mine' })
-  const asked: Record<string, object> = {
+  const targets: Record<string, object> = {
     'an object': resourceAttributes,
     'a list': { ...resourceAttributes, verb: 'list', name: '' },
     'a kind of another namespace': { ...resourceAttributes, group: 'freehold.dev', resource: 'resourcegroups' },
     'a Kubernetes kind': { ...resourceAttributes, group: '', resource: 'pods' },
     'the log of a pod': { ...resourceAttributes, group: '', resource: 'pods', subresource: 'log' },
   }
-  for (const [what, attributes] of Object.entries(asked))
+  for (const [what, attributes] of Object.entries(targets))
     it(`reveals nothing about a namespace to a caller without a role there: ${what}`, async () => {
       const strange = { ...review, spec: { user: `p:${STRANGER}`, resourceAttributes: attributes } }
       const there = await reviewer({ ownerOf: OTHER_OWNER })(strange)
@@ -230,7 +230,7 @@ describe('createReviewer', () => {
   })
 
   it('reads from the API server before it has no opinion, but not before a denial', async () => {
-    const asked: unknown[] = []
+    const caughtUpArgs: unknown[] = []
     const empty = new Evaluator()
     const caughtUp = (given: ReturnType<typeof access>) => {
       let now = {
@@ -241,25 +241,25 @@ describe('createReviewer', () => {
         ...given,
         explain: (...question: [string, string, string]) => now.explain(...question),
         async catchUp(...question: unknown[]) {
-          asked.push(question)
+          caughtUpArgs.push(question)
           now = given
         },
       }
     }
     expect((await reviewer({ access: caughtUp(access()) })(review))?.status.allowed).to.equal(true)
-    expect(asked).to.deep.equal([[ANNA, MINE]])
+    expect(caughtUpArgs).to.deep.equal([[ANNA, MINE]])
     expect(
       (await reviewer({ access: { ...access(GROUP), catchUp: () => expect.fail() } })(review))?.status.denied,
     ).to.equal(true)
   })
 
   it('reads from the API server for an unknown boundary namespace', async () => {
-    const asked: unknown[] = []
-    const catchUp = async (...question: unknown[]) => void asked.push(question)
+    const caughtUpArgs: unknown[] = []
+    const catchUp = async (...question: unknown[]) => void caughtUpArgs.push(question)
     const attributes = { ...resourceAttributes, resource: 'roleassignments', group: 'iam.freehold.dev' }
     const there = { ...spec, resourceAttributes: { ...attributes, namespace: `boundary-${B}` } }
     await reviewer({ access: { ...access(), catchUp }, placeOf: () => undefined })({ ...review, spec: there })
-    expect(asked).to.deep.equal([[ANNA, `/boundaries/${B}`]])
+    expect(caughtUpArgs).to.deep.equal([[ANNA, `/boundaries/${B}`]])
   })
 
   it('does not read from the API server for a foreign kind in a known boundary', async () => {
@@ -287,10 +287,10 @@ describe('createReviewer', () => {
   })
 
   it('checks the principal by the uid in the token', async () => {
-    const asked: unknown[] = []
+    const lookups: unknown[] = []
     const standing = {
       endOf: async (...given: unknown[]) => {
-        asked.push(given)
+        lookups.push(given)
         return 'deleted' as const
       },
     }
@@ -305,7 +305,7 @@ describe('createReviewer', () => {
       standing,
     })({ ...review, spec: { ...spec, extra: { 'freehold.dev/principal-uid': ['the-uid'] } } })
     expect(answer?.status.denied).to.equal(true)
-    expect(asked).to.deep.equal([[ANNA, undefined, 'the-uid']])
+    expect(lookups).to.deep.equal([[ANNA, undefined, 'the-uid']])
   })
 
   it('does not check Kubernetes components as principals', async () => {

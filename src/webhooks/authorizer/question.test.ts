@@ -183,14 +183,14 @@ describe('questionOf', () => {
       const {
         alsoRequired: also = [],
         shows = [],
-        ...asked
+        ...rest
       } = ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>
       expect(also).to.deep.equal([])
       const isOfResources =
         /^(get|list) (pods|events)/.test(words) && action === 'resourcegroups/read' && scope === GROUP
       const reads = RESOURCE_KINDS.map(({ actions }) => `${actions}/read`)
       expect(shows).to.deep.equal(isOfResources ? reads : [])
-      expect(asked).to.deep.equal({
+      expect(rest).to.deep.equal({
         asks: 'evaluator',
         principalId,
         action,
@@ -222,11 +222,11 @@ describe('questionOf', () => {
       const attributes = { ...resourceAttributes, name: 'Platform Owner', namespace }
       return questionOf({ user: `p:${PRINCIPAL}`, resourceAttributes: attributes }, placeOf, ownerOf)
     }
-    const asked = { asks: 'grant', principalId: PRINCIPAL, roleName: 'Platform Owner' }
-    expect(ofRole(HOME)).to.deep.equal({ ...asked, scope: BOUNDARY })
-    expect(ofRole('freehold-system')).to.deep.equal({ ...asked, scope: '/' })
-    expect(ofRole(SPACE)).to.deep.equal({ ...asked, scope: GROUP })
-    expect(ofRole(SPACE, 'apps/web')).to.deep.equal({ ...asked, scope: `${GROUP}/resources/apps/web` })
+    const grant = { asks: 'grant', principalId: PRINCIPAL, roleName: 'Platform Owner' }
+    expect(ofRole(HOME)).to.deep.equal({ ...grant, scope: BOUNDARY })
+    expect(ofRole('freehold-system')).to.deep.equal({ ...grant, scope: '/' })
+    expect(ofRole(SPACE)).to.deep.equal({ ...grant, scope: GROUP })
+    expect(ofRole(SPACE, 'apps/web')).to.deep.equal({ ...grant, scope: `${GROUP}/resources/apps/web` })
     for (const [namespace, at] of [
       [SPACE, '../web'],
       [SPACE, 'apps'],

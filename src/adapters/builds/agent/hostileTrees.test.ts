@@ -55,11 +55,11 @@ describe('fetching a hostile commit fails with a reason and changes no file outs
     return { below, root, log, last, status }
   }
 
-  async function run(asked: Asked): Promise<PartPlayed> {
+  async function run(request: Asked): Promise<PartPlayed> {
     const over = new AbortController()
     const answer = once(program, 'message', over)
     const ended = once(program, 'exit', over).then(() => Promise.reject(new Error('The program ended.')))
-    program.send(asked)
+    program.send(request)
     try {
       return (await Promise.race([answer, ended]))[0]
     } finally {

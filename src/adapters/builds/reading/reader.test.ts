@@ -100,10 +100,10 @@ describe('threadedReader', () => {
   it('starts the next queued archive of a sender when a waiting one is aborted', async () => {
     const under = await Promise.all(Array.from({ length: 4 }, () => reader.begin('sender')))
     const leaving = new AbortController()
-    const gone = reader.begin('sender', leaving.signal).catch((error: Error) => error.message)
+    const aborted = reader.begin('sender', leaving.signal).catch((error: Error) => error.message)
     const next = reader.begin('sender')
     leaving.abort(new Error('the client disconnected'))
-    expect(await gone).to.equal('the client disconnected')
+    expect(await aborted).to.equal('the client disconnected')
     under[0]?.cut()
     const waiting = await next
     for (const reading of [waiting, ...under]) reading.cut()
