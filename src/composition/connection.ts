@@ -48,7 +48,7 @@ export function connect(options: ConnectionOptions): Connection {
       ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
       ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
     })
-  const both = withCaches(clientOf, (client) => new CacheSet({ client, log, beside, counts }))
+  const both = withCaches(clientOf, (client) => new CacheSet({ client, log, sharedWith: beside, counts }))
   return { ...both, exec: createExec(access, userAgent(options.fieldManager)) }
 }
 

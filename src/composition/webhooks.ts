@@ -132,7 +132,7 @@ export async function runWebhooks(
     ownerOf: podOwners(caches),
     givenTo: givenToPods(caches, client),
     ownerOfPart: partOwners(caches),
-    whyNotGiven: (principalId, roleName, scope) => grantRefusalMessage(services, { principalId }, roleName, scope),
+    getGrantRefusal: (principalId, roleName, scope) => grantRefusalMessage(services, { principalId }, roleName, scope),
     isReady,
     staleness,
     standing,

@@ -99,14 +99,14 @@ const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
 /** Keeps as many as fit. Clusters take turns with one each, so that none displaces the exposures of another. */
-function limitFairly(exposures: readonly CrosslinkExposure[], mostBytes: number): CrosslinkExposure[] {
+function limitFairly(exposures: readonly CrosslinkExposure[], maxBytes: number): CrosslinkExposure[] {
   const turns = new Map<string, number>()
   const waiting = byId(exposures).map((exposure) => {
     const turn = turns.get(exposure.clusterId) ?? 0
     turns.set(exposure.clusterId, turn + 1)
     return { exposure, turn }
   })
-  let left = mostBytes
+  let left = maxBytes
   const kept: CrosslinkExposure[] = []
   for (const { exposure } of waiting.toSorted((one, other) => one.turn - other.turn)) {
     left -= bytesOf(exposure) + 1

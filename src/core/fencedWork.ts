@@ -8,9 +8,9 @@ const fences = new AsyncLocalStorage<() => void>()
  * @param fence called before every write of the work to an API server; if it throws, the write fails unsent
  */
 export function runFenced<Result>(fence: () => void, work: () => Result): Result {
-  const around = fences.getStore()
+  const outerFence = fences.getStore()
   const both = () => {
-    around?.()
+    outerFence?.()
     fence()
   }
   return fences.run(both, work)

@@ -33,13 +33,13 @@ function readOffset(zone: string, moment: number): number {
 /**
  * Returns when the clocks of a zone show a time: once, twice if they are set back, never if they are set forward.
  *
- * @param shown the time that they show, as if it were UTC
+ * @param localTime the time that they show, as if it were UTC
  * @returns the moments in order, and in `unset` when the clocks would show the time if they had not been changed
  */
-export function momentsOf(zone: string, shown: number): { moments: number[]; unset: number } {
+export function momentsOf(zone: string, localTime: number): { moments: number[]; unset: number } {
   // No zone changes its clocks twice within two days.
-  const before = offsetAt(zone, shown - DAY_MS)
-  const offsets = new Set([before, offsetAt(zone, shown + DAY_MS)])
-  const moments = [...offsets].map((offset) => shown - offset).filter((at) => at + offsetAt(zone, at) === shown)
-  return { moments: moments.sort((one, other) => one - other), unset: shown - before }
+  const before = offsetAt(zone, localTime - DAY_MS)
+  const offsets = new Set([before, offsetAt(zone, localTime + DAY_MS)])
+  const moments = [...offsets].map((offset) => localTime - offset).filter((at) => at + offsetAt(zone, at) === localTime)
+  return { moments: moments.sort((one, other) => one - other), unset: localTime - before }
 }

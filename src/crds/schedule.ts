@@ -61,9 +61,9 @@ export function nextRun(schedule: string, now: number, zone = 'UTC'): string | n
   const reach = clockChangeOf(zone, now)
   const times = timesFrom(schedule, now + offsetAt(zone, now) - reach)
   for (let found = Number.POSITIVE_INFINITY; ; ) {
-    const shown = times.next().getTime()
-    for (const at of runsAt(schedule, shown, zone)) if (at > now) found = Math.min(found, at)
-    if (found < Number.POSITIVE_INFINITY && shown >= found + offsetAt(zone, found) + reach)
+    const localTime = times.next().getTime()
+    for (const at of runsAt(schedule, localTime, zone)) if (at > now) found = Math.min(found, at)
+    if (found < Number.POSITIVE_INFINITY && localTime >= found + offsetAt(zone, found) + reach)
       return new Date(found).toISOString()
   }
 }
@@ -75,9 +75,9 @@ export function lastRun(schedule: string, now: number, zone = 'UTC'): string | n
   // A moment later, so that a run at exactly this time counts.
   const times = timesFrom(schedule, now + offsetAt(zone, now) + reach + 1)
   for (let found = Number.NEGATIVE_INFINITY; ; ) {
-    const shown = times.prev().getTime()
-    for (const at of runsAt(schedule, shown, zone)) if (at <= now) found = Math.max(found, at)
-    if (found > Number.NEGATIVE_INFINITY && shown <= found + offsetAt(zone, found) - reach)
+    const localTime = times.prev().getTime()
+    for (const at of runsAt(schedule, localTime, zone)) if (at <= now) found = Math.max(found, at)
+    if (found > Number.NEGATIVE_INFINITY && localTime <= found + offsetAt(zone, found) - reach)
       return new Date(found).toISOString()
   }
 }
@@ -88,8 +88,8 @@ function clockChangeOf(zone: string, now: number): number {
 }
 
 /** Returns the times of a schedule from one on, in either direction, as clocks show them but as if they were UTC. */
-function timesFrom(schedule: string, shown: number) {
-  const options = { currentDate: new Date(shown), tz: 'UTC' }
+function timesFrom(schedule: string, localTime: number) {
+  const options = { currentDate: new Date(localTime), tz: 'UTC' }
   return parser().CronExpressionParser.parse(normalizeSchedule(schedule), options)
 }
 
@@ -97,8 +97,8 @@ function timesFrom(schedule: string, shown: number) {
  * If clocks are set back, a schedule runs in the first of the two equal hours; if they are set forward over its time,
  * it runs as if they were not. A schedule of every hour depends on the minutes alone and runs in both hours.
  */
-function runsAt(schedule: string, shown: number, zone: string): number[] {
-  const { moments, unset } = momentsOf(zone, shown)
+function runsAt(schedule: string, localTime: number, zone: string): number[] {
+  const { moments, unset } = momentsOf(zone, localTime)
   if (normalizeSchedule(schedule).split(' ')[1] === '*') return moments
   return [moments[0] ?? unset]
 }

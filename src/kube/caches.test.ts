@@ -25,7 +25,7 @@ describe('CacheSet beside another one', () => {
     first.add(configMap)
     first.start()
     await first.whenAllSynced()
-    second = new CacheSet({ client, beside: first })
+    second = new CacheSet({ client, sharedWith: first })
   })
 
   afterEach(async () => {

@@ -12,7 +12,7 @@ export type CacheSetOptions = Omit<
   'resource' | 'indexes' | 'namespace' | 'labelSelector' | 'fieldSelector'
 > & {
   /** The set of another client in this process; its caches are shared instead of watching a resource twice. */
-  beside?: CacheSet | undefined
+  sharedWith?: CacheSet | undefined
 }
 export type CacheOptions<T extends KubeObject> = Pick<WatchCacheOptions<T>, 'indexes' | 'namespace' | 'labelSelector'>
 
@@ -26,14 +26,14 @@ export class CacheSet {
   readonly #byResource = new Map<Resource, WatchCache<KubeObject>>()
   readonly #optional = new Map<string, OptionalCache<KubeObject>>()
   readonly #scoped: { resource: Resource; caches: ScopedCaches<KubeObject> }[] = []
-  readonly #beside: CacheSet | undefined
+  readonly #sharedWith: CacheSet | undefined
   /** Caches that are not shared with the set beside this one. */
   readonly #own = new Set<{ stop(): Promise<void> }>()
   #started = false
 
-  constructor({ beside, ...options }: CacheSetOptions) {
+  constructor({ sharedWith, ...options }: CacheSetOptions) {
     const clock = options.clock ?? systemClock
-    this.#beside = beside
+    this.#sharedWith = sharedWith
     this.#options = { history: new NewestVersionReader(options.client, () => clock.monotonic()), ...options }
   }
 
@@ -46,7 +46,7 @@ export class CacheSet {
     const id = resourceId(resource)
     if (this.#caches.has(id)) throw new Error(`The cache of ${id} is declared twice.`)
     const isWhole = options.namespace === undefined && options.labelSelector === undefined
-    const shared = isWhole ? this.#beside?.find<T>(resource) : undefined
+    const shared = isWhole ? this.#sharedWith?.find<T>(resource) : undefined
     shared?.addIndexes(options.indexes ?? {})
     const cache = shared ?? new WatchCache<T>({ ...this.#options, ...options, resource })
     if (shared === undefined) this.#own.add(cache)

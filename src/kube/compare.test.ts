@@ -17,7 +17,7 @@ describe('firstDifference', () => {
     ['a port without the default protocol', [{ containerPort: 80 }], [{ containerPort: 80, protocol: 'TCP' }]],
   ]
   for (const [what, desired, observed] of alike) {
-    it(`finds none: ${what}`, () => {
+    it(`finds no difference: ${what}`, () => {
       expect(firstDifference(desired, observed)).to.equal(undefined)
     })
   }
@@ -43,7 +43,7 @@ describe('firstDifference', () => {
     ],
   ]
   for (const [what, desired, observed, path] of unlike) {
-    it(`returns the path: ${what}`, () => {
+    it(`returns the path of the difference: ${what}`, () => {
       expect(firstDifference(desired, observed)).to.equal(path)
     })
   }

@@ -35,13 +35,13 @@ const MAX_STRUCTURE_CHARACTERS = 1_000_000
  */
 export class Packer {
   readonly #shapes = new Map<string, Shape>()
-  readonly #mostShapes: number
+  readonly #maxShapes: number
   readonly #sharesLeaves: boolean
   #structure = 0
 
   /** @param sharesLeaves false for secrets: no value may be kept because another object has the same */
-  constructor({ mostShapes = 500, sharesLeaves = true } = {}) {
-    this.#mostShapes = mostShapes
+  constructor({ maxShapes = 500, sharesLeaves = true } = {}) {
+    this.#maxShapes = maxShapes
     this.#sharesLeaves = sharesLeaves
   }
 
@@ -69,7 +69,7 @@ export class Packer {
 
   #learn(skeleton: string, leaves: readonly unknown[]): Shape | undefined {
     // Assigning to `__proto__` would set a prototype instead of a field, so such an object is kept whole.
-    if (this.#shapes.size >= this.#mostShapes || skeleton.includes('"__proto__"')) return undefined
+    if (this.#shapes.size >= this.#maxShapes || skeleton.includes('"__proto__"')) return undefined
     if (this.#structure + skeleton.length > MAX_STRUCTURE_CHARACTERS) return undefined
     const text = this.#sharesLeaves ? JSON.stringify(leaves) : ''
     // Parsed from the text, because a substring of a larger text would keep all of that text in memory.

@@ -19,7 +19,7 @@ describe('Packer', () => {
   ]
   for (const [what, value] of values) {
     it(`restores ${what}`, () => {
-      for (const packer of [new Packer(), new Packer({ sharesLeaves: false }), new Packer({ mostShapes: 0 })]) {
+      for (const packer of [new Packer(), new Packer({ sharesLeaves: false }), new Packer({ maxShapes: 0 })]) {
         for (let time = 0; time < 2; time += 1) {
           expect(JSON.stringify(packer.unpack(packer.pack(value)))).to.equal(JSON.stringify(value))
         }
@@ -28,14 +28,14 @@ describe('Packer', () => {
   }
 
   it('shares shapes up to a limit', () => {
-    const packer = new Packer({ mostShapes: 1 })
+    const packer = new Packer({ maxShapes: 1 })
     const first = packer.pack({ a: 1 })
     expect(packer.pack({ a: 2 }).shape).to.equal(first.shape)
     expect(packer.pack({ b: 2 })).to.deep.equal({ text: '{"b":2}', shape: undefined })
   })
 
   it('keeps a shape until its last object is released', () => {
-    const packer = new Packer({ mostShapes: 1 })
+    const packer = new Packer({ maxShapes: 1 })
     const packed = [packer.pack({ a: 1 }), packer.pack({ a: 2 })]
     packer.release(packed[0] as Packed)
     expect(packer.pack({ b: 2 }).shape, 'there is one more').to.equal(undefined)

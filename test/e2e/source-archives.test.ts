@@ -30,7 +30,7 @@ describe('uploaded sources in a real registry', () => {
   function archives(mostBytes?: number) {
     if (running === undefined) throw new Error('No registry runs.')
     const { url, tokenFor } = running
-    return sourceArchives({ url, tokenFor, ...(mostBytes !== undefined && { mostBytes }) })
+    return sourceArchives({ url, tokenFor, ...(mostBytes !== undefined && { maxBytes: mostBytes }) })
   }
   async function stored(name: string): Promise<string[]> {
     const digests = await running?.registry.digests(name)

@@ -36,19 +36,19 @@ function addSighting(head: Head, sighting: ObservedAction): Head {
   if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
   const { known, changes, isChange, next } = computeChanges(head.known, after, sighting, head.salt)
   const held = head.entries.find(({ id }) => id === sighting.id)
-  const around = head.entries.map((one) =>
+  const updated = head.entries.map((one) =>
     one.id === next?.entryId && one !== held ? truncateEntry({ ...one, changes: next.changes }) : one,
   )
   if (held === undefined) {
     if (onlyIfChanged && (!isChange || isSamePart(head, facts))) return head
-    return { ...head, known, entries: [...around, truncateEntry({ ...facts, changes })].sort(byTime) }
+    return { ...head, known, entries: [...updated, truncateEntry({ ...facts, changes })].sort(byTime) }
   }
   const merged = isSecondHand
     ? { ...held, part: held.part ?? facts.part }
     : { ...held, ...facts, version: facts.version ?? held.version, part: facts.part ?? held.part }
   const entry = truncateEntry({ ...merged, changes: [...held.changes, ...changes] })
   if (known === head.known && JSON.stringify(entry) === JSON.stringify(held)) return head
-  return { ...head, known, entries: around.map((one) => (one.id === held.id ? entry : one)) }
+  return { ...head, known, entries: updated.map((one) => (one.id === held.id ? entry : one)) }
 }
 
 function isSamePart({ entries }: Head, { part }: Pick<Entry, 'part'>): boolean {

@@ -60,31 +60,31 @@ async function add(blobs: BlobStore, { bytes, placeOf, owner }: MultipartContent
  * Stores content, runs the change that refers to it, and deletes the parts written here if the change is refused. The
  * places are derived from the content, so retrying an interrupted call finds the parts that it left.
  *
- * @param isReferredTo whether any stored object refers to the content; called after a refusal
- * @param onLeft called if parts of a refused change could not be deleted
+ * @param isReferenced whether any stored object refers to the content; called after a refusal
+ * @param onOrphaned called if parts of a refused change could not be deleted
  */
 export async function withParts<Result>(
   blobs: BlobStore,
-  parted: MultipartContent,
+  content: MultipartContent,
   change: () => Promise<Result>,
-  { isReferredTo, onLeft }: { isReferredTo: () => Promise<boolean>; onLeft: (failure: unknown) => void },
+  { isReferenced, onOrphaned }: { isReferenced: () => Promise<boolean>; onOrphaned: (failure: unknown) => void },
 ): Promise<Result> {
   const made: BlobRef[] = []
   try {
-    const isAllNew = await add(blobs, parted, made)
+    const isAllNew = await add(blobs, content, made)
     const result = await change()
     // A concurrent, refused change of the same content may have deleted parts that were found above.
-    if (!isAllNew) await add(blobs, parted, [])
+    if (!isAllNew) await add(blobs, content, [])
     return result
   } catch (error) {
-    await takeBack().catch(onLeft)
+    await takeBack().catch(onOrphaned)
     throw error
   }
 
   async function takeBack(): Promise<void> {
-    if (await isReferredTo()) return
+    if (await isReferenced()) return
     for (const part of made) await blobs.remove(part)
     // A concurrent change may have referred to the same content between the check and the deletion.
-    if (await isReferredTo()) await add(blobs, parted, [])
+    if (await isReferenced()) await add(blobs, content, [])
   }
 }

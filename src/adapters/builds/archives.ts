@@ -18,7 +18,7 @@ export type SourceArchiveOptions = {
   /** Such as http://127.0.0.1:5000. */
   readonly url: string
   readonly tokenFor: (type: 'repository', name: string, actions: readonly string[]) => Promise<string>
-  readonly mostBytes?: number
+  readonly maxBytes?: number
   /** Validates archives; by default on a thread of its own. */
   readonly reader?: ArchiveReader
 }
@@ -32,7 +32,7 @@ type Call = {
 
 /** Stores sources as OCI artifacts, like images. @see https://github.com/opencontainers/image-spec */
 export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
-  const { url, tokenFor, mostBytes = MAX_ARCHIVE_BYTES, reader = threadedReader() } = options
+  const { url, tokenFor, maxBytes = MAX_ARCHIVE_BYTES, reader = threadedReader() } = options
 
   const send = (...args: [token: string, wanted: number, target: string | URL, sent: Call]) => sendTo(url, ...args)
   const finished = (place: URL, digest: string) => {
@@ -54,7 +54,7 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
     reading.read.catch((error: Error) => body.destroy(error))
     let bytes = 0
     const split = pipeline(archive, async (source) => {
-      bytes = await pipeToBoth(source, { body, reading, mostBytes })
+      bytes = await pipeToBoth(source, { body, reading, maxBytes })
     })
     const results = await Promise.allSettled([reading.read, raceFailures(split, [reading.read, sent]), sent])
     const [read, , place] = results
@@ -127,15 +127,15 @@ function raceFailures(split: Promise<void>, others: readonly Promise<unknown>[])
 const digestOf = (text: string) => `sha256:${sha256(text)}`
 const describeBlob = (text: string) => ({ digest: digestOf(text), size: Buffer.byteLength(text) })
 
-type Targets = { body: PassThrough; reading: ArchiveSink; mostBytes: number }
+type Targets = { body: PassThrough; reading: ArchiveSink; maxBytes: number }
 
 /** Sends the stream to both targets, at the speed of the slower one. @returns the number of bytes */
-async function pipeToBoth(source: AsyncIterable<Buffer>, { body, reading, mostBytes }: Targets): Promise<number> {
+async function pipeToBoth(source: AsyncIterable<Buffer>, { body, reading, maxBytes }: Targets): Promise<number> {
   let bytes = 0
   try {
     for await (const chunk of source) {
       bytes += chunk.length
-      if (bytes > mostBytes) throw new ArchiveRefusedError(`It is longer than ${mostBytes} bytes.`)
+      if (bytes > maxBytes) throw new ArchiveRefusedError(`It is longer than ${maxBytes} bytes.`)
       await reading.take(chunk)
       await writeChunk(body, chunk)
     }

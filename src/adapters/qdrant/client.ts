@@ -46,7 +46,7 @@ export type QdrantClientOptions = {
 /** Milliseconds for a change, which waits for the consensus of the peers. */
 const CHANGE_TIMEOUT_MS = 20_000
 
-type QdrantCall = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
+type QdrantCall = { method?: EngineRequest['method']; path: string; body?: object; isCommand?: boolean }
 
 /** Calls Qdrant's HTTP API through any reach. */
 export function createQdrantClient(reach: EngineTransport, options: QdrantClientOptions = {}): QdrantPort {
@@ -84,16 +84,16 @@ export function createQdrantClient(reach: EngineTransport, options: QdrantClient
 
     async moveShard(peer, collection, { shard, from, to }, options = {}) {
       const body = { move_shard: { shard_id: shard, from_peer_id: from, to_peer_id: to } }
-      await result(peer, order(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
+      await result(peer, command(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
     },
 
     async dropReplica(peer, collection, { shard, peerId }, options = {}) {
       const body = { drop_replica: { shard_id: shard, peer_id: peerId } }
-      await result(peer, order(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
+      await result(peer, command(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
     },
 
     async removePeer(peer, peerId, options = {}) {
-      await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, order: true }, True, options)
+      await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, isCommand: true }, True, options)
     },
 
     ...snapshotCalls(calls),
@@ -114,13 +114,13 @@ function snapshotCalls({
 
     async takeSnapshot(peer, collection, options = {}) {
       // Waiting for a large snapshot would take longer than the request may.
-      const ask: QdrantCall = { method: 'POST', path: `${snapshotsOf(collection)}?wait=false`, order: true }
+      const ask: QdrantCall = { method: 'POST', path: `${snapshotsOf(collection)}?wait=false`, isCommand: true }
       await result(peer, ask, z.unknown().optional(), options)
     },
 
     async removeSnapshot(peer, collection, name, options = {}) {
       const path = `${snapshotsOf(collection)}/${encodeURIComponent(name)}`
-      const ask: QdrantCall = { method: 'DELETE', path, order: true }
+      const ask: QdrantCall = { method: 'DELETE', path, isCommand: true }
       const reply = await answer(peer, ask, options)
       if (reply.status !== 404) resultOf(peer, ask, reply, True)
     },
@@ -135,7 +135,7 @@ function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOp
     key: string | undefined,
     options: EngineCall,
   ): Promise<EngineAnswer> {
-    const deadline = AbortSignal.timeout(ask.order === true ? CHANGE_TIMEOUT_MS : timeout)
+    const deadline = AbortSignal.timeout(ask.isCommand === true ? CHANGE_TIMEOUT_MS : timeout)
     const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline])
     return reach.send(
       { ...peer, port: VECTOR_PORTS.rest },
@@ -172,8 +172,8 @@ function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOp
 
 const snapshotsOf = (collection: string) => `/collections/${encodeURIComponent(collection)}/snapshots`
 
-function order(path: string, body: object): QdrantCall {
-  return { method: 'POST', path, body, order: true }
+function command(path: string, body: object): QdrantCall {
+  return { method: 'POST', path, body, isCommand: true }
 }
 
 function resultOf<T>(peer: PeerAddress, ask: QdrantCall, { status, text }: EngineAnswer, schema: z.ZodType<T>): T {

@@ -56,22 +56,25 @@ function socketTo({ hostname, port }: URL, addresses: readonly string[]): Socket
 }
 
 /** Options that verify the host key, and the results. */
-type HostCheck = Pick<ConnectConfig, 'hostVerifier' | 'algorithms'> & { shown: () => string; isRefused: () => boolean }
+type HostCheck = Pick<ConnectConfig, 'hostVerifier' | 'algorithms'> & {
+  presentedHostKey: () => string
+  isRefused: () => boolean
+}
 
 function checkHost(connection: Connection): HostCheck {
   const knownHosts = knownHostsOf(connection)
   const known = knownHosts === undefined ? undefined : hostKeysIn(knownHosts, connection.baseUrl)
-  let [shown, isRefused] = ['', known?.length === 0]
+  let [presentedHostKey, isRefused] = ['', known?.length === 0]
   return {
     hostVerifier: (key: Buffer) => {
-      shown = `${key.subarray(4, 4 + key.readUInt32BE(0)).toString()} ${key.toString('base64')}`
-      isRefused = known !== undefined && !known.includes(shown)
+      presentedHostKey = `${key.subarray(4, 4 + key.readUInt32BE(0)).toString()} ${key.toString('base64')}`
+      isRefused = known !== undefined && !known.includes(presentedHostKey)
       return !isRefused
     },
     // A host has keys of several types: ask for a type that is known.
     ...(known !== undefined && known.length > 0 && { algorithms: { serverHostKey: known.flatMap(algorithmsOf) } }),
-    shown: () => shown,
-    isRefused: () => isRefused || (known !== undefined && shown === ''),
+    presentedHostKey: () => presentedHostKey,
+    isRefused: () => isRefused || (known !== undefined && presentedHostKey === ''),
   }
 }
 
@@ -82,7 +85,11 @@ function algorithmsOf(key: string): ServerHostKeyAlgorithm[] {
 
 type Session = HostCheck & Pick<ConnectConfig, 'sock' | 'privateKey'>
 
-function fetchRefs(client: Client, url: URL, { shown, isRefused, ...options }: Session): Promise<RefAdvertisement> {
+function fetchRefs(
+  client: Client,
+  url: URL,
+  { presentedHostKey, isRefused, ...options }: Session,
+): Promise<RefAdvertisement> {
   const { host } = url
   const username = decodeURIComponent(url.username) || 'git'
   return new Promise((resolve, reject) => {
@@ -92,7 +99,8 @@ function fetchRefs(client: Client, url: URL, { shown, isRefused, ...options }: S
       .once('ready', () => {
         client.exec(`git-upload-pack ${quotePath(url)}`, (error, channel) => {
           if (error) unreachable(error)
-          else firstLineOf(channel, host).then((firstLine) => resolve({ firstLine, hostKey: shown() }), reject)
+          else
+            firstLineOf(channel, host).then((firstLine) => resolve({ firstLine, hostKey: presentedHostKey() }), reject)
         })
       })
       .on('error', (error) => {

@@ -143,11 +143,11 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const archive = { bytes, placeOf: partRef(found.ref, hash), owner }
   const writeCounted = () => withinQuota(context as Context, found, bytes.length, () => write(true))
   const { object } = await withParts(blobs, archive, writeCounted, {
-    async isReferredTo() {
+    async isReferenced() {
       const stored = await services.records.get(ServerlessFunction, found.ref, { fresh: true })
       return stored?.metadata.uid === metadata.uid && stored?.spec.source?.hash === hash
     },
-    onLeft: (failure) =>
+    onOrphaned: (failure) =>
       services.log.warn({ ...found.ref, hash, error: messageOf(failure) }, 'Parts of a refused source were left.'),
   })
   const { parts: _, ...shown } = object.spec.source ?? source

@@ -87,26 +87,22 @@ export type RenderRefusal = { readonly of: 'component' | 'output'; readonly name
 type DependencyOrder = Pick<ParsedTemplate, 'order' | 'dependencies'>
 
 /** Fills a valid template with values: what to create, in the order of dependencies. Never throws. */
-export function renderTemplate(
-  template: Template,
-  read: DependencyOrder,
-  surroundings: RenderContext,
-): RenderedTemplate {
-  return new Renderer(template, read.dependencies, surroundings).render(read.order)
+export function renderTemplate(template: Template, read: DependencyOrder, context: RenderContext): RenderedTemplate {
+  return new Renderer(template, read.dependencies, context).render(read.order)
 }
 
 class Renderer {
   readonly #template: Template
   readonly #dependencies: DependencyOrder['dependencies']
-  readonly #surroundings: RenderContext
+  readonly #context: RenderContext
   readonly #made = new Map<string, RenderedComponent>()
   readonly #refusals: RenderRefusal[] = []
   #charactersLeft = MAX_RENDERED_CHARACTERS
 
-  constructor(template: Template, dependencies: DependencyOrder['dependencies'], surroundings: RenderContext) {
+  constructor(template: Template, dependencies: DependencyOrder['dependencies'], context: RenderContext) {
     this.#template = template
     this.#dependencies = dependencies
-    this.#surroundings = surroundings
+    this.#context = context
   }
 
   render(order: readonly string[]): RenderedTemplate {
@@ -172,7 +168,7 @@ class Renderer {
   }
 
   #lookUp(reference: Reference): Scalar {
-    const { parameters, place, mark } = this.#surroundings
+    const { parameters, place, mark } = this.#context
     if (reference.root === 'place') return place[reference.name]
     if (reference.root === 'parameters') {
       const { name } = reference

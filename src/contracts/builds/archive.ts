@@ -45,17 +45,17 @@ export class ArchiveValidator {
 
   /** @throws ArchiveRefusedError naming the entry */
   admit({ path: written, type, size, target }: ArchiveEntry): AdmittedEntry {
-    const shown = quotedPath(written)
-    const segments = segmentsOf(written, shown)
-    const kind = kindOf(type, shown)
+    const quoted = quotedPath(written)
+    const segments = segmentsOf(written, quoted)
+    const kind = kindOf(type, quoted)
     this.#entries = this.#countEntry(this.#entries)
     if (segments.length === 0) {
-      if (kind !== 'folder') throw new ArchiveRefusedError(`${shown} is not a file name.`)
+      if (kind !== 'folder') throw new ArchiveRefusedError(`${quoted} is not a file name.`)
       return { kind: 'none', path: '' }
     }
-    this.#measure(kind, size, shown)
-    this.#addPath(kind, segments, shown)
-    if (kind === 'link') checkTarget(target ?? '', segments, shown)
+    this.#measure(kind, size, quoted)
+    this.#addPath(kind, segments, quoted)
+    if (kind === 'link') checkTarget(target ?? '', segments, quoted)
     return { kind, path: segments.join('/') }
   }
 
@@ -64,18 +64,18 @@ export class ArchiveValidator {
     throw new ArchiveRefusedError(`It contains more than ${this.#limits.files} files and folders.`)
   }
 
-  #measure(kind: AdmittedEntry['kind'], size: number, shown: string): void {
+  #measure(kind: AdmittedEntry['kind'], size: number, quoted: string): void {
     // A folder has no content; the content of a link is read as well.
     if (kind === 'folder') return
-    if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefusedError(`${shown} has an invalid size.`)
+    if (!Number.isSafeInteger(size) || size < 0) throw new ArchiveRefusedError(`${quoted} has an invalid size.`)
     const { fileBytes, bytes } = this.#limits
     if (size > fileBytes)
-      throw new ArchiveRefusedError(`${shown} is longer than the ${fileBytes} bytes that one file may have.`)
+      throw new ArchiveRefusedError(`${quoted} is longer than the ${fileBytes} bytes that one file may have.`)
     this.#bytes += size
     if (this.#bytes > bytes) throw new ArchiveRefusedError(`Unpacked it is longer than ${bytes} bytes.`)
   }
 
-  #addPath(kind: Kind, segments: readonly string[], shown: string): void {
+  #addPath(kind: Kind, segments: readonly string[], quoted: string): void {
     let above = this.#root
     for (const [at, name] of segments.entries()) {
       const isLast = at === segments.length - 1
@@ -89,10 +89,10 @@ export class ArchiveValidator {
         continue
       }
       if (isLast && !(found.kind === 'folder' && kind === 'folder' && found.name === name))
-        throw new ArchiveRefusedError(`${shown} appears twice, or differs from another path only in letter case.`)
-      if (found.kind !== 'folder') throw new ArchiveRefusedError(`${shown} is below a path that is not a folder.`)
+        throw new ArchiveRefusedError(`${quoted} appears twice, or differs from another path only in letter case.`)
+      if (found.kind !== 'folder') throw new ArchiveRefusedError(`${quoted} is below a path that is not a folder.`)
       if (found.name !== name)
-        throw new ArchiveRefusedError(`${shown} differs from another path only in letter case or Unicode form.`)
+        throw new ArchiveRefusedError(`${quoted} differs from another path only in letter case or Unicode form.`)
       above = found
     }
   }
@@ -102,20 +102,21 @@ type Kind = Exclude<AdmittedEntry['kind'], 'none'>
 /** The keys of `below` are names as case-insensitive file systems compare them. */
 type SeenEntry = { readonly kind: Kind; readonly name: string; below?: Map<string, SeenEntry> }
 
-function segmentsOf(path: string, shown: string): string[] {
+function segmentsOf(path: string, quoted: string): string[] {
   if (path.length > MAX_PATH_CHARACTERS)
-    throw new ArchiveRefusedError(`${shown} is a path longer than ${MAX_PATH_CHARACTERS} characters.`)
-  if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw new ArchiveRefusedError(`${shown} is not a relative path.`)
+    throw new ArchiveRefusedError(`${quoted} is a path longer than ${MAX_PATH_CHARACTERS} characters.`)
+  if (path.startsWith('/') || /^[A-Za-z]:/.test(path))
+    throw new ArchiveRefusedError(`${quoted} is not a relative path.`)
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
-  if (segments.includes('..')) throw new ArchiveRefusedError(`${shown} leads out of the archive.`)
+  if (segments.includes('..')) throw new ArchiveRefusedError(`${quoted} leads out of the archive.`)
   const why = namesObstacle(segments)
-  if (why !== undefined) throw new ArchiveRefusedError(`${shown} ${why}.`)
+  if (why !== undefined) throw new ArchiveRefusedError(`${quoted} ${why}.`)
   if (segments.length > MAX_PATH_DEPTH)
-    throw new ArchiveRefusedError(`${shown} is deeper than ${MAX_PATH_DEPTH} folders.`)
+    throw new ArchiveRefusedError(`${quoted} is deeper than ${MAX_PATH_DEPTH} folders.`)
   return segments
 }
 
-function kindOf(type: string | null | undefined, shown: string): Kind {
+function kindOf(type: string | null | undefined, quoted: string): Kind {
   switch (type) {
     case 'file':
     case 'contiguous-file':
@@ -125,7 +126,7 @@ function kindOf(type: string | null | undefined, shown: string): Kind {
     case 'symlink':
       return 'link'
     default:
-      throw new ArchiveRefusedError(`${shown} is neither a file, nor a folder, nor a symbolic link.`)
+      throw new ArchiveRefusedError(`${quoted} is neither a file, nor a folder, nor a symbolic link.`)
   }
 }
 
@@ -133,7 +134,7 @@ function kindOf(type: string | null | undefined, shown: string): Kind {
  * A link may go up only at its beginning: its own folder is a real one, so `..` leads where it seems to. From there it
  * may only go down, where other links stay inside too.
  */
-function checkTarget(target: string, segments: readonly string[], shown: string): void {
+function checkTarget(target: string, segments: readonly string[], quoted: string): void {
   const parts = target.split('/').filter((part) => part !== '' && part !== '.')
   const ups = parts.findIndex((part) => part !== '..')
   const leading = ups < 0 ? parts.length : ups
@@ -145,6 +146,6 @@ function checkTarget(target: string, segments: readonly string[], shown: string)
     /\p{Cc}/u.test(target) ||
     !isInside
   ) {
-    throw new ArchiveRefusedError(`The link ${shown} leads out of the archive.`)
+    throw new ArchiveRefusedError(`The link ${quoted} leads out of the archive.`)
   }
 }

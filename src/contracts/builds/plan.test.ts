@@ -20,7 +20,7 @@ const plan = (files: Record<string, string>, request: PlanRequest = {}) =>
 const pkg = (more: object = {}) => JSON.stringify({ name: 'shop', scripts: { start: 'node server.js' }, ...more })
 const NODE = { 'package.json': pkg(), 'package-lock.json': '{}', 'server.js': '' }
 
-describe('planBuild, runtime', () => {
+describe('planBuild, choice of the runtime', () => {
   type Case = [sentence: string, files: Record<string, string>, request: PlanRequest, expected: string]
   const cases: Case[] = [
     ['builds a package.json with Node.js', NODE, {}, 'nodejs 24'],

@@ -32,7 +32,7 @@ function cachesOver(records: MemoryRecords) {
   } as never
 }
 
-function prepare(isReady = true, showsWithin = 0) {
+function prepare(isReady = true, visibilityTimeout = 0) {
   const clock = new ManualClock()
   const { records, services, boundary } = makeFacade({}, { clock })
   const world: GrantingWorld = {
@@ -60,7 +60,7 @@ function prepare(isReady = true, showsWithin = 0) {
     const spec = { principalId, principalType: 'ServicePrincipal', roleDefinitionName, scope }
     records.put(RoleAssignment, { namespace, name: randomUUID() }, spec)
   }
-  const admit = createAdmission({ services, caches: cachesOver(records), isReady: () => isReady, showsWithin })
+  const admit = createAdmission({ services, caches: cachesOver(records), isReady: () => isReady, visibilityTimeout })
   return { world, first, records, assign, admit, clock }
 }
 

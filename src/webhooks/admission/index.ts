@@ -59,7 +59,7 @@ export type AdmissionOptions = {
   /** False until boundaries, people and the other caches are loaded. Until then every write is refused. */
   isReady: () => boolean
   /** Milliseconds for which other reviews wait until an admitted write is stored. */
-  showsWithin?: number
+  visibilityTimeout?: number
 }
 
 /**
@@ -68,7 +68,12 @@ export type AdmissionOptions = {
  * server. Returns undefined if the body is not such a review.
  * @throws KubeError if the API server cannot be reached; the write is then refused, because the webhook fails closed
  */
-export function createAdmission({ services, caches, isReady, showsWithin = VISIBILITY_TIMEOUT_MS }: AdmissionOptions) {
+export function createAdmission({
+  services,
+  caches,
+  isReady,
+  visibilityTimeout = VISIBILITY_TIMEOUT_MS,
+}: AdmissionOptions) {
   return async (body: unknown): Promise<AdmissionAnswer | undefined> => {
     const parsed = Review.safeParse(body)
     if (!parsed.success) return undefined
@@ -84,7 +89,7 @@ export function createAdmission({ services, caches, isReady, showsWithin = VISIB
       const boundaryId = boundaryOfNamespace(change.namespace ?? '')
       // REST changes owners and denies one at a time, so this takes its turn in the same queue.
       const key = boundaryId === undefined ? '/' : boundaryScope(boundaryId)
-      const review = { key, change, isDryRun: request.dryRun === true, timeout: QUEUE_TIMEOUT_MS, showsWithin }
+      const review = { key, change, isDryRun: request.dryRun === true, timeout: QUEUE_TIMEOUT_MS, visibilityTimeout }
       await judgeWithLock(services, review, async () => {
         await judge(await uncachedServices(services, caches, boundaryId), change)
       })

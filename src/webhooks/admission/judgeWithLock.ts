@@ -35,7 +35,7 @@ export type Review = {
   /** Milliseconds that the review may wait for its turn. */
   readonly timeout: number
   /** Milliseconds for which other reviews wait until the write is visible. */
-  readonly showsWithin: number
+  readonly visibilityTimeout: number
 }
 
 /**
@@ -45,7 +45,7 @@ export type Review = {
  * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE if others keep the turn; what `judge` throws
  */
 export function judgeWithLock(services: Services, review: Review, judge: () => Promise<void>): Promise<void> {
-  const { key, change, isDryRun, timeout, showsWithin } = review
+  const { key, change, isDryRun, timeout, visibilityTimeout } = review
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let isLate = false
   const timer = services.clock.setTimeout(() => {
@@ -58,14 +58,14 @@ export function judgeWithLock(services: Services, review: Review, judge: () => P
     timer.cancel()
     await judge()
     resolve()
-    if (keepsTurn) await waitUntilVisible(services, change, showsWithin)
+    if (keepsTurn) await waitUntilVisible(services, change, visibilityTimeout)
   }
   const keepsTurn = !isDryRun && mayRemoveAccess(change)
   const inTurn = keepsTurn
     ? () =>
         services.records.exclusively(key, judgeInTime, {
           timeout,
-          duration: DECISION_TIMEOUT_MS + showsWithin,
+          duration: DECISION_TIMEOUT_MS + visibilityTimeout,
         })
     : judgeInTime
   withLocalChangeLock(key, inTurn)

@@ -25,7 +25,7 @@ export type AuditLookups = {
 }
 
 /** Returns what an audit event reports about resources; nothing for most events. */
-export function activityOfEvent(event: AuditEvent, surroundings: AuditLookups): ActivityReport[] {
+export function activityOfEvent(event: AuditEvent, lookups: AuditLookups): ActivityReport[] {
   const { objectRef, responseStatus } = event
   const kind = KIND_BY_RESOURCE.get(`${objectRef?.apiGroup}/${objectRef?.resource}`)
   const outcome = outcomeOf(responseStatus?.code ?? 0)
@@ -33,12 +33,12 @@ export function activityOfEvent(event: AuditEvent, surroundings: AuditLookups): 
   // The facade itself reports what was refused to it, and controllers retry.
   if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT_PREFIX)) return []
   if (outcome === 'Succeeded' && isUnchanged(event)) return []
-  const place = surroundings.placeOf(objectRef.namespace)
+  const place = lookups.placeOf(objectRef.namespace)
   return objectsOf(event).flatMap(({ name, object }) => {
-    const resourceName = ownerName(kind, { namespace: objectRef.namespace, name, object }, surroundings)
+    const resourceName = ownerName(kind, { namespace: objectRef.namespace, name, object }, lookups)
     const resource = resourceName && resourcePathOf(kind.partOf?.collection ?? kind.segment, place, resourceName)
     if (!resource) return []
-    if (outcome !== 'Succeeded' && !surroundings.exists(resource)) return []
+    if (outcome !== 'Succeeded' && !lookups.exists(resource)) return []
     const sighting = sightingOf(event, kind, { name, object, outcome })
     return sighting === undefined ? [] : [{ resource, sighting }]
   })

@@ -154,7 +154,7 @@ describe('createReviewer', () => {
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
-      whyNotGiven: everyRole,
+      getGrantRefusal: everyRole,
       isReady: () => true,
     })(review)
     expect(answer).to.deep.equal({
@@ -171,7 +171,7 @@ describe('createReviewer', () => {
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
-      whyNotGiven: everyRole,
+      getGrantRefusal: everyRole,
       isReady: () => false,
     })(review)
     expect(answer?.status.allowed).to.equal(false)
@@ -185,7 +185,7 @@ describe('createReviewer', () => {
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
-      whyNotGiven: everyRole,
+      getGrantRefusal: everyRole,
       isReady: () => true,
       ...change,
     })
@@ -278,7 +278,7 @@ describe('createReviewer', () => {
         ownerOf,
         givenTo,
         ownerOfPart: ownerOf,
-        whyNotGiven: everyRole,
+        getGrantRefusal: everyRole,
         isReady: () => true,
         standing,
       })(review)
@@ -300,7 +300,7 @@ describe('createReviewer', () => {
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
-      whyNotGiven: everyRole,
+      getGrantRefusal: everyRole,
       isReady: () => true,
       standing,
     })({ ...review, spec: { ...spec, extra: { 'freehold.dev/principal-uid': ['the-uid'] } } })
@@ -317,7 +317,7 @@ describe('createReviewer', () => {
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
-      whyNotGiven: everyRole,
+      getGrantRefusal: everyRole,
       isReady: () => true,
       standing,
     })(other)
@@ -331,7 +331,7 @@ describe('createReviewer', () => {
       ownerOf,
       givenTo,
       ownerOfPart: () => undefined,
-      whyNotGiven: everyRole,
+      getGrantRefusal: everyRole,
       isReady: () => true,
     })
     for (const body of [null, {}, { ...review, kind: 'TokenReview' }, { ...review, spec: { user: 1 } }])

@@ -24,13 +24,13 @@ export type GetGrantRefusal = (principalId: string, roleName: string, scope: str
 export function answerReview(
   question: ReviewQuestion,
   access: Pick<Access, 'explain' | 'scopesWith'>,
-  whyNotGiven: GetGrantRefusal,
+  getGrantRefusal: GetGrantRefusal,
 ): ReviewStatus {
   if (question.asks === 'nothing') return { allowed: question.isAllowed, reason: question.reason }
   if (question.asks === 'grant') {
     const { principalId, roleName, scope } = question
-    const why = whyNotGiven(principalId, roleName, scope)
-    return { allowed: why === undefined, reason: why ?? `Holds all of "${roleName}" at ${scope}` }
+    const refusal = getGrantRefusal(principalId, roleName, scope)
+    return { allowed: refusal === undefined, reason: refusal ?? `Holds all of "${roleName}" at ${scope}` }
   }
   const { alsoRequired = [], ...first } = question
   const verdict = answerToOne(first, access)

@@ -66,7 +66,7 @@ async function enter(
     ownerOf: podOwners(caches),
     givenTo: givenToPods(caches, { list } as unknown as Pick<KubeClient, 'list'>),
     ownerOfPart: () => undefined,
-    whyNotGiven: () => undefined,
+    getGrantRefusal: () => undefined,
     isReady: () => true,
   })
   const resourceAttributes = { group: '', resource: 'pods', subresource, verb: 'create', name, namespace: SPACE }

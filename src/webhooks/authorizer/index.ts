@@ -57,7 +57,7 @@ export type ReviewerOptions = {
   ownerOf: OwnerOfPod
   givenTo: GivenToPod
   ownerOfPart: OwnerOfPart
-  whyNotGiven: GetGrantRefusal
+  getGrantRefusal: GetGrantRefusal
   /** False until all assignments and denies are loaded. Until then answers would be wrong. */
   isReady: () => boolean
   /** The same bound as for REST: with staler caches nothing is answered. Absent if no watch can be lost. */
@@ -103,7 +103,7 @@ export function createReviewer({
   ownerOf,
   givenTo,
   ownerOfPart,
-  whyNotGiven,
+  getGrantRefusal,
   isReady,
   staleness,
   standing,
@@ -128,7 +128,7 @@ export function createReviewer({
     const given = principalId !== undefined && entersPod(attributes) ? await givenTo(namespace, name) : []
     const now = () => {
       const question = questionOf(spec, placeOf, withReferencedRights(ownerOf, given), ownerOfPart)
-      return { question, verdict: answerReview(question, access, whyNotGiven) }
+      return { question, verdict: answerReview(question, access, getGrantRefusal) }
     }
     const { question, verdict } = now()
     if (principalId === undefined) return verdict

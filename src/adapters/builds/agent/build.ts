@@ -19,15 +19,15 @@ const POLL_INTERVAL_MS = 100
 
 /** The second part: builds the image. Its only credential may pull from this image's repository. */
 export async function buildImage(places: BuildPaths): Promise<TerminationMessage> {
-  const order = places.readOrder()
+  const task = places.readOrder()
   const prepared = JSON.parse(await readFile(places.hand, 'utf8')) as PreparedBuild
   await shareBlobs(places)
-  const daemon = await startBuildkit(order.settings)
+  const daemon = await startBuildkit(task.settings)
   try {
     const environment = await registryClientEnvironment(places, 'pull')
     const { code, errorOutput } = await runProgram(
       'buildctl',
-      ['--addr', SOCKET, 'build', ...optionsOf(order, prepared, places)],
+      ['--addr', SOCKET, 'build', ...optionsOf(task, prepared, places)],
       {
         environment,
       },

@@ -10,12 +10,12 @@ import { listSourceFiles, MAX_SOURCE_FILE_BYTES, resolveSourceFolder } from './s
 
 /** The first part: fetches the source, detects its runtime and writes what the build needs. */
 export async function fetchSource(places: BuildPaths): Promise<TerminationMessage> {
-  const order = places.readOrder()
+  const task = places.readOrder()
   await mkdir(places.source, { recursive: true })
-  const { source, recipe, settings } = order
+  const { source, recipe, settings } = task
   console.log(source.kind === 'Git' ? `Fetching ${source.branch} of ${source.url}` : 'Fetching the uploaded source')
-  const commit = source.kind === 'Git' ? await clone(source, order, places) : undefined
-  if (source.kind === 'Archive') await fetchArchive(source.reference, order, places)
+  const commit = source.kind === 'Git' ? await clone(source, task, places) : undefined
+  if (source.kind === 'Archive') await fetchArchive(source.reference, task, places)
   const context = resolveSourceFolder(places.source, recipe.rootPath, 'rootPath')
   await addFiles(context, recipe.files ?? {})
   const plan = planBuild(listSourceFiles(context), { ...recipe, mirrors: settings.packageMirrors ?? {} })
