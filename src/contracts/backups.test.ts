@@ -20,7 +20,7 @@ const place = (name: string, spec: object = {}, phase = 'Available'): BackupLoca
   status: { phase },
 })
 
-const taken = (day: number, phase: string): Backup => ({
+const backup = (day: number, phase: string): Backup => ({
   apiVersion: 'velero.io/v1',
   kind: 'Backup',
   metadata: { name: `b${day}` },
@@ -88,16 +88,16 @@ describe('snapshotObstacle', () => {
 
 describe('listSurplusBackups, failureOf and expiryOf', () => {
   const cases: [string, Backup[], number | undefined, string[]][] = [
-    ['list nothing without keepLast', [taken(1, 'Completed'), taken(2, 'Completed')], undefined, []],
-    ['list all but the newest', [taken(1, 'Completed'), taken(3, 'Completed'), taken(2, 'Completed')], 2, ['b1']],
+    ['list nothing without keepLast', [backup(1, 'Completed'), backup(2, 'Completed')], undefined, []],
+    ['list all but the newest', [backup(1, 'Completed'), backup(3, 'Completed'), backup(2, 'Completed')], 2, ['b1']],
     [
       'list nothing if the only completed backup is followed by a failed one',
-      [taken(1, 'Completed'), taken(2, 'Failed')],
+      [backup(1, 'Completed'), backup(2, 'Failed')],
       1,
       [],
     ],
-    ['list nothing while a newer backup is in progress', [taken(1, 'Completed'), taken(2, 'InProgress')], 1, []],
-    ['list a failed backup before a completed one', [taken(1, 'Failed'), taken(2, 'Completed')], 1, ['b1']],
+    ['list nothing while a newer backup is in progress', [backup(1, 'Completed'), backup(2, 'InProgress')], 1, []],
+    ['list a failed backup before a completed one', [backup(1, 'Failed'), backup(2, 'Completed')], 1, ['b1']],
   ]
   it('list all beyond 500 backups, including failed ones', () => {
     const at = (index: number) => timestamp(Date.UTC(2026, 0, 1) + index * 60_000)
@@ -116,8 +116,8 @@ describe('listSurplusBackups, failureOf and expiryOf', () => {
   }
 
   it('return a failure with the numbers of errors and warnings', () => {
-    expect(failureOf(taken(1, 'PartiallyFailed'))).to.equal('It ended as PartiallyFailed with 2 errors and 1 warning.')
-    expect(failureOf(taken(1, 'Completed'))).to.equal(undefined)
+    expect(failureOf(backup(1, 'PartiallyFailed'))).to.equal('It ended as PartiallyFailed with 2 errors and 1 warning.')
+    expect(failureOf(backup(1, 'Completed'))).to.equal(undefined)
   })
 
   const began = { startTimestamp: '2026-01-01T02:00:00Z' }
@@ -128,7 +128,7 @@ describe('listSurplusBackups, failureOf and expiryOf', () => {
   ]
   for (const [sentence, more, end] of ends) {
     it(`return ${sentence} as expiry`, () => {
-      expect(expiryOf({ ...taken(1, 'Completed'), ...more })).to.equal(end)
+      expect(expiryOf({ ...backup(1, 'Completed'), ...more })).to.equal(end)
     })
   }
 })

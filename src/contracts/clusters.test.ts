@@ -130,11 +130,11 @@ describe('agentRefusalOf', () => {
     ['refuses a certificate of another cluster with the same id', cluster({ incarnation: 'two' }), /no longer exists/],
     ["refuses a certificate of the platform's cluster", cluster({ spec: { isPlatform: true } }), /own cluster/],
   ]
-  for (const [name, given, why] of cases) {
+  for (const [name, given, expected] of cases) {
     it(name, () => {
       const refusal = agentRefusalOf(identity, given)
-      if (why === undefined) expect(refusal).to.equal(undefined)
-      else expect(refusal).to.match(why)
+      if (expected === undefined) expect(refusal).to.equal(undefined)
+      else expect(refusal).to.match(expected)
     })
   }
 })

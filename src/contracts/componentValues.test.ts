@@ -47,7 +47,7 @@ describe('declaredValues, shownValues, missingValues, neededValues and valueObst
     ['-12', 'Integer', undefined],
     ['1e9', 'Integer', 'must be a whole number'],
   ]
-  for (const [text, type, trouble] of texts)
-    it(`${trouble === undefined ? 'accept' : 'reject'} "${text}" as ${type}`, () =>
-      expect(valueObstacle(text, type)).to.equal(trouble))
+  for (const [text, type, obstacle] of texts)
+    it(`${obstacle === undefined ? 'accept' : 'reject'} "${text}" as ${type}`, () =>
+      expect(valueObstacle(text, type)).to.equal(obstacle))
 })

@@ -62,9 +62,9 @@ describe('newestRelease', () => {
 describe('missingDependencies', () => {
   const installed = (name: string, installedVersion?: string) => ({ metadata: { name }, status: { installedVersion } })
   it('returns components that are not installed or too old', () => {
-    const there = [installed('a', '1.0.0'), installed('b', '1.0.0'), installed('c')]
+    const installedComponents = [installed('a', '1.0.0'), installed('b', '1.0.0'), installed('c')]
     const wanted = [{ name: 'a' }, { name: 'b', constraint: '>=1.1' }, { name: 'c' }, { name: 'd' }]
-    expect(missingDependencies(wanted, there)).to.deep.equal(['b', 'c', 'd'])
+    expect(missingDependencies(wanted, installedComponents)).to.deep.equal(['b', 'c', 'd'])
   })
 })
 
@@ -88,14 +88,10 @@ describe('componentRolloutOf', () => {
     ],
     ['returns Applying if the spec has another version', { spec: { version: '1.0.0' } }, 'Applying'],
     ["returns Applying before the controller's first pass", { spec: { version: '2.0.0' } }, 'Applying'],
-    [
-      'returns the state that the controller reported',
-      { spec: { version: '2.0.0' }, status: { rollout: rollout } },
-      'Ready',
-    ],
+    ['returns the state that the controller reported', { spec: { version: '2.0.0' }, status: { rollout } }, 'Ready'],
     [
       'returns Applying while the last request is not observed',
-      { spec: { version: '2.0.0', requestedAt: 'now' }, status: { rollout: rollout } },
+      { spec: { version: '2.0.0', requestedAt: 'now' }, status: { rollout } },
       'Applying',
     ],
   ]

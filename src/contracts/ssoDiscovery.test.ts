@@ -58,11 +58,11 @@ describe('parseProviderMetadata', () => {
       'not a discovery document',
     ],
   ]
-  for (const [sentence, text, settings, why] of oidc) {
+  for (const [sentence, text, settings, reason] of oidc) {
     it(`${sentence} (OIDC)`, () => {
       const read = parseProviderMetadata(text, { protocol: 'Oidc', metadataUrl: WELL_KNOWN, ...settings })
-      if (why === undefined) expect(read).to.have.nested.property('endpoints.tokenUrl', `${ISSUER}/token`)
-      else expect(read).to.have.property('why').that.contains(why)
+      if (reason === undefined) expect(read).to.have.nested.property('endpoints.tokenUrl', `${ISSUER}/token`)
+      else expect(read).to.have.property('why').that.contains(reason)
     })
   }
 
@@ -99,15 +99,15 @@ describe('parseProviderMetadata', () => {
       'describes no identity provider',
     ],
   ]
-  for (const [sentence, text, issuer, why] of entities) {
+  for (const [sentence, text, issuer, reason] of entities) {
     it(`${sentence} (SAML)`, () => {
       const read = parseProviderMetadata(text, {
         protocol: 'Saml',
         metadataUrl: 'https://login.acme.example/saml',
         issuer,
       })
-      if (why === undefined) expect(read).to.deep.equal({ endpoints: undefined })
-      else expect(read).to.have.property('why').that.contains(why)
+      if (reason === undefined) expect(read).to.deep.equal({ endpoints: undefined })
+      else expect(read).to.have.property('why').that.contains(reason)
     })
   }
 })

@@ -17,7 +17,7 @@ describe('countedObjectsIn, isFullWith and fullMark', () => {
   ] as const)
     it(`count ${what} as ${counts}`, () => expect(countedObjectsIn(stored)).to.equal(counts))
 
-  for (const [held, most, wasFull, full] of [
+  for (const [held, limit, wasFull, full] of [
     [0, 5000, false, false],
     [4999, 5000, false, false],
     [5000, 5000, false, true],
@@ -27,8 +27,8 @@ describe('countedObjectsIn, isFullWith and fullMark', () => {
     [1, 1, false, true],
     [0, 1, true, false],
   ] as const)
-    it(`return ${full} for ${held} of ${most} objects after ${wasFull}`, () =>
-      expect(isFullWith(held, most, wasFull)).to.equal(full))
+    it(`return ${full} for ${held} of ${limit} objects after ${wasFull}`, () =>
+      expect(isFullWith(held, limit, wasFull)).to.equal(full))
 
   it('recognise a mark by its limit', () => {
     expect(fullMark(5003, 5000)).to.match(/^[a-z0-9-]{1,63}$/)

@@ -31,12 +31,12 @@ describe('runInSlices, createPauser and runUnsliced', () => {
     }
     let isOver = false
     const seen: number[] = []
-    const look = () => {
+    const sample = () => {
       seen.push(done)
       done = 0
-      if (!isOver) setImmediate(look)
+      if (!isOver) setImmediate(sample)
     }
-    setImmediate(look)
+    setImmediate(sample)
     await Promise.all(Array.from({ length: 10 }, () => runInSlices(counted(), () => clock.now)))
     isOver = true
     expect(Math.max(...seen)).to.equal(1)
@@ -55,12 +55,12 @@ describe('runInSlices, createPauser and runUnsliced', () => {
     }
     const seen: number[] = []
     let isOver = false
-    const look = () => {
+    const sample = () => {
       seen.push(done)
       done = 0
-      if (!isOver) setImmediate(look)
+      if (!isOver) setImmediate(sample)
     }
-    await Promise.all([1, 2, 3, 4].map(waiting).concat(new Promise<void>((go) => setImmediate(() => go(look())))))
+    await Promise.all([1, 2, 3, 4].map(waiting).concat(new Promise<void>((go) => setImmediate(() => go(sample())))))
     isOver = true
     expect(Math.max(...seen.slice(1))).to.equal(1)
   })

@@ -71,11 +71,11 @@ describe('control characters in fields of kinds', () => {
   for (const kind of KINDS) {
     it(`are rejected by all fields of ${kind.kind} except the listed ones`, () => {
       const own = fields.filter((field) => field.kind === kind)
-      const taken = own.flatMap((field) => {
+      const accepted = own.flatMap((field) => {
         const [first] = takenBy(field)
         return first === undefined ? [] : [`${field.path}: ${JSON.stringify(first)}`]
       })
-      expect(taken).to.deep.equal([])
+      expect(accepted).to.deep.equal([])
     })
 
     it(`are written in RE2 syntax in the schema of ${kind.kind}`, () => {

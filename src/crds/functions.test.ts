@@ -7,10 +7,10 @@ describe('admission rules of ServerlessFunction', () => {
 
   it("check who may read the identity, secrets and outputs of the function's namespace", () => {
     expect(beside?.of).to.equal('FunctionNamespace')
-    const words = rules.map(({ cel, message }) => `${message} ${cel}`)
+    const texts = rules.map(({ cel, message }) => `${message} ${cel}`)
     for (const part of ['managedidentities', 'secretvaults', 'relationalclusters'])
       expect(
-        words.some((text) => text.includes(part)),
+        texts.some((text) => text.includes(part)),
         part,
       ).to.equal(true)
   })

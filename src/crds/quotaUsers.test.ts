@@ -10,8 +10,8 @@ const wordOf = (kind: AnyKind | undefined) => kind?.kind
 
 describe('QUOTA_COUNTED_KINDS, holderOfCounted and unseenCounted', () => {
   it('contain all resources and their parts, whose holders set sizesParts', () => {
-    const words = QUOTA_COUNTED_KINDS.map(wordOf)
-    expect(words).to.include.members(RESOURCE_KINDS.map(wordOf))
+    const kinds = QUOTA_COUNTED_KINDS.map(wordOf)
+    expect(kinds).to.include.members(RESOURCE_KINDS.map(wordOf))
     const parts = QUOTA_COUNTED_KINDS.filter((kind) => !RESOURCE_KINDS.includes(kind))
     expect(parts.map(wordOf)).to.include(ServerlessFunction.kind)
     const holders = parts.map((kind) => holderOfCounted(kind, { name: 'shop.orders' }, {})?.kind)

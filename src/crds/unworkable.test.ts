@@ -174,11 +174,11 @@ describe('schemas and rules of all kinds', () => {
     it(`reject invalid networks: ${kind.kind}`, () => {
       const { next = {} } = RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0) ?? {}
       const spec = kind.spec.parse(next)
-      const taken = NO_NETWORKS.filter((allowedCidrs) => {
+      const accepted = NO_NETWORKS.filter((allowedCidrs) => {
         const broken = brokenRules(kind as never, { ...spec, allowedCidrs } as never)
         return !broken.some(({ field }) => field === 'allowedCidrs')
       })
-      expect(taken).to.deep.equal([])
+      expect(accepted).to.deep.equal([])
     })
 
   it('everRuns rejects schedules that never run', () => {
@@ -213,10 +213,10 @@ describe('schemas and rules of all kinds', () => {
 
     it(`reject ${sentence}`, () => {
       expect(fields.length, fields.map(({ path }) => path).join(' ')).to.be.at.least(least)
-      const taken = fields.flatMap(({ path, schema }) =>
+      const accepted = fields.flatMap(({ path, schema }) =>
         values.filter((value) => schema.safeParse(value).success).map((value) => `${path}: ${JSON.stringify(value)}`),
       )
-      expect(taken).to.deep.equal([])
+      expect(accepted).to.deep.equal([])
     })
   }
 })

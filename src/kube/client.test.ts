@@ -82,9 +82,9 @@ describe('createKubeClient', () => {
     ['a create after 429, which changed nothing', refuse(429), () => client.create(configMap, object)],
     ['a create after 401, with fresh credentials', refuse(401), () => client.create(configMap, object)],
   ]
-  for (const [what, trouble, call] of repeated) {
+  for (const [what, failure, call] of repeated) {
     it(`retries ${what}`, async () => {
-      await play([trouble, ok])
+      await play([failure, ok])
       await call()
       expect(server.requests).to.have.length(2)
     })
@@ -96,9 +96,9 @@ describe('createKubeClient', () => {
     ['a create after a lost connection', lost, () => client.create(configMap, object), 'Unavailable'],
     ['a patch after 500', refuse(500), () => client.mergePatch(configMap, ref, {}), 'Unavailable'],
   ]
-  for (const [what, trouble, call, reason] of final) {
+  for (const [what, failure, call, reason] of final) {
     it(`does not retry ${what}`, async () => {
-      await play([trouble, ok])
+      await play([failure, ok])
       await expectReason(reason, call())
       expect(server.requests).to.have.length(1)
     })

@@ -135,8 +135,11 @@ describe('errorFromAnswer and errorFromTransport', () => {
   })
 
   it('ignoreKubeAlreadyExists returns undefined for AlreadyExists and throws other conflicts', () => {
-    const [taken, stale] = [answered(409, { reason: 'AlreadyExists' }), answered(409, { reason: 'Conflict' })]
-    expect([taken, stale].map((error) => thrownBy(ignoreKubeAlreadyExists, error))).to.deep.equal([undefined, stale])
+    const [alreadyExists, stale] = [answered(409, { reason: 'AlreadyExists' }), answered(409, { reason: 'Conflict' })]
+    expect([alreadyExists, stale].map((error) => thrownBy(ignoreKubeAlreadyExists, error))).to.deep.equal([
+      undefined,
+      stale,
+    ])
   })
 
   it('read retryAfterSeconds from the header, else from the details', () => {

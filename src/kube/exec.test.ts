@@ -22,14 +22,14 @@ function startServer(): Promise<Server> {
       })
     if (!url.pathname.endsWith('/pods/good/exec')) return socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
     sockets.handleUpgrade(request, socket, head, (client) => {
-      const [program = '', ...words] = url.searchParams.getAll('command')
+      const [program = '', ...args] = url.searchParams.getAll('command')
       if (program === 'quick') {
-        const [status = JSON.stringify({ status: 'Success' })] = words
+        const [status = JSON.stringify({ status: 'Success' })] = args
         for (const [channel, text] of [[1, 'hello'] as const, [3, status] as const])
           client.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]))
         return client.close(1000)
       }
-      const child = spawn(program, words)
+      const child = spawn(program, args)
       const forward = (channel: number) => (bytes: Buffer) => {
         const stream = channel === 1 ? child.stdout : child.stderr
         stream.pause()

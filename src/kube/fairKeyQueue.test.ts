@@ -11,7 +11,7 @@ function queueWith(keys: readonly string[]): FairKeyQueue {
   return queue
 }
 
-function taken(queue: FairKeyQueue, mayTake?: (party: string) => boolean): string[] {
+function takeAll(queue: FairKeyQueue, mayTake?: (party: string) => boolean): string[] {
   const order: string[] = []
   for (let next = queue.next(mayTake); next !== undefined; next = queue.next(mayTake)) order.push(next.key)
   return order
@@ -44,21 +44,21 @@ describe('FairKeyQueue', () => {
   for (const { title, waiting, order } of CASES)
     it(title, () => {
       const queue = queueWith(waiting)
-      expect(taken(queue)).to.deep.equal(order)
+      expect(takeAll(queue)).to.deep.equal(order)
       expect(queue.depth).to.equal(0)
     })
 
   it('skips a party that is not eligible and keeps its turn', () => {
     const queue = queueWith(['a/x/1', 'a/x/2', 'b/x/1'])
-    expect(taken(queue, (party) => party !== 'a')).to.deep.equal(['b/x/1'])
-    expect(taken(queue)).to.deep.equal(['a/x/1', 'a/x/2'])
+    expect(takeAll(queue, (party) => party !== 'a')).to.deep.equal(['b/x/1'])
+    expect(takeAll(queue)).to.deep.equal(['a/x/1', 'a/x/2'])
   })
 
   it('gives a new party the next turn but one', () => {
     const queue = queueWith(['a/x/1', 'a/x/2', 'a/x/3'])
     queue.next()
     queue.add('b/x/1', 9)
-    expect(taken(queue)).to.deep.equal(['a/x/2', 'b/x/1', 'a/x/3'])
+    expect(takeAll(queue)).to.deep.equal(['a/x/2', 'b/x/1', 'a/x/3'])
   })
 
   it('removes a key whose party has changed', () => {

@@ -14,17 +14,17 @@ describe('KeyedLeaseMutex', () => {
     const server = new FakeKubeClient()
     const processes = Array.from({ length: 4 }, () => new KeyedLeaseMutex(server, QUICK))
     const under: Record<string, number> = {}
-    let most = 0
+    let peak = 0
     const work = (key: string) => async () => {
       under[key] = (under[key] ?? 0) + 1
-      most = Math.max(most, under[key])
+      peak = Math.max(peak, under[key])
       await new Promise((resolve) => setImmediate(resolve))
       under[key] -= 1
       return key
     }
     const results = processes.flatMap((turns) => ['a', 'b'].map((key) => turns.take(key, work(key))))
     expect((await Promise.all(results)).sort()).to.deep.equal(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b'])
-    expect(most).to.equal(1)
+    expect(peak).to.equal(1)
     expect((await server.list(lease, { namespace: SYSTEM_NAMESPACE })).items, 'leases left').to.deep.equal([])
   })
 

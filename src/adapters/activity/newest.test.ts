@@ -19,7 +19,7 @@ function entryOf(day: number, name = 'search'): ResourceEntry {
   return { resource: { ...RESOURCE, resourceName: name }, entry }
 }
 
-describe('the newest entries of many records', () => {
+describe('mergeNewestEntries', () => {
   const opened: string[] = []
   beforeEach(() => {
     opened.length = 0
@@ -31,25 +31,25 @@ describe('the newest entries of many records', () => {
       return { entries: days.map((day) => entryOf(day, name.split(' ')[0])), older }
     },
   })
-  const idsOf = async (sources: readonly EntrySource[], most: number) =>
-    (await mergeNewestEntries(sources, most)).map(({ entry }) => entry.id)
+  const idsOf = async (sources: readonly EntrySource[], limit: number) =>
+    (await mergeNewestEntries(sources, limit)).map(({ entry }) => entry.id)
 
-  it('are of all of them, newest first', async () => {
+  it('merges records, the newest entry first', async () => {
     expect(await idsOf([source('a', [11, 13]), source('b', [12])], 9)).to.deep.equal(['a-13', 'b-12', 'a-11'])
   })
 
-  it('come from the older parts of a record too', async () => {
+  it('includes older parts of a record', async () => {
     const record = source('a', [15], [source('a chapter', [12], [source('a first', [10])])])
     expect(await idsOf([record, source('b', [13])], 9)).to.deep.equal(['a-15', 'b-13', 'a-12', 'a-10'])
   })
 
-  it('are at most so many, and no part is opened that holds only older ones', async () => {
+  it('returns at most the limit, without opening parts that hold only older entries', async () => {
     const recent = Array.from({ length: 8 }, (_, index) => source(`r${index}`, [30], [source(`old${index}`, [11])]))
     expect(await idsOf([...recent, source('never', [12])], 8)).to.have.length(8)
     expect(opened).to.have.members(recent.map((_, index) => `r${index}`))
   })
 
-  it('are told once, though a late one is in two parts', async () => {
+  it('returns an entry once, even if two parts contain it', async () => {
     expect(await idsOf([source('a', [12], [source('a chapter', [12, 11])])], 9)).to.deep.equal(['a-12', 'a-11'])
   })
 })

@@ -11,11 +11,11 @@ describe('linesBackwards', () => {
   })
   after(() => rm(folder, { recursive: true }))
 
-  async function read(lines: readonly string[], most = Number.POSITIVE_INFINITY): Promise<string[]> {
+  async function read(lines: readonly string[], maxBytes = Number.POSITIVE_INFINITY): Promise<string[]> {
     const file = join(folder, 'log')
     await writeFile(file, lines.join('\n'))
     const found: string[] = []
-    for await (const line of linesBackwards(file, most)) if (line !== '') found.push(line)
+    for await (const line of linesBackwards(file, maxBytes)) if (line !== '') found.push(line)
     return found
   }
 

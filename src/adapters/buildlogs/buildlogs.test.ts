@@ -114,9 +114,9 @@ describe('blobBuildLogs', () => {
         await turn()
         return blobs.read(ref)
       },
-      async write(...words) {
+      async write(...args) {
         await turn()
-        return blobs.write(...words)
+        return blobs.write(...args)
       },
     }
     const processes = [blobBuildLogs(slow), blobBuildLogs(slow), blobBuildLogs(slow)]

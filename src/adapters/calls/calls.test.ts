@@ -27,13 +27,16 @@ describe('localActivatorClient', () => {
   let world: CallsWorld
   beforeEach(() => {
     const clock = new ManualClock()
-    const figures = new CallStatistics(clock)
+    const statistics = new CallStatistics(clock)
     const makes = refusing()
-    let here: LocalActivator | undefined = { of: (key) => figures.of(key), call: (...given) => makes.call(...given) }
-    const end = async () => {
-      here = undefined
+    let activator: LocalActivator | undefined = {
+      of: (key) => statistics.of(key),
+      call: (...given) => makes.call(...given),
     }
-    world = { clock, figures, makes, calls: localActivatorClient(() => here), end }
+    const end = async () => {
+      activator = undefined
+    }
+    world = { clock, figures: statistics, makes, calls: localActivatorClient(() => activator), end }
   })
   callsContract(() => world)
 })
@@ -42,10 +45,10 @@ describe('createActivatorClient, connected to createStatisticsServer', () => {
   let world: CallsWorld
   beforeEach(async () => {
     const clock = new ManualClock()
-    const figures = new CallStatistics(clock)
+    const statistics = new CallStatistics(clock)
     const makes = refusing()
-    const { url, end } = await served(createStatisticsServer(figures, (...given) => makes.call(...given)))
-    world = { clock, figures, makes, calls: createActivatorClient({ url, log }), end }
+    const { url, end } = await served(createStatisticsServer(statistics, (...given) => makes.call(...given)))
+    world = { clock, figures: statistics, makes, calls: createActivatorClient({ url, log }), end }
   })
   afterEach(() => world.end())
   callsContract(() => world)

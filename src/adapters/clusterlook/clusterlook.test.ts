@@ -28,7 +28,7 @@ const object = (kind: string, fields: object, metadata: object = {}): KubeObject
   ({ apiVersion: 'v1', kind, metadata: { name: 'x', namespace: 'web', ...metadata }, ...fields }) as KubeObject
 const conditions = (type: string, status: string) => ({ conditions: [{ type, status }] })
 
-function real(): { look: ClusterInspector; client: FakeKubeClient } {
+function real(): { inspector: ClusterInspector; client: FakeKubeClient } {
   const client = new FakeKubeClient()
   const types = {
     ...{ node, pod, quota: resourceQuota, definition: customResourceDefinition, role: clusterRole },
@@ -37,40 +37,46 @@ function real(): { look: ClusterInspector; client: FakeKubeClient } {
   }
   return {
     client,
-    look: kubeClusterInspector({ client, types, velero: 'velero', platformNamespace: 'freehold-system', roles: {} }),
+    inspector: kubeClusterInspector({
+      client,
+      types,
+      velero: 'velero',
+      platformNamespace: 'freehold-system',
+      roles: {},
+    }),
   }
 }
 
 describe('ClusterInspector', () => {
   const looks: [string, () => ClusterInspector][] = [
     ['FakeClusterInspector', () => new FakeClusterInspector()],
-    ['kubeClusterInspector', () => real().look],
+    ['kubeClusterInspector', () => real().inspector],
   ]
-  for (const [what, look] of looks)
+  for (const [what, makeInspector] of looks)
     it(`returns a value or a reason for each fact (${what})`, async () => {
-      const facts = await look().facts([WEB], 0)
+      const facts = await makeInspector().facts([WEB], 0)
       for (const [name, known] of Object.entries(facts))
         expect(Object.keys(known), name).to.deep.equal(['value' in known ? 'value' : 'unknown'])
-      expect((await look().drift([])).items).to.deep.equal([])
-      expect(await look().valueOf({ kind: 'Deployment', namespace: 'web', name: 'none', field: 'spec' })).to.equal(
-        undefined,
-      )
+      expect((await makeInspector().drift([])).items).to.deep.equal([])
+      expect(
+        await makeInspector().valueOf({ kind: 'Deployment', namespace: 'web', name: 'none', field: 'spec' }),
+      ).to.equal(undefined)
     })
 
   it('reports a fact that it may not read as unknown', async () => {
-    const { client, look } = real()
+    const { client, inspector } = real()
     client.fail('list', node, 'Forbidden')
-    expect((await look.facts([], 0)).nodes).to.deep.equal({
+    expect((await inspector.facts([], 0)).nodes).to.deep.equal({
       unknown: 'Nothing is known about nodes: this part of the platform may not read it.',
     })
   })
 
   it('does not hide its own errors', async () => {
-    const { client, look } = real()
+    const { client, inspector } = real()
     client.fail('list', node, () => {
       throw new TypeError('ours')
     })
-    const error = await look.facts([], 0).catch((caught: unknown) => caught)
+    const error = await inspector.facts([], 0).catch((caught: unknown) => caught)
     expect(error).to.be.instanceOf(TypeError)
   })
 })

@@ -33,15 +33,16 @@ type RealWorld = World & { fetch: OutgoingFetch; canFilter(value: boolean): Prom
 
 async function real(): Promise<RealWorld> {
   const root = await mkdtemp(join(tmpdir(), 'freehold-git-'))
-  const home = join(root, 'shop.git')
-  await mkdir(home)
+  const repository = join(root, 'shop.git')
+  await mkdir(repository)
   const git = async (...args: string[]) =>
-    (await promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: home })).stdout
+    (await promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: repository }))
+      .stdout
   await git('init', '--quiet', '--initial-branch=main')
   await git('config', 'uploadpack.allowFilter', 'true')
   // Random content does not compress.
   await git('config', 'core.compression', '1')
-  await symlink('/etc/hostname', join(home, 'outside.yaml'))
+  await symlink('/etc/hostname', join(repository, 'outside.yaml'))
   const served = await serveGit(root, { username: 'git', password: PASSWORD })
   return {
     files: gitFiles(served.fetch),
@@ -51,8 +52,8 @@ async function real(): Promise<RealWorld> {
     authorization: basic(PASSWORD),
     async commit(texts) {
       for (const [path, text] of Object.entries(texts)) {
-        await mkdir(dirname(join(home, path)), { recursive: true })
-        await writeFile(join(home, path), text)
+        await mkdir(dirname(join(repository, path)), { recursive: true })
+        await writeFile(join(repository, path), text)
       }
       await git('add', '--all')
       await git('commit', '--quiet', '--message=more')

@@ -40,17 +40,17 @@ describe('keycloakOrganizations.countIn', () => {
 describe('keycloakOrganizations.tenantsByMember', () => {
   it('requests 10 organizations at a time and keeps their order', async () => {
     const known = Array.from({ length: 40 }, (_, index) => ({ id: `id-${index}`, name: `tenant-${index}` }))
-    let [open, most] = [0, 0]
+    let [open, peak] = [0, 0]
     const call: KeycloakAdmin['call'] = async (_method, path) => {
       open += 1
-      most = Math.max(most, open)
+      peak = Math.max(peak, open)
       await new Promise((resolve) => setImmediate(resolve))
       open -= 1
       return { status: 200, body: path.startsWith('/organizations?') ? known : [{ id: 'ada' }], location: undefined }
     }
     const tenants = await keycloakOrganizations({ call } as KeycloakAdmin).tenantsByMember()
     expect(tenants.get('ada')).to.deep.equal(known.map(({ name }) => name))
-    expect(most).to.equal(10)
+    expect(peak).to.equal(10)
   })
 
   it('stops after the first failed request', async () => {

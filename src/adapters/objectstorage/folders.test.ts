@@ -5,16 +5,16 @@ import { expect } from 'chai'
 import { storeFolders } from './folders.ts'
 
 describe('storeFolders', () => {
-  let home: string
+  let root: string
   beforeEach(async () => {
-    home = await mkdtemp(join(tmpdir(), 'store-'))
+    root = await mkdtemp(join(tmpdir(), 'store-'))
   })
-  afterEach(() => rm(home, { recursive: true, force: true }))
+  afterEach(() => rm(root, { recursive: true, force: true }))
 
   async function fill(bucket: string, parts = ['objects', 'versions', 'metadata']) {
     for (const part of parts) {
-      await mkdir(join(home, part, bucket, 'p/q'), { recursive: true })
-      const folder = Buffer.concat([Buffer.from(join(home, part, bucket, '/')), Buffer.of(0xff, 0xfe)])
+      await mkdir(join(root, part, bucket, 'p/q'), { recursive: true })
+      const folder = Buffer.concat([Buffer.from(join(root, part, bucket, '/')), Buffer.of(0xff, 0xfe)])
       await mkdir(folder, { recursive: true })
       await writeFile(Buffer.concat([folder, Buffer.of(0x2f, 0x80, 0x01)]), 'x')
     }
@@ -22,13 +22,13 @@ describe('storeFolders', () => {
   const content = async () =>
     Object.fromEntries(
       await Promise.all(
-        (await readdir(home)).sort().map(async (name) => [name, (await readdir(join(home, name))).sort()] as const),
+        (await readdir(root)).sort().map(async (name) => [name, (await readdir(join(root, name))).sort()] as const),
       ),
     )
 
   it('removes a bucket whose file names are any bytes, and keeps the others', async () => {
     for (const bucket of ['acc.one', 'acc.one2', 'acc.two']) await fill(bucket)
-    const folders = storeFolders(home)
+    const folders = storeFolders(root)
     expect(await folders.has('acc.one')).to.equal(true)
     await folders.remove('acc.one', 'owner-1')
     expect(await folders.has('acc.one')).to.equal(false)
@@ -38,17 +38,17 @@ describe('storeFolders', () => {
 
   it('removes a bucket without versions and metadata', async () => {
     await fill('one', ['objects'])
-    await storeFolders(home).remove('one', 'owner-1')
+    await storeFolders(root).remove('one', 'owner-1')
     expect(await content()).to.deep.equal({ objects: [], removed: [] })
   })
 
   it('does not follow symbolic links', async () => {
-    await mkdir(join(home, 'elsewhere'))
-    await writeFile(join(home, 'elsewhere/kept'), 'x')
+    await mkdir(join(root, 'elsewhere'))
+    await writeFile(join(root, 'elsewhere/kept'), 'x')
     await fill('one')
-    await symlink(join(home, 'elsewhere'), join(home, 'objects/one/link'))
-    await storeFolders(home).remove('one', 'owner-1')
-    expect(await readdir(join(home, 'elsewhere'))).to.deep.equal(['kept'])
+    await symlink(join(root, 'elsewhere'), join(root, 'objects/one/link'))
+    await storeFolders(root).remove('one', 'owner-1')
+    expect(await readdir(join(root, 'elsewhere'))).to.deep.equal(['kept'])
   })
 
   for (const [when, moved] of [
@@ -59,10 +59,10 @@ describe('storeFolders', () => {
   ] as const)
     it(`completes a removal that was interrupted ${when}`, async () => {
       await fill('one')
-      const place = join(home, 'removed/one_owner-1')
+      const place = join(root, 'removed/one_owner-1')
       await mkdir(place, { recursive: true })
-      for (const part of moved) await rename(join(home, part, 'one'), join(place, part))
-      const folders = storeFolders(home)
+      for (const part of moved) await rename(join(root, part, 'one'), join(place, part))
+      const folders = storeFolders(root)
       expect(await folders.isLeaving('one', 'owner-1')).to.equal(true)
       expect(await folders.isLeaving('one', 'owner-2'), "another owner's bucket").to.equal(false)
       await folders.remove('one', 'owner-1')
@@ -74,7 +74,7 @@ describe('storeFolders', () => {
     it(`rejects an invalid bucket name: ${JSON.stringify(name)}`, async () => {
       await fill('one')
       const before = await content()
-      const folders = storeFolders(home)
+      const folders = storeFolders(root)
       for (const call of [
         () => folders.has(name),
         () => folders.remove(name, 'owner-1'),

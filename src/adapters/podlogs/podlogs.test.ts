@@ -8,7 +8,8 @@ import { lastBytes } from './port.ts'
 async function* chunks(...texts: string[]): AsyncIterable<Uint8Array> {
   for (const text of texts) yield Buffer.from(text)
 }
-const end = async (most: number, ...texts: string[]) => Buffer.from(await lastBytes(chunks(...texts), most)).toString()
+const end = async (maxBytes: number, ...texts: string[]) =>
+  Buffer.from(await lastBytes(chunks(...texts), maxBytes)).toString()
 
 describe('lastBytes', () => {
   const cases: [string, number, string[], string][] = [
@@ -19,8 +20,8 @@ describe('lastBytes', () => {
     ['joins chunks', 9, ['one\ntw', 'o\nthr', 'ee\n'], 'three\n'],
     ['returns the end of a line that is longer than the limit', 4, ['abcdefgh'], 'efgh'],
   ]
-  for (const [title, most, texts, expected] of cases) {
-    it(title, async () => expect(await end(most, ...texts)).to.equal(expected))
+  for (const [title, maxBytes, texts, expected] of cases) {
+    it(title, async () => expect(await end(maxBytes, ...texts)).to.equal(expected))
   }
 
   it('keeps at most the limit of a long log', async () => {

@@ -8,16 +8,16 @@ import { FakeRequestFigures } from './fake.ts'
 import { computeIncrements, stepBoundaries } from './increments.ts'
 
 describe('FakeRequestFigures', () => {
-  const figures = new FakeRequestFigures(PLAYED.bounds, PLAYED.measured)
-  for (const [routed, requests] of PLAYED.requests) figures.answered(routed, ...requests)
-  requestFiguresContract(() => figures)
+  const source = new FakeRequestFigures(PLAYED.bounds, PLAYED.measured)
+  for (const [routed, requests] of PLAYED.requests) source.answered(routed, ...requests)
+  requestFiguresContract(() => source)
 })
 
 describe('createRequestFigures, reading an answer', () => {
   const ask = (listener: RequestListener, timeout?: number) =>
     askedOf(listener, (url) => {
-      const figures = createRequestFigures({ url, log, ...(timeout !== undefined && { timeout }) })
-      return figures.of({ namespace: 'a', route: 'b', service: 'c' }, { from: 0, to: 30, stepSeconds: 30 })
+      const source = createRequestFigures({ url, log, ...(timeout !== undefined && { timeout }) })
+      return source.of({ namespace: 'a', route: 'b', service: 'c' }, { from: 0, to: 30, stepSeconds: 30 })
     })
   const result = (metric: object, ...values: [number, string][]) => ({ metric, values })
   const since = result({ what: 'since', instance: 'one' }, [0, '0'], [30, '0'])

@@ -62,9 +62,9 @@ describe('Git over SSH', () => {
     ['RSA in PKCS #8', ['-t', 'rsa', '-b', '2048', '-m', 'PKCS8']],
     ['ECDSA in PKCS #8', ['-t', 'ecdsa', '-m', 'PKCS8']],
   ]
-  for (const [title, words] of forms) {
+  for (const [title, keygenArgs] of forms) {
     it(`signs in with a ${title} key, with LF, CRLF or no final line end`, async () => {
-      const other = makeKey(server.folder, title.replaceAll(/\W/g, ''), words)
+      const other = makeKey(server.folder, title.replaceAll(/\W/g, ''), keygenArgs)
       await server.authorize(file, other)
       const text = await readFile(other, 'utf8')
       for (const given of [text, text.trimEnd(), text.replaceAll('\n', '\r\n')])

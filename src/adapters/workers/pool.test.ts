@@ -43,8 +43,8 @@ describe('startWorkers', () => {
   it('runs one task per principal at a time, so that no principal waits for all tasks of another', async () => {
     started({ threads: 2 })
     const ended: string[] = []
-    const ask = (who: string, batch: typeof small | typeof large) =>
-      workers.run('readBatch', batch, who).then(() => ended.push(who))
+    const ask = (principalId: string, batch: typeof small | typeof large) =>
+      workers.run('readBatch', batch, principalId).then(() => ended.push(principalId))
     // Starts both threads first: the start takes as long as some tasks.
     await Promise.all([ask('warm', small), ask('warm too', small)])
     await Promise.all([ask('greedy', large), ask('greedy', large), ask('greedy', large), ask('modest', small)])
@@ -53,14 +53,14 @@ describe('startWorkers', () => {
 
   it("reports TooMany for a principal with two tasks, and accepts another principal's", async () => {
     started({ perPrincipal: 2 })
-    const reasons = ['a', 'a', 'a', 'b'].map((who) => refusalOf(workers.run('readBatch', small, who)))
+    const reasons = ['a', 'a', 'a', 'b'].map((principalId) => refusalOf(workers.run('readBatch', small, principalId)))
     expect(await Promise.all(reasons)).to.deep.equal(['none', 'none', 'TooMany', 'none'])
     expect(await refusalOf(workers.run('readBatch', small, 'a'))).to.equal('none')
   })
 
   it('reports Busy if the queue is full', async () => {
     started({ threads: 1, waiting: 2 })
-    const reasons = ['a', 'b', 'c', 'd'].map((who) => refusalOf(workers.run('readBatch', small, who)))
+    const reasons = ['a', 'b', 'c', 'd'].map((principalId) => refusalOf(workers.run('readBatch', small, principalId)))
     expect(await Promise.all(reasons)).to.deep.equal(['none', 'none', 'none', 'Busy'])
   })
 
@@ -77,13 +77,13 @@ describe('startWorkers', () => {
   it('reports Overdue after the deadline and starts the next task', async () => {
     started({ threads: 1, deadline: 1 })
     // The second is late as well, but only a task that has started can be.
-    const reasons = ['a', 'b'].map((who) => refusalOf(workers.run('readBatch', large, who)))
+    const reasons = ['a', 'b'].map((principalId) => refusalOf(workers.run('readBatch', large, principalId)))
     expect(await Promise.all(reasons)).to.deep.equal(['Overdue', 'Overdue'])
   })
 
   it('reports Busy for queued tasks when it stops', async () => {
     started({ threads: 1 })
-    const reasons = ['a', 'b'].map((who) => refusalOf(workers.run('readBatch', large, who)))
+    const reasons = ['a', 'b'].map((principalId) => refusalOf(workers.run('readBatch', large, principalId)))
     await workers.stop()
     expect(await Promise.all(reasons)).to.deep.equal(['Busy', 'Busy'])
   })

@@ -20,23 +20,29 @@ function cluster({ archives = true, condition = 'True', skips = false }: Given =
     status: { conditions: [{ type: 'ContinuousArchiving', status: condition, message: 'no bucket' }] },
   }
 }
-const figures = (readyCount?: number, volumePercent?: number): WalStatistics => ({ readyCount, volumePercent })
+const statistics = (readyCount?: number, volumePercent?: number): WalStatistics => ({ readyCount, volumePercent })
 
 describe('archiveOf, suspensionStateOf and hasResumed', () => {
   const cases: [string, ArchiveState, Given, WalStatistics | undefined, ('Suspended' | 'ResumePending')?][] = [
-    ['return Healthy while the engine reports so, whatever waits', 'Healthy', {}, figures(500, 90)],
+    ['return Healthy while the engine reports so, whatever waits', 'Healthy', {}, statistics(500, 90)],
     ['return NotConfigured without an archiver', 'NotConfigured', { archives: false, condition: 'False' }, undefined],
-    ['return Healthy while archiving fails and little waits', 'Healthy', { condition: 'False' }, figures(99, 69.9)],
-    ['return Pressure with 100 waiting files', 'Pressure', { condition: 'False' }, figures(100, 1)],
-    ['return Pressure if WAL fills 70 % of its volume', 'Pressure', { condition: 'False' }, figures(1, 70)],
+    ['return Healthy while archiving fails and little waits', 'Healthy', { condition: 'False' }, statistics(99, 69.9)],
+    ['return Pressure with 100 waiting files', 'Pressure', { condition: 'False' }, statistics(100, 1)],
+    ['return Pressure if WAL fills 70 % of its volume', 'Pressure', { condition: 'False' }, statistics(1, 70)],
     ['return Pressure if archiving fails without metrics', 'Pressure', { condition: 'False' }, undefined],
     [
       'return Pressure if one metric says so and the other is missing',
       'Pressure',
       { condition: 'False' },
-      figures(undefined, 80),
+      statistics(undefined, 80),
     ],
-    ['return Suspended as soon as the settings say so', 'Suspended', { condition: 'False' }, figures(100), 'Suspended'],
+    [
+      'return Suspended as soon as the settings say so',
+      'Suspended',
+      { condition: 'False' },
+      statistics(100),
+      'Suspended',
+    ],
     ['return Suspended if the Cluster says so', 'Suspended', { skips: true }, undefined],
     [
       'return ResumePending until the engine archives again',

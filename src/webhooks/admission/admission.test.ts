@@ -275,7 +275,7 @@ describe('admission of writes to access control', () => {
     expect((await again)?.status?.details?.causes[0]?.reason).to.equal('LAST_OWNER')
   })
 
-  it('holds the lock of a removal for 10 seconds, and waits more than 30 for its visibility', async () => {
+  it('locks a removal for 10 seconds plus the visibility timeout, by default more than 30', async () => {
     const prepared = prepare()
     const { world, records, assign, admit } = prepared
     for (const principalId of [world.other, world.me]) assign(principalId, 'Owner', `/boundaries/${world.boundaryId}`)

@@ -239,12 +239,12 @@ describe('createAuditor', () => {
     expect(report?.sighting.after).to.equal(undefined)
     const as = async (metadata: object) =>
       (await reportsOf([event({ objectRef, responseObject: { ...responseObject, metadata } })]))[0]?.sighting
-    const there = { name: 'raw', uid: 'u', generation: 1, resourceVersion: '5' }
-    const once = await as(there)
+    const metadata = { name: 'raw', uid: 'u', generation: 1, resourceVersion: '5' }
+    const once = await as(metadata)
     expect(once).to.include({ onlyIfChanged: true })
-    expect((await as({ ...there, resourceVersion: '9' }))?.part, 'only the status changed').to.deep.equal(once?.part)
+    expect((await as({ ...metadata, resourceVersion: '9' }))?.part, 'only the status changed').to.deep.equal(once?.part)
     for (const changed of [{ generation: 2 }, { labels: { team: 'a' } }, { uid: 'v' }])
-      expect((await as({ ...there, ...changed }))?.part).to.not.deep.equal(once?.part)
+      expect((await as({ ...metadata, ...changed }))?.part).to.not.deep.equal(once?.part)
     const [deletion] = await reportsOf([event({ verb: 'delete', objectRef, responseObject: {} })], { owner: 'photos' })
     expect(deletion?.resource.resourceName).to.equal('photos')
   })

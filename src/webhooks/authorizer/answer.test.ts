@@ -202,12 +202,12 @@ describe('createReviewer', () => {
   for (const [what, attributes] of Object.entries(targets))
     it(`reveals nothing about a namespace to a caller without a role there: ${what}`, async () => {
       const strange = { ...review, spec: { user: `p:${STRANGER}`, resourceAttributes: attributes } }
-      const there = await reviewer({ ownerOf: OTHER_OWNER })(strange)
+      const answer = await reviewer({ ownerOf: OTHER_OWNER })(strange)
       const nowhere = await reviewer({ placeOf: () => undefined })(strange)
-      expect(there?.status).to.deep.equal(nowhere?.status)
-      expect(there?.status.reason).to.equal('The caller has no role in namespace "orders-0123456789".')
+      expect(answer?.status).to.deep.equal(nowhere?.status)
+      expect(answer?.status.reason).to.equal('The caller has no role in namespace "orders-0123456789".')
       const denied = await reviewer({ access: access(GROUP) })(strange)
-      expect(denied?.status.reason).to.equal(there?.status.reason)
+      expect(denied?.status.reason).to.equal(answer?.status.reason)
     })
 
   const ages: [string, number, Partial<ReviewStatus>][] = [
@@ -257,14 +257,17 @@ describe('createReviewer', () => {
     const caughtUpArgs: unknown[] = []
     const catchUp = async (...question: unknown[]) => void caughtUpArgs.push(question)
     const attributes = { ...resourceAttributes, resource: 'roleassignments', group: 'iam.freehold.dev' }
-    const there = { ...spec, resourceAttributes: { ...attributes, namespace: `boundary-${B}` } }
-    await reviewer({ access: { ...access(), catchUp }, placeOf: () => undefined })({ ...review, spec: there })
+    const unknownBoundary = { ...spec, resourceAttributes: { ...attributes, namespace: `boundary-${B}` } }
+    await reviewer({ access: { ...access(), catchUp }, placeOf: () => undefined })({ ...review, spec: unknownBoundary })
     expect(caughtUpArgs).to.deep.equal([[ANNA, `/boundaries/${B}`]])
   })
 
   it('does not read from the API server for a foreign kind in a known boundary', async () => {
-    const there = { ...spec, resourceAttributes: { ...resourceAttributes, resource: 'configmaps', group: '' } }
-    const own = { ...there, resourceAttributes: { ...there.resourceAttributes, namespace: `boundary-${B}` } }
+    const foreignKind = { ...spec, resourceAttributes: { ...resourceAttributes, resource: 'configmaps', group: '' } }
+    const own = {
+      ...foreignKind,
+      resourceAttributes: { ...foreignKind.resourceAttributes, namespace: `boundary-${B}` },
+    }
     const known = { access: { ...access(), catchUp: () => expect.fail() }, placeOf: () => ({ boundaryId: B }) }
     expect((await reviewer(known)({ ...review, spec: own }))?.status.allowed).to.equal(false)
   })

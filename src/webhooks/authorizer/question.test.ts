@@ -207,13 +207,13 @@ describe('questionOf', () => {
   }
 
   it('requires the secrets of a container for exec, attach and port-forward, but not for its log', () => {
-    const also = (words: string) => (ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>).alsoRequired
+    const alsoRequired = (words: string) => (ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>).alsoRequired
     const shop = `${GROUP}/resources/containerinstances/shop`
     const inside = ['readFiles', 'writeFiles'].map((verb) => ({ action: `containerinstance/${verb}`, scope: shop }))
     const vault = { action: 'secretvault/readSecrets', scope: `${GROUP}/resources/secretvaults/safe` }
-    for (const way of ['exec', 'attach', 'portforward'])
-      expect(also(`create pods/${way} shop-0 -n ${SPACE}`)).to.deep.equal([...inside, vault])
-    expect(also(`get pods/log shop-0 -n ${SPACE}`)).to.equal(undefined)
+    for (const subresource of ['exec', 'attach', 'portforward'])
+      expect(alsoRequired(`create pods/${subresource} shop-0 -n ${SPACE}`)).to.deep.equal([...inside, vault])
+    expect(alsoRequired(`get pods/log shop-0 -n ${SPACE}`)).to.equal(undefined)
   })
 
   it('asks the rules of granting about a role by its display name, at the scope of the namespace', () => {

@@ -11,7 +11,7 @@ describe('fetching a repository over HTTPS for a build', () => {
   let server: Awaited<ReturnType<typeof serveGit>>
   before(async () => {
     above = await mkdtemp(join(tmpdir(), 'freehold-https-builds-'))
-    const git = (...words: string[]) => execFileSync('git', words, { cwd: above, stdio: 'ignore' })
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: above, stdio: 'ignore' })
     git('init', '--bare', '--initial-branch=trunk', 'shop.git')
     git('clone', 'shop.git', 'work')
     await writeFile(join(above, 'work/package.json'), '{"scripts":{"start":"node ."}}')
