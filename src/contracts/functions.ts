@@ -68,12 +68,16 @@ export function servesPath(path: string, requestPath: string): boolean {
 /** Phases that may end by themselves: pods restart, or a cluster answers again. */
 const TRANSIENT_PHASES: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable', 'ClusterUnreachable']
 
+/** Phases in which the version before goes on. */
+const REFUSED_CHANGES: readonly unknown[] = ['QuotaExceeded', 'ConfigurationInvalid']
+
 /** Returns why no copy gets ready until somebody changes what the status names; undefined if waiting may help. */
 export function permanentFailureOf(object: Summarized): string | undefined {
   const { status, phase } = summaryOf(object)
   if (status !== 'Failed' || TRANSIENT_PHASES.includes(phase)) return undefined
-  // A function that was refused more replicas keeps those that it was granted, and wakes with them.
-  return phase === 'QuotaExceeded' && object.status?.firstReadyAt !== undefined ? undefined : (phase ?? undefined)
+  // The version before a refused change keeps the replicas that it was granted, and wakes with them.
+  const isRefusedChange = object.status?.firstReadyAt !== undefined && REFUSED_CHANGES.includes(phase)
+  return isRefusedChange ? undefined : (phase ?? undefined)
 }
 
 /** Secret in the platform's namespace with the HMAC key for digests of function keys, and its entry. */

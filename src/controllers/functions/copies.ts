@@ -43,9 +43,17 @@ type ScalableDeployment = LiveDeployment & Workload
 
 /** Scales within the grant: a function whose change is refused must still scale, or it would never wake up. */
 async function scaleWithin(granted: Demand, pass: FunctionPass, made: ScalableDeployment | undefined): Promise<void> {
-  if (made === undefined) return
-  const each = demandOfWorkload({ ...made.spec, replicas: 1 })
-  const replicas = Math.min(wantedCopies(pass.object, pass.state.functionNamespace), copiesWithin(granted, each))
+  if (made !== undefined)
+    await scaleCopies(pass, made, copiesWithin(granted, demandOfWorkload({ ...made.spec, replicas: 1 })))
+}
+
+/** The same for a refusal after the quota was checked. */
+export async function scaleServedVersion(pass: FunctionPass): Promise<void> {
+  for (const made of pass.children.owned<ScalableDeployment>(deployment)) await scaleCopies(pass, made)
+}
+
+async function scaleCopies(pass: FunctionPass, made: ScalableDeployment, most = Infinity): Promise<void> {
+  const replicas = Math.min(wantedCopies(pass.object, pass.state.functionNamespace), most)
   pass.report({ replicas })
   await scaleTo(pass, deployment, made, replicas)
 }

@@ -105,10 +105,11 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       reportKeyDigests(options),
       releaseFormerPaths,
       findNamespace,
-      refuseWithheldVariables,
       findHome,
       resolvePlanOfBoth,
       checkCopies,
+      refuseWithheldFromNamespace,
+      refuseWithheldVariables,
       checkTimers,
       claimPaths,
       pruneSourceFiles,
@@ -155,8 +156,12 @@ function findNamespace(pass: FunctionPass): Outcome {
   if (found.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', `Function namespace "${namespaceName}" is being deleted.`)
   state.functionNamespace = found
-  return refuseWithheldSecrets(pass, 'It', object.spec.namespaceSecrets)
+  return done()
 }
+
+/** Comes after the quota, within which the version before goes on. */
+const refuseWithheldFromNamespace = (pass: FunctionPass) =>
+  refuseWithheldSecrets(pass, 'It', pass.object.spec.namespaceSecrets)
 
 /** The function with its namespace's values as defaults. */
 function withNamespace(pass: FunctionPass): FunctionPass {

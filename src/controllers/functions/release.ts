@@ -50,7 +50,7 @@ export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
 }
 
 /** Chooses the image to serve: the spec's, otherwise that of the newest deployment with an image. */
-export function chooseImage(pass: FunctionPass): Outcome {
+export async function chooseImage(pass: FunctionPass): Promise<Outcome> {
   const { spec } = pass.object
   const own = ownDeployments(pass)
   const newest = newestDeployment(own)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { seedGroup } from '../../../test/crashes/seeds.ts'
+import { HOME, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
-import { functionObjectName } from '../../contracts/functions.ts'
+import { functionNames, functionObjectName, permanentFailureOf } from '../../contracts/functions.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { deployment } from '../../kube/builtin.ts'
@@ -170,3 +170,70 @@ describe('secrets of a function, with a FunctionNamespace that', () => {
       expect(phase).to.equal(isGiven ? 'ReferenceMissing' : 'ConfigurationInvalid')
     })
 })
+
+const sleeps = { ...code, minReplicas: 0 }
+const sleepsAlone = (({ image: _, ...rest }) => rest)(sleeps)
+
+/** The version before is nobody's new code: it runs with what it was given. */
+const REFUSED: [sentence: string, phase: string, ...steps: Step[]][] = [
+  [
+    'may not receive the identity of its namespace',
+    'ConfigurationInvalid',
+    around(PLAIN),
+    make(sleeps),
+    settled,
+    turnOn,
+  ],
+  [
+    'may not run beside the variables of its namespace',
+    'ConfigurationInvalid',
+    ...[around({ ...PLAIN, env: LED }), make(sleeps), settled],
+    change({ env: KEY }),
+  ],
+  [
+    'got an image whose reporter may not read the secrets',
+    'ConfigurationInvalid',
+    ...[around(SECRET), make({ ...sleepsAlone, namespaceSecrets: ['managedidentities'] })],
+    ...[reported(['managedidentities']), settled],
+    (world) =>
+      world.make(DeploymentRecord, '0b0e3f4e-3f4e-4f4e-8f4e-0b0e3f4e0b02', {
+        ...{ ownerCollection: 'functions', ownerName: NAME, source: 'functions/orders' },
+        ...{ strategy: 'Reported', phase: 'Succeeded', image: 'orders:3' },
+      }),
+  ],
+]
+
+describe('a sleeping function whose change is refused, because it', () => {
+  let world: World
+  beforeEach(async () => {
+    const kinds = ['functionnamespace', 'serverlessfunction', 'managedidentity', 'deploymentrecord']
+    world = new World((all) => all.filter(({ name }) => kinds.includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+  })
+  afterEach(() => world.stop())
+
+  for (const [sentence, phase, ...steps] of REFUSED)
+    it(`${sentence}: its version before wakes, scales and sleeps`, async () => {
+      for (const step of steps) await step(world)
+      await world.rest()
+      const image = (await copies(world))?.template.spec.containers[0]?.image
+      const found = (await world.find(ServerlessFunction.resource, NAME)) as unknown as ServerlessFunction
+      expect(found.status?.phase).to.equal(phase)
+      expect(permanentFailureOf(found as never)).to.equal(undefined)
+      for (const replicas of [1, 3, 0]) {
+        const ref = { namespace: HOME, name: NAME }
+        const status = { status: { desiredReplicas: replicas } }
+        await world.server.mergePatch(ServerlessFunction.resource, ref, status, { subresource: 'status' })
+        await world.rest()
+        expect((await copies(world))?.replicas).to.equal(replicas)
+      }
+      expect((await copies(world))?.template.spec.containers[0]?.image).to.equal(image)
+    })
+})
+
+type Copies = { replicas: number; template: { spec: { containers: { image: string }[] } } }
+
+async function copies(world: World): Promise<Copies | undefined> {
+  return (await world.find(deployment, functionNames(NAME).workload))?.spec as Copies | undefined
+}

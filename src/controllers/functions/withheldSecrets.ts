@@ -2,6 +2,7 @@ import { wantedDeployment } from '../../contracts/deployments.ts'
 import { filterAllowedSecrets, secretsGivenTo } from '../../contracts/namespaceSecrets.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { ownDeployments } from '../deployments/owners.ts'
+import { scaleServedVersion } from './copies.ts'
 import type { FunctionPass } from './types.ts'
 
 const findWithheldSecret = (given: readonly string[], allowed: readonly string[]) => {
@@ -15,7 +16,11 @@ const findWithheldSecret = (given: readonly string[], allowed: readonly string[]
  *
  * @param subject brings the code, in words
  */
-export function refuseWithheldSecrets(pass: FunctionPass, subject: string, allowed: readonly string[] = []): Outcome {
+export async function refuseWithheldSecrets(
+  pass: FunctionPass,
+  subject: string,
+  allowed: readonly string[] = [],
+): Promise<Outcome> {
   const withheld = findWithheldSecret(secretsGivenTo(pass.state.functionNamespace?.spec ?? {}), allowed)
   if (withheld === undefined) return done()
   return refused(
@@ -25,7 +30,7 @@ export function refuseWithheldSecrets(pass: FunctionPass, subject: string, allow
 }
 
 /** As `refuseWithheldSecrets`, for the function's own secrets: variables of the namespace can make the runtime run other code. */
-export function refuseWithheldVariables(pass: FunctionPass): Outcome {
+export async function refuseWithheldVariables(pass: FunctionPass): Promise<Outcome> {
   const { object, state } = pass
   const { env = [], functionSecrets = [] } = state.functionNamespace?.spec ?? {}
   const withheld =
@@ -37,10 +42,11 @@ export function refuseWithheldVariables(pass: FunctionPass): Outcome {
   )
 }
 
-/** A waiting deployment fails for good, because its code cannot become that of a permitted writer. */
-function refused(pass: FunctionPass, message: string): Outcome {
+/** A waiting deployment fails for good, because its code cannot become that of a permitted writer. What served goes on. */
+async function refused(pass: FunctionPass, message: string): Promise<Outcome> {
   const wanted = wantedDeployment(ownDeployments(pass))
   if (wanted?.status?.stage === 'Deploying')
     pass.report({ release: { deploymentId: wanted.metadata.name, state: 'Failed', message } })
+  await scaleServedVersion(pass)
   return stalled('ConfigurationInvalid', message)
 }
