@@ -78,7 +78,7 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
   for (const each of declared) add(edges, each, true)
   for (const { isAllowed, ...each } of listReferenceEdges(contents, declared)) add(edges, each, isAllowed)
   for (const flow of flowsByCluster.flatMap(({ flows }) => flows)) count(edges, flow, contents)
-  const nodes = nodesOf(contents, [...edges.values()])
+  const nodes = nodesOf(contents, [...edges.values()]).sort(byId)
   const shown = nodes.slice(0, NODES_MAX)
   const ids = new Set(shown.map(({ id }) => id))
   const kept = [...edges.values()].filter(({ sourceId, targetId }) => ids.has(sourceId) && ids.has(targetId))
@@ -88,9 +88,12 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
   return ok({
     ...shownWindow(window, reasons.length === 0 ? undefined : reasons.join(' ')),
     nodes: shown,
-    edges: kept.slice(0, EDGES_MAX),
+    edges: kept.sort(byId).slice(0, EDGES_MAX),
   })
 }
+
+/** Caches list in the order in which they learned, which differs between replicas. */
+const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
 
 type Ends = Pick<Edge, 'sourceId' | 'targetId' | 'protocol' | 'port'>
 

@@ -91,6 +91,17 @@ describe('the network of a boundary', () => {
         expect(edge).to.include({ isDeclared: true, allowedCount: 0, deniedCount: 0, lastSeenAt: null })
     })
 
+    it('lists nodes and edges by id, in whatever order the facade learned of them', async () => {
+      seedGroup(server)
+      server.group(BOUNDARY, 'annex')
+      server.put(VectorCluster, 'archive', {}, HOME)
+      const { nodes, edges } = await get('graph')
+      for (const listed of [nodes, edges] as { id: string }[][]) {
+        const ids = listed.map(({ id }) => id)
+        expect(ids).to.deep.equal([...ids].sort())
+      }
+    })
+
     it('returns each resource with the status of its record', async () => {
       server.put(PlatformJob, 'report', { image: 'busybox' }, HOME)
       const { resource } = PlatformJob
