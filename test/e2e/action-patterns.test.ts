@@ -10,8 +10,8 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { call, makeBoundary, makeCaller, uniqueName } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 
-/** A deny or role with a typing error is refused with the same message, whoever writes it. */
-describe('patterns of actions', () => {
+/** A deny or role with a typing error is refused with the same message by REST and by the API server. */
+describe('action patterns of roles, denies and trusts', () => {
   let admin: KubeClient
   let boundaryId: string
   let principalId: string
@@ -56,7 +56,7 @@ describe('patterns of actions', () => {
     ['dataActions', 'apps/read'],
   ] as const
   for (const [list, pattern] of slips) {
-    it(`are refused by REST and to an administrator with kubectl: ${list} "${pattern}"`, async () => {
+    it(`rejects a pattern that matches no action, by REST and by an administrator: ${list} "${pattern}"`, async () => {
       const words = unmatchedPatternMessage(list === 'actions' ? 'control' : 'data')
       const lists = { actions: ['vectorcluster/*'], [list]: ['*', pattern] }
       const path = `/boundaries/${boundaryId}/providers/authorization/denyAssignments`
@@ -69,7 +69,7 @@ describe('patterns of actions', () => {
     })
   }
 
-  it('are refused in a trust, which lends what is named, to an administrator too', async () => {
+  it('rejects a trust with actions that cannot be lent, also from an administrator', async () => {
     const trustOf = (actions: string[]) =>
       ({
         apiVersion: BoundaryTrust.apiVersion,
@@ -84,7 +84,7 @@ describe('patterns of actions', () => {
     expect(await refusalOf(create([...LENDABLE].slice(0, 50)))).to.equal(undefined)
   })
 
-  it('are all taken that cover something', async () => {
+  it('accepts every pattern that matches an action', async () => {
     const [actions, dataActions] = [knownPatterns('control'), knownPatterns('data')]
     for (let from = 0; from < actions.length; from += 100) {
       const lists = {

@@ -27,7 +27,7 @@ type Asked = { method: 'PATCH' | 'DELETE'; query?: string; body?: object }
 const PATCH = 'application/merge-patch+json'
 const OPTIONS = { apiVersion: 'v1', kind: 'DeleteOptions' }
 
-describe('what a member does with kubectl', () => {
+describe('activity of requests that a member sends with kubectl', () => {
   let caller: TestCaller
   let client: KubeClient
   let namespace: string
@@ -59,7 +59,7 @@ describe('what a member does with kubectl', () => {
   }
   /** As soon as one of them is in the expected state. */
   const toldOf = (name: string, isLast: (entry: Entry) => boolean) =>
-    until('it is told of', async () => {
+    until('the activity has the entry', async () => {
       const all = await itemsOf<Entry>(`${resources(VectorCluster.segment)}/${name}/activity?sort=occurredAt`)
       const found = all.filter(({ channel }) => channel === 'Kubernetes')
       const words = found.map(({ operation, outcome, actor }) => `${operation} ${outcome} ${actor.principalId}`)
@@ -68,19 +68,19 @@ describe('what a member does with kubectl', () => {
 
   const scaled = (replicas: number) => ({ method: 'PATCH', body: { spec: { replicas } } }) as const
   const writes: [string, Asked][] = [
-    ['a field manager that is called like one', { ...scaled(3), query: 'fieldManager=a?dryRun=All' }],
-    ['another parameter with the name in it', { ...scaled(4), query: 'pretty=?dryRun=x' }],
-    ['options in the body that overrule the address', { method: 'DELETE', query: 'dryRun=All', body: OPTIONS }],
+    ['a field manager that contains dryRun=All', { ...scaled(3), query: 'fieldManager=a?dryRun=All' }],
+    ['another query parameter that contains dryRun', { ...scaled(4), query: 'pretty=?dryRun=x' }],
+    ['DeleteOptions in the body that override ?dryRun=All', { method: 'DELETE', query: 'dryRun=All', body: OPTIONS }],
   ]
   for (const [way, asked] of writes)
-    it(`is told of whatever makes it look like a dry run: ${way}`, async () => {
+    it(`records a request that only looks like a dry run: ${way}`, async () => {
       const name = await made(VectorCluster, { replicas: 1 })
       expect((await ask(VectorCluster, name, asked)).status).to.equal(200)
       const told = await toldOf(name, () => true)
       expect(told).to.deep.equal([`${asked.method.toLowerCase()} Succeeded ${caller.principalId}`])
     })
 
-  it('is not told of where it was a dry run, however that was said', async () => {
+  it('records no dry run, whether the query or the body asks for it', async () => {
     const name = await made(VectorCluster, { replicas: 1 })
     const dry: Asked[] = [
       { ...scaled(5), query: 'dryRun=All' },
@@ -94,7 +94,7 @@ describe('what a member does with kubectl', () => {
     expect(told).to.deep.equal([`patch Succeeded ${caller.principalId}`])
   })
 
-  it('deletes one by one, so that each is told of: whole collections are refused', async () => {
+  it('refuses DELETE of a collection, so that each deletion is recorded', async () => {
     const space = uniqueName('fn')
     await expectCall(201, 'POST', `${resources('functionnamespaces')}/${space}`, { runtime: 'nodejs' })
     await expectCall(201, 'POST', `${resources('functionnamespaces')}/${space}/functions/one`, { handler: 'index' })

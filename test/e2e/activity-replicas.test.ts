@@ -9,7 +9,7 @@ import { callOwn } from '../worlds/ownFacade.ts'
 
 type Entry = { channel: string; action: string; actor: { principalId: string | null }; changes: { path: string }[] }
 
-describe('several facades', () => {
+describe('several replicas of the facade', () => {
   let own: OwnPlatform
   let other: string
 
@@ -23,7 +23,7 @@ describe('several facades', () => {
   const call = <Body>(facadeUrl: string, method: string, path: string, body?: object) =>
     callOwn<Body>(own, method, path, body, { facadeUrl })
 
-  it('each count at once what another one has answered', async () => {
+  it('accept at once what another replica has just written', async () => {
     const { facadeUrl } = own.platform
     for (let turn = 0; turn < 10; turn += 1) {
       const [one, next] = turn % 2 === 0 ? [facadeUrl, other] : [other, facadeUrl]
@@ -45,7 +45,7 @@ describe('several facades', () => {
     }
   })
 
-  it('have one record of activity, and lose nothing that was done when one is killed after its answer', async () => {
+  it('share one activity, and lose no entry when a replica is killed after its answer', async () => {
     const { facadeUrl, clientId } = own.platform
     const { body: boundary } = await call<{ id: string }>(facadeUrl, 'POST', '/boundaries', { displayName: 'Told' })
     const group = `/boundaries/${boundary.id}/resourcegroups/shop`
@@ -67,7 +67,7 @@ describe('several facades', () => {
     const ref = { namespace: groupNamespace(boundary.id, 'shop'), name: 'photos' }
     await own.admin.mergePatch(ObjectStorageAccount.resource, ref, { spec: { tags: { step: '13' } } })
     await own.startOperator()
-    const entries = await until('all is told', async () => {
+    const entries = await until('all changes are recorded', async () => {
       const list = await call<{ items: Entry[] }>(facadeUrl, 'GET', `${path}/activity?sort=occurredAt`)
       const found = (list.body.items ?? []).filter(({ changes }) => changes.some(({ path }) => path === '/tags/step'))
       if (found.length < 13)

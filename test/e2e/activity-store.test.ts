@@ -3,7 +3,7 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { activityStoreContract } from '../suites/activityStoreContract.ts'
 import { administrator } from '../worlds/tenant.ts'
 
-describe('the record of activity on a real API server', () => {
+describe('SecretActivity on a real API server', () => {
   let admin: KubeClient
   before(async () => {
     admin = await administrator()

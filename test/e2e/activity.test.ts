@@ -45,7 +45,7 @@ type Entry = {
 const CANARY = `planted-canary-${uniqueName('x')}`
 const kinds = ['rest', 'kubectl', 'git'] as const
 
-describe('the record of activity', () => {
+describe('activity of a resource', () => {
   let admin: KubeClient
   let boundaryId: string
   let group: string
@@ -116,7 +116,7 @@ describe('the record of activity', () => {
       return change === undefined ? [] : [`${change.to} ${channel} ${actor.principalId}`]
     })
 
-  it('holds 500 changes by REST, kubectl and a Git tool once each, in order, by whom they were made', async () => {
+  it('records each of 500 changes by REST, kubectl and a Git tool once, in order, with its author', async () => {
     const random = new SeededRandom(TEST_CONFIG.seed)
     const names = await Promise.all(Array.from({ length: 10 }, make))
     const steps = 50
@@ -132,12 +132,12 @@ describe('the record of activity', () => {
       }),
     )
     for (const [index, name] of names.entries()) {
-      const entries = await until(`all changes of ${name} are told`, async () => {
+      const entries = await until(`all changes of ${name} are recorded`, async () => {
         const found = await entriesOf(name)
         // At least so many: a repeated change is recorded too.
         const told = new Set(stepsIn(found).map((step) => step.split(' ')[0]))
         const missing = made[index]?.flatMap((how, step) => (told.has(String(step)) ? [] : [`${step} by ${how}`]))
-        if (told.size < steps) throw new Error(`not told: ${missing}; asked for again: ${repeated}`)
+        if (told.size < steps) throw new Error(`not recorded: ${missing}; repeated requests: ${repeated}`)
         return found
       })
       const stepsTold = stepsIn(entries)
@@ -159,9 +159,9 @@ describe('the record of activity', () => {
     for (const bytes of stored) expect(gunzipSync(bytes).toString()).to.not.include(CANARY)
   })
 
-  it('is not written by those who read it', async () => {
+  it('writes nothing when it is read', async () => {
     const name = await make()
-    await until('both are told', async () => (await entriesOf(name)).length === 2)
+    await until('both are recorded', async () => (await entriesOf(name)).length === 2)
     const path = `${boundaryId}/${group}/containerinstances/${name}`
     const ref = { namespace: SYSTEM_NAMESPACE, name: `activity-${sha256(path).slice(0, 40)}` }
     const version = async () => (await admin.get(secret, ref)).metadata.resourceVersion
@@ -171,7 +171,7 @@ describe('the record of activity', () => {
     expect(await version()).to.equal(before)
   })
 
-  it('tells of refusals, with their status, and of an apply that changes nothing no word', async () => {
+  it('records refusals with their status, and no apply that changes nothing', async () => {
     const name = await make()
     const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
     const readerClient = await clientWithToken(reader.token)
@@ -184,7 +184,7 @@ describe('the record of activity', () => {
       for (let count = 0; count < 3; count += 1)
         await clients.git.apply(ContainerInstance.resource, same, { fieldManager: 'sync', force: true })
       await change('kubectl', name, 1)
-      const entries = await until('the last one is told', async () => {
+      const entries = await until('the last change is recorded', async () => {
         const found = await entriesOf(name)
         const isChanged = found.some(({ changes }) => changes.some(({ path }) => path === '/tags/step'))
         return isChanged && found.filter(({ outcome }) => outcome === 'Refused').length >= 3 && found
@@ -204,7 +204,7 @@ describe('the record of activity', () => {
     }
   })
 
-  it('tells of each change of a secret and of no apply of one that changes nothing', async () => {
+  it('records each change of a vault secret, and no apply that changes nothing', async () => {
     const vault = uniqueName('safe')
     const vaults = base.replace(/containerinstances$/, 'secretvaults')
     await expectCall(201, 'POST', `${vaults}/${vault}`, {})
@@ -217,7 +217,7 @@ describe('the record of activity', () => {
     await apply('text/plain')
     for (let count = 0; count < 3; count += 1) await apply('text/plain')
     await apply('text/html')
-    const entries = await until('the last one is told', async () => {
+    const entries = await until('the last change is recorded', async () => {
       const found = await itemsOf<Entry>(`${vaults}/${vault}/activity?sort=occurredAt`)
       const own = found.filter(({ metadata: { fieldManager } }) => fieldManager === 'sync')
       return own.length >= 2 && own
@@ -225,7 +225,7 @@ describe('the record of activity', () => {
     expect(entries).to.have.length(2)
   })
 
-  it('tells of a refusal once, however long what was refused is', async () => {
+  it('records a refused request once, even if its body has up to 2,000,000 characters', async () => {
     const name = await make()
     const long = (character: string, count = 200_000) => character.repeat(count)
     const patches: object[] = [
@@ -253,7 +253,7 @@ describe('the record of activity', () => {
       })
     }
     await change('kubectl', name, 1)
-    const entries = await until('the last one is told', async () => {
+    const entries = await until('the last change is recorded', async () => {
       const found = await entriesOf(name)
       return stepsIn(found).length === 1 && found
     })
@@ -268,7 +268,7 @@ describe('the record of activity', () => {
       ])
   })
 
-  it('names users of kubectl that only the cluster knows, outlives the resource, and takes reports', async () => {
+  it('names users that only Kubernetes knows, outlives the resource, and stores reports', async () => {
     const name = await make()
     const input = object(name, { tags: { by: 'kubectl' } })
     await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input })
@@ -284,7 +284,7 @@ describe('the record of activity', () => {
     await expectCall(400, 'POST', path, { ...reported, occurredAt: new Date(Date.now() + 400_000).toISOString() })
     await expectCall(404, 'POST', path, { ...reported, resourceName: 'nothing-here' })
     await kubectl(['-n', namespace, 'delete', 'containerinstance', name])
-    const entries = await until('the deletion is told', async () => {
+    const entries = await until('the deletion is recorded', async () => {
       const found = await entriesOf(name)
       return found.some(({ action }) => action === 'containerinstance/delete') && found
     })
@@ -300,7 +300,7 @@ describe('the record of activity', () => {
     expect(JSON.stringify(entries)).to.not.include(CANARY)
   })
 
-  it('can be asked for by those who may read it, of what is or was there', async () => {
+  it('returns the entries of a resource to its readers, also filtered by channel', async () => {
     const name = await make()
     const stranger = await makeCaller()
     await expectCall(403, 'GET', `${base}/${name}/activity`, undefined, stranger)
@@ -313,7 +313,7 @@ describe('the record of activity', () => {
       `${base}/${name}/activity/config`,
     )
     expect(body.defaultSort).to.equal('-occurredAt')
-    await until('it is told', async () => (await entriesOf(name)).length === 2)
+    await until('both are recorded', async () => (await entriesOf(name)).length === 2)
     const filtered = await call<PagedListResponse<Entry>>(
       'GET',
       `${base}/${name}/activity?filter=channel:eq:Kubernetes`,
@@ -321,7 +321,7 @@ describe('the record of activity', () => {
     expect(filtered.body.items.map(({ actor }) => actor.principalId)).to.deep.equal([callers.kubectl.principalId])
   })
 
-  it('can be asked for of a whole boundary, as far as each may read it', async () => {
+  it('returns the entries of a boundary, except those of resources that the caller may not read', async () => {
     const [shown, hidden] = [await make(), await make()]
     const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}/resourcegroups/${group}` })
     const { principalId } = reader
@@ -334,13 +334,13 @@ describe('the record of activity', () => {
       const { body } = await expectCall<Told>(200, 'GET', path + query, undefined, options)
       return new Set(body.items.map(({ resourceName }) => resourceName))
     }
-    await until('both are told', async () => (await told()).size === 2)
+    await until('both are recorded', async () => (await told()).size === 2)
     expect(await told(reader)).to.deep.equal(new Set([shown]))
     await expectCall(404, 'GET', path, undefined, await makeCaller())
     const { body } = await expectCall<{ defaultSort: string }>(200, 'GET', `${path}/config`, undefined, reader)
     expect(body.defaultSort).to.equal('-occurredAt')
   })
-  it('tells the Owner of a boundary who gave a group its quota and who deleted it, once it is gone', async () => {
+  it('shows the Owner of a boundary who set the quota of a deleted group and who deleted it', async () => {
     const owner = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     const [ended, path] = [uniqueName('ended'), `/boundaries/${boundaryId}`]
     await expectCall(201, 'POST', `${path}/resourcegroups/${ended}`, {}, callers.rest)
@@ -352,7 +352,7 @@ describe('the record of activity', () => {
     await until('the group is gone', gone)
     const of = `${path}/activity?sort=occurredAt&filter=resourceGroup:eq:${ended}`
     const told = async () => (await expectCall<PagedListResponse<Entry>>(200, 'GET', of, undefined, owner)).body.items
-    const of3 = await until('three entries are told', async () => {
+    const of3 = await until('three entries are recorded', async () => {
       const all = (await told()).filter(({ channel }) => channel !== 'Platform')
       return all.length >= 3 && all
     })

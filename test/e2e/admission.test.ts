@@ -62,7 +62,7 @@ async function untilRefused(words: RegExp, write: () => Promise<unknown>): Promi
 const said = ({ message, causes, denial }: KubeError) =>
   [message, denial?.message ?? '', ...causes.map((cause) => cause.message)].join('\n')
 
-describe('what the API server refuses', () => {
+describe('admission by the API server', () => {
   const boundaryId = randomUUID()
   const group = 'admission'
   const groupHome = groupNamespace(boundaryId, group)
@@ -110,7 +110,7 @@ describe('what the API server refuses', () => {
     await admin.close()
   })
 
-  describe('rules of a kind, with the words of the facade', () => {
+  describe('rules of a kind, with the messages of the facade', () => {
     const namespaceOf = (kind: AnyKind) =>
       ({
         cluster: undefined,
@@ -174,8 +174,8 @@ describe('what the API server refuses', () => {
     }
   })
 
-  describe('to a tenant with kubectl', () => {
-    it('admits a database in the namespace of the group', async () => {
+  describe('requests of a tenant with kubectl', () => {
+    it('admits a VectorCluster in the namespace of a group', async () => {
       const made = await tenant.create(VectorCluster.resource, object(VectorCluster, 'of-a-tenant', groupHome, {}), {
         dryRun: true,
       })
@@ -183,22 +183,22 @@ describe('what the API server refuses', () => {
     })
 
     for (const [where, home] of [
-      ['a namespace that is not ours', 'default'],
-      ["a boundary's own namespace", boundaryNamespace(boundaryId)],
+      ['a namespace of no boundary', 'default'],
+      ['the namespace of a boundary', boundaryNamespace(boundaryId)],
       ['the namespace of the platform', SYSTEM_NAMESPACE],
     ] as const) {
-      it(`refuses a database in ${where}`, async () => {
+      it(`rejects a VectorCluster in ${where}`, async () => {
         const error = await refusal(tenant.create(VectorCluster.resource, object(VectorCluster, 'astray', home, {})))
         expect(said(error)).to.match(/stands only in the namespace of a resource group/)
       })
     }
 
-    it('refuses a resource group outside a boundary namespace, to an administrator too', async () => {
+    it('rejects a ResourceGroup outside the namespace of a boundary, also from an administrator', async () => {
       const error = await refusal(admin.create(ResourceGroup.resource, object(ResourceGroup, 'astray', groupHome, {})))
       expect(said(error)).to.match(/stands only in a boundary's own namespace/)
     })
 
-    it('refuses a name that the REST paths need', async () => {
+    it('rejects a reserved name of the REST paths', async () => {
       const error = await refusal(tenant.create(VectorCluster.resource, object(VectorCluster, 'config', groupHome, {})))
       expect(said(error)).to.match(/reserved/)
     })
@@ -216,7 +216,7 @@ describe('what the API server refuses', () => {
       [PrincipalGroup, { displayName: 'Friends' }],
     ]
     for (const [kind, spec] of iam) {
-      it(`refuses a ${kind.kind}`, async () => {
+      it(`rejects a ${kind.kind}`, async () => {
         const error = await refusal(
           tenant.create(kind.resource, object(kind, randomUUID(), boundaryNamespace(boundaryId), spec)),
         )
@@ -224,7 +224,7 @@ describe('what the API server refuses', () => {
       })
     }
 
-    it('refuses an IAM object also to whoever was given the right by mistake', async () => {
+    it('rejects IAM objects also from a caller whose Role permits them by mistake', async () => {
       const name = `iam-${account.clientId}`
       await makeRole(admin, name, boundaryNamespace(boundaryId), account.clientId, [
         { apiGroups: ['iam.freehold.dev'], resources: ['*'], verbs: ['*'] },
@@ -241,25 +241,25 @@ describe('what the API server refuses', () => {
       )
     })
 
-    describe('an object that our controllers would adopt', () => {
+    describe('objects that the controllers would adopt', () => {
       const forgeries: [string, Resource, (owner: KubeObject) => KubeObject][] = [
         [
-          'a Secret that an owner reference gives to a database',
+          'a Secret with an owner reference to a VectorCluster',
           secret,
           (owner) => child('v1', 'Secret', 'vc-victim-apikey', { ownerReferences: [reference(owner)] }),
         ],
         [
-          'a ConfigMap with our labels',
+          'a ConfigMap with labels of the platform',
           configMap,
           () => child('v1', 'ConfigMap', 'labelled', { labels: { 'freehold.dev/owner-kind': 'VectorCluster' } }),
         ],
         [
-          'a ConfigMap with our annotations',
+          'a ConfigMap with annotations of the platform',
           configMap,
           () => child('v1', 'ConfigMap', 'annotated', { annotations: { 'freehold.dev/incarnation': randomUUID() } }),
         ],
         [
-          'a StatefulSet that an owner reference gives to a database',
+          'a StatefulSet with an owner reference to a VectorCluster',
           statefulSet,
           (owner) => ({
             ...child('apps/v1', 'StatefulSet', 'vc-victim', { ownerReferences: [reference(owner)] }),
@@ -268,7 +268,7 @@ describe('what the API server refuses', () => {
         ],
       ]
       for (const [what, resource, build] of forgeries) {
-        it(`refuses ${what}`, async () => {
+        it(`rejects ${what}`, async () => {
           await makeRole(admin, `all-${account.clientId}`, groupHome, account.clientId, [
             { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
           ])
@@ -278,7 +278,7 @@ describe('what the API server refuses', () => {
         })
       }
 
-      it('refuses to change the label of a namespace, and to make one with it', async () => {
+      it('rejects the label of a group on a new namespace, and its removal from an existing one', async () => {
         const name = `forged-${boundaryId.slice(0, 8)}`
         await makeClusterRole(admin, `namespaces-${account.clientId}`, account.clientId)
         const forged = {

@@ -60,7 +60,7 @@ describe('apps', () => {
       return true
     })
 
-  it('of an image run, take another one, and go back to a revision without a build', async () => {
+  it('deploys an image, deploys another, and rolls back to a revision without a build', async () => {
     const name = uniqueName('shop')
     await expectCall(201, 'POST', `${base}/${name}`, { sourceKind: 'Image', image: IMAGE, replicas: 2 })
     const first = await serves(name, 1)
@@ -113,7 +113,7 @@ describe('apps', () => {
     })
   })
 
-  it('of a repository are built again when that is asked for, and not where it is cancelled', async () => {
+  it('queues a build of a repository once on demand, and ends it when REST or kubectl cancels it', async () => {
     const name = uniqueName('shop')
     const repositoryUrl = 'https://git.example.com/acme/shop.git'
     await expectCall(201, 'POST', `${base}/${name}`, { sourceKind: 'Repository', repositoryUrl })
@@ -122,9 +122,9 @@ describe('apps', () => {
     )
     // By id: records of the same second are listed in any order.
     const [first] = await deployments(name)
-    // One with an external builder, so that others wait for their turn.
+    // A build of an external builder, so that others are queued behind it.
     await expectCall(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
-    await until('it is in its turn', async () =>
+    await until('it is being built', async () =>
       expect((await deployments(name)).map(({ phase }) => phase)).to.include('Building'),
     )
     const { body: asked } = await expectCall<Entry>(202, 'POST', `${base}/${name}/deploy`)
@@ -137,7 +137,7 @@ describe('apps', () => {
     await until('it has ended', async () => expect(await stageOf(asked.id)).to.equal('Cancelled'))
     const patch = (spec: object) => client.mergePatch(PlatformApp.resource, { namespace, name }, { spec })
     await patch({ deploy: { requestedAt: '2099-01-01T00:00:00Z' } })
-    const later = await until('one that kubectl asks for waits', async () => {
+    const later = await until('the deployment that kubectl requests is queued', async () => {
       const found = (await deployments(name)).find(({ phase }) => phase === 'Queued')
       if (found === undefined) throw new Error('none')
       return found.id
@@ -151,7 +151,7 @@ describe('apps', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'NOTHING_TO_BUILD'])
   })
 
-  it('from a manifest are deployed without any call to REST, and follow their load', async () => {
+  it('deploys from a manifest without REST, with a HorizontalPodAutoscaler', async () => {
     const name = uniqueName('shop')
     const { apiVersion, kind } = PlatformApp
     const spec = { sourceKind: 'Image', image: IMAGE, minReplicas: 2, maxReplicas: 5 }
@@ -165,7 +165,7 @@ describe('apps', () => {
     expect(ready.find(({ type }) => type === 'Ready')?.status).to.equal('True')
   })
 
-  it('that are built elsewhere are told of by whoever builds, who tells of nothing else', async () => {
+  it('takes deployments and logs of an external builder, which may report only its own', async () => {
     const name = uniqueName('shop')
     const code = { sourceKind: 'Upload' }
     await expectCall(201, 'POST', `${base}/${name}`, code)

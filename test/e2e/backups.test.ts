@@ -35,7 +35,7 @@ type Policy = {
 const policy = { schedule: '0 2 * * 7', retentionDays: 7 }
 
 /** The CRDs are Velero's own; its server cannot run here and is simulated. */
-describe('backups of a container instance, by the kinds of Velero', () => {
+describe('backup policy of a container instance, with the CRDs of Velero', () => {
   let own: OwnPlatform
   let home: string
   let base: string
@@ -119,7 +119,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     } as KubeObject)
   }
 
-  it('say what is missing, to REST and to kubectl, where there is no Velero', async () => {
+  it('reports a missing Velero or volume, by REST and by kubectl', async () => {
     await expectCall(404, 'GET', at())
     await refused(422, 'NOTHING_TO_BACK_UP', policy, 'bare')
     await refused(422, 'BACKUP_TARGET_MISSING', policy)
@@ -134,7 +134,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     expect(causes.join()).to.match(/needs a Persistent volume to back up/)
   })
 
-  it('need a place that is available, and then have a Schedule', async () => {
+  it('creates a Schedule once the backup location is available', async () => {
     await own.admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'velero' } })
     await installManifests(own.admin, await veleroDefinitions())
     expect(await says('ConfigurationInvalid')).to.match(/has no backup target/)
@@ -158,7 +158,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     expect(spec.template.includedNamespaces).to.deep.equal([home])
   })
 
-  it('are by Snapshot only where something takes snapshots of the volumes', async () => {
+  it('takes method Snapshot only if a VolumeSnapshotClass fits the volumes', async () => {
     await untilRefused('SNAPSHOT_CLASS_MISSING', { ...policy, method: 'Snapshot' })
     const { items } = await own.admin.list<KubeObject & { provisioner: string }>(storageClass)
     await own.admin.create(volumeSnapshotClass, {
@@ -196,7 +196,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     await refused(400, 'MODEL_BINDING_FAILED', { retentionDays: 7 })
   })
 
-  it('are shown as Velero reports them, and only so many are kept', async () => {
+  it('shows backups as Velero reports them, and deletes those beyond keepLast', async () => {
     const { lastBackup, nextRunAt } = await read()
     expect(lastBackup).to.equal(null)
     expect(new Date(nextRunAt ?? '').getUTCDay()).to.equal(0)
@@ -218,14 +218,14 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     expect(failing.lastBackup?.message).to.match(/2 errors/)
   })
 
-  it('take what was read, and can be paused', async () => {
+  it('accepts PUT of its own record, and pauses the Schedule', async () => {
     await expectCall(200, 'PUT', at(), await read())
     const paused = await expectCall(200, 'PUT', at(), { ...policy, method: 'FileSystem', enabled: false })
     expect(paused).to.include({ status: 'Paused', nextRunAt: null })
     await until('the Schedule is paused', async () => (await schedule()).spec.paused)
   })
 
-  it('end with the policy, and what was taken stays', async () => {
+  it('deletes the Schedule together with the policy, and keeps the backups', async () => {
     await expectCall(204, 'DELETE', at())
     await expectCall(404, 'DELETE', at())
     await until('the Schedule is gone', () => isGone(veleroSchedule))
@@ -237,7 +237,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     await expectCall(404, 'GET', `${base}/nothing/backup-policy/backups`)
   })
 
-  it('are not those of a namesake', async () => {
+  it('shows no backups of a deleted instance with the same name', async () => {
     await expectCall(200, 'PUT', at(), { ...policy, method: 'FileSystem' })
     expect((await read()).backups).to.have.length(3)
     await until('the Schedule is there again', async () => !(await isGone(veleroSchedule)))

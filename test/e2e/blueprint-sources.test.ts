@@ -54,7 +54,7 @@ components:
 `
 
 /** Git's own server program, asked by the platform over https. */
-describe('sources of blueprints', () => {
+describe('blueprint sources', () => {
   let folder: string
   let close: (() => Promise<void>) | undefined
   let admin: KubeClient
@@ -101,7 +101,7 @@ describe('sources of blueprints', () => {
         isKubeError(error) ? `${error.status} ${error.denial?.message ?? error.message}` : String(error),
     )
 
-  it('bring the templates of a repository into the catalogue of the boundary', async () => {
+  it('adds the templates of a repository to the catalogue of the boundary', async () => {
     const revision = await repository.push('main', {
       'search.yaml': template('search'),
       'a/store.yaml': template('store'),
@@ -121,7 +121,7 @@ describe('sources of blueprints', () => {
     expect([kept.status, kept.body.code]).to.deep.equal([409, 'NOT_OWNED'])
   })
 
-  it('follow the repository: what is changed, what is gone, what is not valid', async () => {
+  it('follows changed, removed and invalid templates of the repository', async () => {
     const files = {
       'search.yaml': template('search', 'Found'),
       'bad.yaml': 'format: 1\nslug: [',
@@ -147,7 +147,7 @@ describe('sources of blueprints', () => {
     await expectCall(202, 'POST', `${catalogue}/catalog/refresh`)
   })
 
-  it('leave the templates where they are while the repository cannot be read', async () => {
+  it('keeps the templates while the repository cannot be read', async () => {
     await expectCall(200, 'PATCH', `${catalogue}/sources/${source.id}`, { ref: 'gone' })
     await until('it fails', async () => (await sourceNow()).status === 'Failing')
     expect((await sourceNow()).message).to.match(
@@ -158,7 +158,7 @@ describe('sources of blueprints', () => {
     await until('it is read again', async () => (await sourceNow()).status === 'Ready')
   })
 
-  it('show what they have, and deploy nothing, while they are switched off', async () => {
+  it('disables its templates, and refuses to sync, while the source is disabled', async () => {
     await expectCall(200, 'PATCH', `${catalogue}/sources/${source.id}`, { enabled: false })
     const { body } = await expectCall<Blueprint>(200, 'GET', `${catalogue}/search`)
     expect(body).to.include({ origin: 'Source', isEnabled: false })
@@ -167,7 +167,7 @@ describe('sources of blueprints', () => {
     await until('it is read again', async () => (await sourceNow()).status === 'Ready')
   })
 
-  it('keep their templates from kubectl, whoever may write those of the boundary', async () => {
+  it('refuses writes of its templates with kubectl, also by an Owner of the boundary', async () => {
     const owner = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     const tenant = await clientWithToken(owner.token)
     try {
@@ -193,7 +193,7 @@ describe('sources of blueprints', () => {
         metadata: { name: id, namespace },
         spec: twin,
       })
-      await until('it is told that there is one already', async () => {
+      await until('the second source of the same repository is NameOccupied', async () => {
         const { status } = (await tenant.get(BlueprintSource.resource, {
           namespace,
           name: id,
@@ -207,7 +207,7 @@ describe('sources of blueprints', () => {
     }
   })
 
-  it('show nothing of a deployment source to whoever may not have a token of it', async () => {
+  it('requires kernel/deployments/token for a source of an installation, by REST and by kubectl', async () => {
     const displayName = uniqueName('Librarian')
     const role = { displayName, actions: ['blueprints/*'], assignableScopes: ['/boundaries/*'] }
     const { apiVersion, kind, resource } = RoleDefinition
@@ -233,7 +233,7 @@ describe('sources of blueprints', () => {
     }
   })
 
-  it('are nothing to the tenants of another boundary', async () => {
+  it('returns 404 or 403 to tenants of another boundary', async () => {
     const other = (await makeBoundary()).id
     const { token } = await makeCaller({ Owner: `/boundaries/${other}` })
     const path = `/boundaries/${other}/resources/blueprints`
@@ -251,7 +251,7 @@ describe('sources of blueprints', () => {
     expect(body.sources).to.deep.equal([])
   })
 
-  it('read a private repository of an installation, as soon as a push is told of', async () => {
+  it('reads a private repository of an installation, and syncs when a push is delivered', async () => {
     const hidden = await makeRepository(folder, 'hidden', { canFilter: false })
     const first = await hidden.push('main', { 'hidden.yaml': template('hidden') })
     const body = { displayName: 'Hidden', baseUrl: address('hidden'), accessToken: 'good' }
@@ -283,7 +283,7 @@ describe('sources of blueprints', () => {
     await expectCall(204, 'DELETE', `${catalogue}/sources/${made.id}`)
   })
 
-  it('take their templates with them, and leave those of the boundary', async () => {
+  it('removes its templates when it is deleted, and keeps those of the boundary', async () => {
     await expectCall(201, 'POST', `${catalogue}/templates`, { content: template('search', 'Own') })
     const { body } = await expectCall<Blueprint>(200, 'GET', `${catalogue}/search`)
     expect(body).to.include({ origin: 'Boundary', name: 'Own' })

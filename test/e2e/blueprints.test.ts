@@ -73,7 +73,7 @@ describe('blueprints', () => {
       return body
     })
 
-  it('of the platform are there from the first moment, and make a vault with a password that nobody else holds', async () => {
+  it('lists the built-in ones, and deploys a vault with a generated password that nothing else stores', async () => {
     const { body } = await expectCall<{ items: Blueprint[] }>(200, 'GET', `${catalogue}?filter=origin:eq:BuiltIn`)
     expect(body.items.map(({ slug }) => slug)).to.include.members([
       'vector-database',
@@ -109,7 +109,7 @@ describe('blueprints', () => {
     expect(vault.metadata.annotations?.[BLUEPRINT_ANNOTATION]).to.equal(`${name}/vault`)
   })
 
-  it('of the boundary hand on what one component has become to the next, and change what they made', async () => {
+  it('passes outputs of one component to the next, and updates what it deployed before', async () => {
     const content = template('1.0.0', 'restEndpoint')
     const { body: judged } = await expectCall<object>(200, 'POST', `${catalogue}/templates/validate`, { content })
     expect(judged).to.deep.include({ isValid: true, slug: 'search', problems: [] })
@@ -132,7 +132,7 @@ describe('blueprints', () => {
     expect(refused.body.code).to.equal('RESOURCE_CONFLICT')
   })
 
-  it('fail with the component that cannot be made, keep what was made, and are tried again', async () => {
+  it('fails with the component that cannot be created, keeps the others, and can be retried', async () => {
     const content = template('2.0.0', 'publicEndpoint')
     await expectCall(200, 'POST', `${catalogue}/templates`, { content })
     const name = uniqueName('lost')
@@ -146,7 +146,7 @@ describe('blueprints', () => {
     expect((await ends(failed.id, 'Failed')).retriedBy).to.equal(retry.id)
   })
 
-  it('give roles in their group, and functions, as REST does', async () => {
+  it('deploys role assignments and functions with the permissions that REST requires', async () => {
     const { clientId, token } = await makeServiceAccount(client)
     const content = `format: 1
 slug: granted
@@ -175,7 +175,7 @@ components:
     await expectCall(404, 'GET', `${catalogue}/granted`)
   })
 
-  it('end before the next write once whoever deployed has lost the right to it', async () => {
+  it('stops before the next write when the deployer has lost the permission for it', async () => {
     const { clientId: principalId, token } = await makeServiceAccount(client)
     const roles = `/boundaries/${at.boundaryId}/providers/authorization/roleAssignments`
     const wanted = { principalId, principalType: 'ServicePrincipal', roleDefinitionName: 'Owner' }
@@ -211,7 +211,7 @@ components:
     await expectCall(404, 'GET', `${group}/secretvaults/${name}-last`)
   })
 
-  it('that kubectl applies are judged, and say what is wrong', async () => {
+  it('validates a template that kubectl applies, and reports the error', async () => {
     const namespace = boundaryNamespace(at.boundaryId)
     const { apiVersion, kind, resource } = BlueprintTemplate
     const content =
@@ -222,7 +222,7 @@ components:
       metadata: { name: 'bad', namespace },
       spec: { slug: 'bad', content },
     })
-    await until('it is told what is wrong', async () => {
+    await until('the status reports the error', async () => {
       const { status } = (await client.get(resource, { namespace, name: 'bad' })) as unknown as BlueprintTemplate
       expect(status).to.include({ phase: 'ConfigurationInvalid', status: 'Failed' })
       expect(status?.statusMessage).to.match(/^line 6: "nodes" is not a collection/)

@@ -61,7 +61,7 @@ describe('boundaries and resource groups with kubectl', () => {
     await admin.close()
   })
 
-  it('make a boundary with its namespace, which kubectl can wait for', async () => {
+  it('creates the namespace of a boundary, and sets Ready', async () => {
     const id = await makeBoundary()
     const home = await admin.get(namespace, { name: boundaryNamespace(id) })
     expect(home.metadata.labels).to.include({
@@ -71,7 +71,7 @@ describe('boundaries and resource groups with kubectl', () => {
     expect((await admin.list(networkPolicy, { namespace: boundaryNamespace(id) })).items).to.have.length(1)
   })
 
-  it('make the initial owner Owner, of this incarnation of the boundary', async () => {
+  it('makes the initial owner Owner of this incarnation of the boundary', async () => {
     const initialOwner = { principalId: randomUUID(), principalType: 'User' }
     const id = await makeBoundary({ initialOwner })
     const assignments = (await admin.list(RoleAssignment.resource, { namespace: boundaryNamespace(id) })).items
@@ -86,7 +86,7 @@ describe('boundaries and resource groups with kubectl', () => {
     ])
   })
 
-  it('make a group with its namespace, its limits and the rights of the platform', async () => {
+  it('creates the namespace of a group with its quota, limits, network policy and role bindings', async () => {
     const id = await makeBoundary()
     await apply(group(id, 'orders', { quota: { cpu: '4', pods: 9 } }))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
@@ -102,7 +102,7 @@ describe('boundaries and resource groups with kubectl', () => {
     await until('the limits are gone', async () => (await admin.list(resourceQuota, inside)).items.length === 0)
   })
 
-  it('heal what somebody deletes', async () => {
+  it('recreates a deleted network policy', async () => {
     const id = await makeBoundary()
     await kubectl('-n', boundaryNamespace(id), 'delete', 'networkpolicy', '--all')
     await until('the policy is back', async () => {
@@ -111,7 +111,7 @@ describe('boundaries and resource groups with kubectl', () => {
     })
   })
 
-  it('refuse a group over the number of its boundary, and take it in when there is room', async () => {
+  it('stalls a group beyond the quota of the boundary until another one is deleted', async () => {
     const id = await makeBoundary({ quota: { resourceGroups: 1 } })
     const home = boundaryNamespace(id)
     await apply(group(id, 'first'))
@@ -124,7 +124,7 @@ describe('boundaries and resource groups with kubectl', () => {
     await ready('resourcegroup', 'second', '-n', home)
   })
 
-  it('let nobody pass a quota of storage by a stop', async () => {
+  it('applies the quota of storage to a stopped vector database', async () => {
     const id = await makeBoundary({ quota: { storage: '15Gi' } })
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
@@ -161,7 +161,7 @@ describe('boundaries and resource groups with kubectl', () => {
     expect(await sizes()).to.deep.equal(['40Gi'])
   })
 
-  it('let functions wait whose most copies do not fit, and leave what runs as it is', async () => {
+  it('gives functions copies only within the quota, and keeps what already runs', async () => {
     const id = await makeBoundary({ quota: { pods: 4 } })
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
@@ -204,7 +204,7 @@ describe('boundaries and resource groups with kubectl', () => {
     expect(await copies(second)).to.equal(2)
   })
 
-  it('leave nothing of a group that is deleted', async () => {
+  it('deletes the namespace of a deleted group', async () => {
     const id = await makeBoundary()
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
@@ -212,7 +212,7 @@ describe('boundaries and resource groups with kubectl', () => {
     expect(await gone(namespace, groupNamespace(id, 'orders'))).to.equal(true)
   })
 
-  it('leave nothing of a boundary that is deleted after its groups, whatever else is in it', async () => {
+  it('deletes the namespaces of a boundary that is deleted after its groups', async () => {
     const id = await makeBoundary({ initialOwner: { principalId: randomUUID(), principalType: 'User' } })
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
@@ -227,7 +227,7 @@ describe('boundaries and resource groups with kubectl', () => {
     }
   })
 
-  it('do not take a namespace that was there before', async () => {
+  it('does not adopt an existing namespace', async () => {
     const id = randomUUID()
     made.push(id)
     await kubectl('create', 'namespace', boundaryNamespace(id))

@@ -33,7 +33,7 @@ describe('boundaries', () => {
     }
   }
 
-  it('come with a namespace, an actor, an incarnation and the caller as first owner, in one request', async () => {
+  it('creates namespace, actor, incarnation and the caller as Owner in one POST', async () => {
     const displayName = uniqueName('Shop')
     const { status, headers, body } = await call<BoundaryDto>('POST', '/boundaries', { displayName })
     expect(status).to.equal(201)
@@ -54,7 +54,7 @@ describe('boundaries', () => {
     })
   })
 
-  it('become Running, are read back at once, and may be renamed under If-Match', async () => {
+  it('becomes Running, and takes PATCH only with a current If-Match', async () => {
     const made = await makeBoundary()
     const path = `/boundaries/${made.id}`
     const read = await call<BoundaryDto>('GET', path)
@@ -74,7 +74,7 @@ describe('boundaries', () => {
     expect((await call<BoundaryDto>('GET', path)).body.displayName).to.equal('Renamed')
   })
 
-  it('are shown to those who may read them, and to nobody else', async () => {
+  it('shows a boundary only to its readers', async () => {
     const [mine, other] = [await makeBoundary(), await makeBoundary()]
     const reader = await makeCaller({ Reader: `/boundaries/${mine.id}` })
     const seen = await itemsOf<BoundaryDto>('/boundaries', { token: reader.token })
@@ -86,7 +86,7 @@ describe('boundaries', () => {
     expect((await call('GET', '/boundaries/config', undefined, { token: stranger.token })).status).to.equal(403)
   })
 
-  it('are found by search, filter and page', async () => {
+  it('finds boundaries by search, filter and page', async () => {
     const stem = uniqueName('findme')
     const made = await Promise.all([1, 2, 3].map((number) => makeBoundary(`${stem} ${number}`)))
     const names = async (query: string) =>
@@ -100,7 +100,7 @@ describe('boundaries', () => {
     expect([status, body.parameter]).to.deep.equal([400, 'colour'])
   })
 
-  it('answer 409 with their groups when they are not empty, and go with their namespace when they are', async () => {
+  it('returns 409 with its groups while it has any, and deletes its namespace afterwards', async () => {
     const { id } = await makeBoundary()
     const group = await makeGroup(id)
     const refused = await call<{ code: string; resourceGroups: string[] }>('DELETE', `/boundaries/${id}`)
@@ -123,7 +123,7 @@ describe('boundaries', () => {
     ['an unknown field', { displayName: 'x', tags: {} }, 'MODEL_BINDING_FAILED', 'tags'],
   ]
   for (const [title, body, code, field] of refused) {
-    it(`cannot be made or renamed with ${title}`, async () => {
+    it(`returns 400 for POST and PATCH with ${title}`, async () => {
       const { id } = await makeBoundary()
       for (const [method, path] of [
         ['POST', '/boundaries'],
@@ -135,7 +135,7 @@ describe('boundaries', () => {
     })
   }
 
-  it('made with kubectl get their namespace and are served like any other', async () => {
+  it('serves a boundary that kubectl created like any other', async () => {
     const name = crypto.randomUUID()
     await admin.create(Boundary.resource, {
       apiVersion: Boundary.apiVersion,

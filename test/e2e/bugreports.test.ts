@@ -7,7 +7,7 @@ import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 type Report = { id: string; number: number; status: string; createdAt: string }
 
-describe('bug reports', () => {
+describe('POST /bug-reports', () => {
   const canary = uniqueName('canary')
   const content = Buffer.from(`secret: ${canary}\nno secret`).toString('base64')
   const body = {
@@ -17,7 +17,7 @@ describe('bug reports', () => {
     attachments: [{ fileName: 'page.txt', mediaType: 'text/plain', content }],
   }
 
-  it('are stored for administrators without secrets, ten an hour for a person', async () => {
+  it('stores a report for administrators without its secrets, and takes ten an hour from a person', async () => {
     const admin = await administrator()
     const person = await makeCaller()
     const tenant = await clientWithToken(person.token)
@@ -45,7 +45,7 @@ describe('bug reports', () => {
     }
   })
 
-  it('are refused with what is not what it says, and without a sign-in', async () => {
+  it('returns 400 for a file of another type than it says, and 401 without a token', async () => {
     const attachments = [{ fileName: 'a.png', mediaType: 'image/png', content }]
     const refused = await expectCall<{ code: string }>(400, 'POST', '/bug-reports', { ...body, attachments })
     expect(refused.body.code).to.equal('invalid-attachment')

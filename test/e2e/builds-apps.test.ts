@@ -32,7 +32,7 @@ const CANARY = 'a-canary-for-builds'
 const CODE = { sourceKind: 'Repository', repositoryUrl: 'https://git.example.test/acme/shop.git' }
 
 /** Pods are simulated here: builds end at once, and report like real ones. */
-describe('apps of a repository', () => {
+describe('builds of apps', () => {
   let client: KubeClient
   let base: string
   let boundaryId: string
@@ -63,7 +63,7 @@ describe('apps of a repository', () => {
       return found
     })
 
-  it('are built and served, once for each change of their code, and the build leaves nothing but its log', async () => {
+  it('builds and serves a repository once per change of its source, and keeps only the log', async () => {
     const name = uniqueName('shop')
     await expectCall(201, 'POST', `${base}/${name}`, CODE)
     const [first] = await succeeded(name, 1)
@@ -91,7 +91,7 @@ describe('apps of a repository', () => {
     await succeeded(name, 2)
   })
 
-  it('that are uploaded are judged, kept and built, and the same again is the same deployment', async function () {
+  it('checks, stores and builds an uploaded archive, and returns the same deployment for the same bytes', async function () {
     const name = uniqueName('shop')
     await expectCall(201, 'POST', `${base}/${name}`, { sourceKind: 'Upload' })
     const send = async (bytes: Buffer, to = name) => {
@@ -139,7 +139,7 @@ describe('apps of a repository', () => {
     return { push, code: { ...CODE, repositoryUrl, deploymentSourceId } }
   }
 
-  it('are deployed by a push to their branch, with the credentials of their source, and by no other push', async () => {
+  it('deploys a push to its branch with the credentials of its source, and no other push', async () => {
     const { push, code } = await sourceOfPushes()
     const [name, deaf] = [uniqueName('shop'), uniqueName('deaf')]
     await expectCall(201, 'POST', `${base}/${name}`, code)
@@ -157,7 +157,7 @@ describe('apps of a repository', () => {
     await succeeded(deaf, 1)
   })
 
-  it('have a preview of each branch that they name, which goes with the branch and with them', async () => {
+  it('deploys a preview for each matching branch, and deletes it with the branch and with the app', async () => {
     type Preview = { name: string; publicUrl: string | null; tags: Record<string, string> }
     const { push, code } = await sourceOfPushes()
     const [name, branch] = [uniqueName('shop'), 'feature/login']
@@ -191,7 +191,7 @@ describe('apps of a repository', () => {
     await only(0)
   })
 
-  it('from a manifest are built as well', async () => {
+  it('builds an app that kubectl created', async () => {
     const name = uniqueName('shop')
     const { apiVersion, kind } = PlatformApp
     await client.create(PlatformApp.resource, { apiVersion, kind, metadata: { name, namespace }, spec: CODE })

@@ -42,7 +42,7 @@ describe('builds in the cluster', () => {
   const placeOf = (request: BuildRequest) => ({ namespace: BUILD_NAMESPACE, name: buildName(builtDeployment(request)) })
   const jobOf = (request: BuildRequest) => client.get<BuildJob>(job, placeOf(request))
 
-  it('are taken by the API server as they are made, and run when all they need is there', async () => {
+  it('creates a Job that the API server admits, and starts it once its Secret and policy exist', async () => {
     const request = await requested()
     await startBuild(client, request, SETTINGS)
     const made = await jobOf(request)
@@ -53,7 +53,7 @@ describe('builds in the cluster', () => {
     }
   })
 
-  it('go on where the operator died, and are left alone once they run', async () => {
+  it('completes a half-started build, and leaves a started one alone', async () => {
     const request = await requested()
     await client.create(job, buildObjects(request, SETTINGS).job)
     expect(isHalfStarted(await jobOf(request))).to.equal(true)
@@ -64,7 +64,7 @@ describe('builds in the cluster', () => {
     expect((await jobOf(request)).metadata.uid).to.equal(metadata.uid)
   })
 
-  it('end with all that was made for them, also when there is none', async () => {
+  it('deletes the Secret of a cancelled build, and accepts a second cancel', async () => {
     const request = await requested()
     await startBuild(client, request, SETTINGS)
     await cancelBuild(client, builtDeployment(request))

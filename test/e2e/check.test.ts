@@ -7,7 +7,7 @@ import { testPlatform } from '../worlds/tenant.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
-describe('a check of the installation', () => {
+describe('main.ts --check', () => {
   const { kubeconfig, certificateAuthority, tokenUrl, registry, store } = testPlatform()
   let issuer: string
   before(async () => {
@@ -32,7 +32,7 @@ describe('a check of the installation', () => {
       })
     })
 
-  it('finds nothing wrong with a whole one, and says what is not set up', async () => {
+  it('reports no fault for a sound installation, and lists optional parts as off', async () => {
     const optional = {
       ...(registry !== undefined && {
         PLATFORM_REGISTRY_URL: registry.url,
@@ -66,7 +66,7 @@ describe('a check of the installation', () => {
     if (store !== undefined && wrong.length === 0) expect(lines.get('Object store'), out).to.equal('ok')
   })
 
-  it('says what is wrong, and what to do', async () => {
+  it('reports each fault with what to do, without passwords', async () => {
     const { code, out, lines } = await check({
       ...sound(),
       PLATFORM_ISSUER: `${issuer}-of-others`,

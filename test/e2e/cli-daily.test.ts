@@ -9,7 +9,7 @@ import { FREEHOLD, freeholdSucceeds, freehold as runFreehold, spawnFreehold } fr
 import { call, uniqueName } from '../worlds/platform.ts'
 import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
 
-describe('the command line, every day', () => {
+describe('freehold, everyday commands', () => {
   let home: string
   let boundary: string
   const group = uniqueName('daily')
@@ -30,7 +30,7 @@ describe('the command line, every day', () => {
     await rm(home, { recursive: true, force: true })
   })
 
-  it('waits for what it makes, tells the way, and scales it', async () => {
+  it('waits for a vector database it creates, scales, stops and deletes it', async () => {
     const { out, err } = await succeeds(
       'create',
       'vc',
@@ -56,7 +56,7 @@ describe('the command line, every day', () => {
     expect((await freehold('get', 'vc', 'one')).code).to.equal(1)
   })
 
-  it('describes a thing without its secrets, and reads those when asked', async () => {
+  it('describes a resource without its secrets, and reads these on request', async () => {
     await succeeds('create', 'vc', 'two', '-d', '{"computePlan":"vector-dev"}', '--wait')
     const { apiKey } = JSON.parse((await succeeds('read', 'vc', 'two', 'apikey')).out) as { apiKey: string }
     expect(apiKey).to.match(/\S{20}/)
@@ -70,7 +70,7 @@ describe('the command line, every day', () => {
     expect((await freehold('read', 'vc', 'two', 'nothing')).code).to.equal(2)
   })
 
-  it('shows the log of a job', async () => {
+  it('reads the log of a job, and rejects a kind without logs', async () => {
     await succeeds('create', 'job', 'hello', '-d', '{"image":"docker.io/library/hello-world","tag":"linux"}')
     await succeeds('wait', 'job', 'hello')
     await succeeds('logs', 'job', 'hello', '--tail', '5')
@@ -78,7 +78,7 @@ describe('the command line, every day', () => {
     expect([refused.code, refused.err]).to.deep.equal([2, 'vectorclusters have no log.\n'])
   })
 
-  it('tells each change until it is interrupted', async () => {
+  it('watches changes until it is interrupted', async () => {
     const child = spawnFreehold(['watch', 'vc'], home)
     let out = ''
     child.stdout?.on('data', (part) => {
@@ -86,12 +86,12 @@ describe('the command line, every day', () => {
     })
     const ended = new Promise<number | null>((done) => child.on('close', done))
     await succeeds('create', 'vc', 'seen', '-d', '{"computePlan":"vector-dev"}')
-    await until('it was told', () => /^seen: /m.test(out))
+    await until('the change was printed', () => /^seen: /m.test(out))
     child.kill('SIGINT')
     expect(await ended).to.equal(130)
   })
 
-  it('deletes a boundary only when that was meant, and says what is in the way', async () => {
+  it('requires --yes to delete a boundary, and lists the groups that are still in it', async () => {
     const asked = await freehold('delete', 'boundary', boundary)
     expect([asked.code, asked.err]).to.deep.equal([2, 'Deleting a boundary without a terminal needs --yes.\n'])
     const refused = await freehold('delete', 'boundary', boundary, '--yes')
@@ -99,14 +99,14 @@ describe('the command line, every day', () => {
     expect(refused.err).to.contain('BOUNDARY_NOT_EMPTY').and.to.contain(`  resourceGroups: ${group}`)
   })
 
-  it('shows the ids that plans are named by, and what is not built', async () => {
+  it('lists plans with their ids, and the verbs of each kind', async () => {
     const { out } = await succeeds('get', 'vectorcomputeplans', '-o', 'table')
     expect(out).to.match(/Medium +vector-medium/)
     expect((await succeeds('list', 'vectorcomputeplans', '-o', 'name')).out.split('\n')).to.include('vector-medium')
     expect((await succeeds('kinds')).out).to.match(/^vectorclusters .*patch delete$/m)
   })
 
-  it('shows a blueprint by its slug, and names no step that the interface lacks', async () => {
+  it('gets a blueprint by its slug, and suggests no command that its routes lack', async () => {
     const [{ slug } = { slug: '' }] = JSON.parse((await succeeds('list', 'blueprints')).out) as { slug: string }[]
     expect(JSON.parse((await succeeds('get', 'blueprint', slug)).out)).to.include({ slug })
     expect((await succeeds('describe', 'blueprint', slug)).out)
@@ -116,7 +116,7 @@ describe('the command line, every day', () => {
     await succeeds('list', 'blueprints/sources')
   })
 
-  it('applies and waits', async () => {
+  it('applies a manifest and waits', async () => {
     const { out, err } = await succeeds(
       'apply',
       '-f',
@@ -127,13 +127,13 @@ describe('the command line, every day', () => {
     expect(err).to.match(/^vectorcluster products: Running/m)
   })
 
-  it('rotates a key, and tells what was done', async () => {
+  it('rotates a key, and lists both events', async () => {
     await succeeds('create', 'vc', 'told', '-d', '{"computePlan":"vector-dev","replicas":1}', '--wait')
     const key = async () => (await succeeds('read', 'vc', 'told', 'apikey')).out
     const before = await key()
     await succeeds('rotate', 'vc', 'told')
     await until('the key is another one', async () => (await key()) !== before)
-    const events = await until('both are told', async () => {
+    const events = await until('both are recorded', async () => {
       const { out } = await succeeds('events', 'vc', 'told', '-o', 'table')
       return out.includes('CreateVectorCluster') && out.toLowerCase().includes('rotate') && out
     })
@@ -166,7 +166,7 @@ describe('the command line, every day', () => {
     await succeeds('delete', 'vc', name)
   })
 
-  it('applies every example that is shipped, with the kubeconfig of an administrator', async () => {
+  it('applies every shipped example with the kubeconfig of an administrator', async () => {
     const folders = [...new Set((await readdir(EXAMPLES, { recursive: true })).filter(isManifest).map(dirname))].sort()
     expect(folders).to.have.length.greaterThan(12)
     for (const folder of folders) {
@@ -186,7 +186,7 @@ describe('the command line, every day', () => {
     expect(same.out).to.equal('')
   })
 
-  it('says whose kubeconfig it needs for what tenants do not write', async () => {
+  it('reports that applying Secrets needs --kubeconfig', async () => {
     const { code, err } = await freehold('apply', '-f', join(EXAMPLES, '80-sources'), '-b', FIRST)
     expect(code).to.equal(1)
     expect(err).to.contain('cannot patch resource "secrets"').and.to.contain('--kubeconfig')

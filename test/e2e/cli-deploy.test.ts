@@ -6,7 +6,7 @@ import { freeholdSucceeds, freehold as runFreehold } from '../worlds/freehold.ts
 import { makeBoundary, makeGroup, uniqueName } from '../worlds/platform.ts'
 import { PLATFORM_VARIABLE } from '../worlds/tenant.ts'
 
-describe('the command line, from a folder to an address', () => {
+describe('freehold deploy', () => {
   let home: string
   let folder: string
   const name = uniqueName('shop')
@@ -27,7 +27,7 @@ describe('the command line, from a folder to an address', () => {
   })
   after(() => rm(home, { recursive: true, force: true }))
 
-  it('makes the app, sends what belongs to it, shows log and phases, and changes and rolls it back', async function () {
+  it('creates an app from a folder, prints log and phases, sets its environment and rolls it back', async function () {
     const first = await freehold('deploy', folder)
     if (first.err.includes('ENGINE_MISSING')) this.skip()
     expect(first.code, first.err).to.equal(0)
@@ -45,7 +45,7 @@ describe('the command line, from a folder to an address', () => {
     expect((await freehold('rollback', 'app', name, '99')).code).to.equal(1)
   })
 
-  it('sends the files of a function, and follows its build', async function () {
+  it('uploads the files of a function, and follows its build', async function () {
     const code = join(home, 'hello')
     await mkdir(code)
     await writeFile(join(code, 'index.mjs'), "export default () => new Response('hello')")

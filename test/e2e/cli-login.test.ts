@@ -32,7 +32,7 @@ type Login = {
   credentialsFile?: string
 }
 
-describe('people at the command line', () => {
+describe('freehold login of people', () => {
   let admin: KubeClient
   let boundary: string
   let group: string
@@ -129,7 +129,7 @@ describe('people at the command line', () => {
     await until('the assignment counts', async () => (await freehold('get', 'boundary', boundary)).code === 0)
   }
 
-  it('sign in with a browser, are who they are, and sign out at the provider as well', async () => {
+  it('signs in with a browser, and out at the provider as well', async () => {
     const ended = await withBrowser(person)
     expect(ended.code, ended.err).to.equal(0)
     expect(ended.err).to.include(`Signed in as ${person.userName}@example.com`)
@@ -144,7 +144,7 @@ describe('people at the command line', () => {
     expect(await freehold('whoami'), 'with a copy of the login').to.include({ code: 3, out: '' })
   })
 
-  it('sign in with a code on another device', async () => {
+  it('signs in with a device code', async () => {
     const ended = await login(['--device'], /go to\s+(https:\S+)\s+and enter the code (\S+)/, async (found) => {
       const [, address = '', code = ''] = found
       const asked = await browser.submit(await browser.open(address), 'Continue', { user_code: code })
@@ -155,7 +155,7 @@ describe('people at the command line', () => {
     expect(JSON.parse((await succeeds('whoami', '-o', 'json')).out).principalId).to.equal(person.userId)
   })
 
-  it('begin with the first person of the platform, who is Owner of everything', async () => {
+  it('signs in the first person of the platform, who is Owner at the root', async () => {
     const { userName, initialPassword: password } = testPlatform().person
     const ended = await withBrowser({ userName, password })
     expect(ended.code, ended.err).to.equal(0)
@@ -164,7 +164,7 @@ describe('people at the command line', () => {
     await succeeds('delete', 'boundary', made.id, '--yes')
   })
 
-  it('stay signed in when several commands renew at once, and a copy of a used login ends it', async () => {
+  it('renews once for three concurrent commands, and ends the login when a used one is replayed', async () => {
     expect((await withBrowser(person)).code).to.equal(0)
     const first = await storedLogin()
     // Half a minute before its end.
@@ -186,7 +186,7 @@ describe('people at the command line', () => {
     expect(await freehold('whoami'), 'what was renewed from it').to.include({ code: 3 })
   })
 
-  it('are signed out everywhere else when their password changes', async () => {
+  it('ends all other logins when the password changes', async () => {
     expect((await withBrowser(person)).code).to.equal(0)
     const elsewhere = await storedLogin()
     await changeBrowser()
@@ -207,7 +207,7 @@ describe('people at the command line', () => {
     expect((await withBrowser({ ...person, password })).code).to.equal(0)
   })
 
-  it('use kubectl with a kubeconfig that asks the command line for tokens', async () => {
+  it('writes a kubeconfig that gets its tokens from the command line', async () => {
     expect((await withBrowser(person)).code).to.equal(0)
     await assign('Reader')
     await succeeds('use', '--boundary', boundary, '--group', group)
@@ -230,10 +230,10 @@ describe('people at the command line', () => {
     expect(refused.code).to.not.equal(0)
     expect(refused.err).to.include('freehold login')
     await writeFile(file, 'apiVersion: v1\nkind: Config\n')
-    expect((await freehold('kubeconfig', '--file', file)).code, 'somebody else wrote it').to.equal(5)
+    expect((await freehold('kubeconfig', '--file', file)).code, 'a file of another program').to.equal(5)
   })
 
-  it('are refused with their next request once they are disabled or deleted, by kubectl too', async () => {
+  it('is refused by REST and kubectl once the person is disabled or deleted', async () => {
     expect((await withBrowser(person)).code).to.equal(0)
     await assign('Reader')
     const { accessToken } = await storedLogin()
@@ -267,7 +267,7 @@ describe('people at the command line', () => {
     }
   })
 
-  it('and scripts complete their words in bash', async () => {
+  it('completes words in bash', async () => {
     const script = (await succeeds('completion', 'bash')).out
     const asked = `${script}
 COMP_WORDS=(freehold get vectorcl); COMP_CWORD=2; _freehold; echo "\${COMPREPLY[*]}"
@@ -276,7 +276,7 @@ COMP_WORDS=(freehold kube); COMP_CWORD=1; _freehold; echo "\${COMPREPLY[*]}"`
     expect(stdout).to.equal('vectorclusters vectorcluster\nkubeconfig\n')
   })
 
-  it('and service accounts lose what Kubernetes itself gave them, too, when they are deleted', async () => {
+  it('ends what Kubernetes itself granted to a service account when that is deleted', async () => {
     const { clientId, token } = await makeServiceAccount(admin)
     await bindEdit(admin, 'default', clientId)
     const client = await clientWithToken(token)

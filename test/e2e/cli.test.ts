@@ -9,7 +9,7 @@ import { type Ended, endOf, freehold as runFreehold, spawnFreehold } from '../wo
 import { call, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
 
-describe('the command line', () => {
+describe('freehold', () => {
   let home: string
   let credentials: Record<string, string>
   let boundary: string
@@ -45,7 +45,7 @@ describe('the command line', () => {
     await rm(home, { recursive: true, force: true })
   })
 
-  it('tells its version and that of the platform, with a platform or without', async () => {
+  it('prints its version and that of the platform, and null without a platform', async () => {
     const told = await json('version')
     const { body } = await call<{ version: string; kubernetesVersion: string }>('GET', '/version', undefined, {
       token: null,
@@ -55,7 +55,7 @@ describe('the command line', () => {
     expect(JSON.parse(elsewhere.out), elsewhere.err).to.deep.equal({ client: told.client, platform: null })
   })
 
-  it('says who is calling, by which credential, and leaves the secret out', async () => {
+  it('prints the caller and the credential used, without the secret', async () => {
     const who = await json('whoami')
     expect(who).to.include({ principalId: credentials.PLATFORM_CLIENT_ID, credential: 'PLATFORM_CLIENT_ID', boundary })
     const { out, err } = await succeeds('whoami', '-o', 'yaml')
@@ -63,13 +63,13 @@ describe('the command line', () => {
     expect(out).to.not.match(/eyJ/)
   })
 
-  it('keeps the settings where only their owner can read them', async () => {
+  it('stores its settings with mode 600 and without secrets', async () => {
     const { mode } = await stat(join(home, '.config/freehold/config.json'))
     expect((mode & 0o777).toString(8)).to.equal('600')
     expect(await readFile(join(home, '.config/freehold/config.json'), 'utf8')).to.not.include('ecret')
   })
 
-  it('creates a vector database, lists it in each format, shows it and deletes it', async () => {
+  it('creates a vector database, lists it in each format, gets and deletes it', async () => {
     const name = uniqueName('vec')
     expect(await json('create', 'vectorcluster', name, '-d', '{"replicas":1}')).to.include({ name, replicas: 1 })
     const lists = [
@@ -87,7 +87,7 @@ describe('the command line', () => {
     await until('it is gone', async () => (await freehold(['get', 'vectorcluster', name])).code === 1)
   })
 
-  it('applies the manifest that kubectl takes, and again when it has changed', async () => {
+  it('applies a manifest of kubectl, and applies it again when it has changed', async () => {
     const name = uniqueName('vec')
     const file = join(home, 'vector.yaml')
     const manifest = (replicas: number) => `
@@ -109,7 +109,7 @@ spec:
     await succeeds('delete', 'vectorcluster', name)
   })
 
-  it('applies a folder of manifests that say no namespace, a new group and what stands in it at once', async () => {
+  it('applies a folder with a new group and its resources, whose manifests name no namespace', async () => {
     const folder = resolve(import.meta.dirname, '../../examples/rest')
     const { out } = await succeeds('apply', '-f', folder, '-g', 'search')
     expect(out).to.equal('ResourceGroup "search" created\nVectorCluster "products" created\n')
@@ -122,7 +122,7 @@ spec:
     await succeeds('delete', 'resourcegroup', 'search')
   })
 
-  it('applies what REST writes by REST, under whatever name of the kind, and sees no difference afterwards', async () => {
+  it('applies kinds of REST under the names of Kubernetes, and finds no difference afterwards', async () => {
     const job = uniqueName('job')
     const [data, compute] = ['data', 'compute'].map((each) => `${each}.freehold.dev/v1alpha1`)
     const manifests = [
@@ -150,7 +150,7 @@ spec:
     await succeeds('delete', 'secretvault', vault, '--yes')
   })
 
-  it('is set up from dev.json as its first Owner, and forgets that at logout', async () => {
+  it('signs in from dev.json as the first Owner until logout', async () => {
     const own = await mkdtemp(join(tmpdir(), 'freehold-cli-'))
     const alone = { env: {}, home: own }
     expect((await freehold(['setup', '--dev', process.env[PLATFORM_VARIABLE] ?? ''], alone)).code).to.equal(0)
@@ -175,7 +175,7 @@ spec:
     expect((await json('call', 'GET', '/boundaries?pageSize=1')).items).to.have.lengthOf(1)
   })
 
-  it('ends with the exit code that the documentation names', async () => {
+  it('exits with the documented code', async () => {
     const nobody = { PLATFORM_TOKEN: 'not-a-token' }
     const reader = await makeCaller({ Reader: `/boundaries/${boundary}` })
     const unreachable = await mkdtemp(join(tmpdir(), 'freehold-cli-'))
@@ -183,22 +183,22 @@ spec:
     expect((await freehold(['setup', ...address], { home: unreachable })).code).to.equal(0)
     const cases: [string, number, () => Promise<Ended>, RegExp][] = [
       [
-        'a thing that is not there',
+        'a missing resource',
         1,
         () => freehold(['get', 'vectorcluster', 'nothing']),
         /NOT_FOUND, 404\)\nCorrelation id: /,
       ],
       [
-        'a permission that is missing',
+        'a missing permission',
         1,
         () => freehold(['create', 'vectorcluster', 'never'], { env: { PLATFORM_TOKEN: reader.token } }),
         /FORBIDDEN, 403/,
       ],
-      ['a field that is refused', 2, () => freehold(['create', 'vc', 'never', '-d', '{"color":"blue"}']), /color/],
-      ['a kind that there is not', 2, () => freehold(['list', 'nothings']), /no kind/],
-      ['an option that there is not', 2, () => freehold(['list', 'boundaries', '--all']), /--all/],
+      ['an unknown field', 2, () => freehold(['create', 'vc', 'never', '-d', '{"color":"blue"}']), /color/],
+      ['an unknown kind', 2, () => freehold(['list', 'nothings']), /no kind/],
+      ['an unknown option', 2, () => freehold(['list', 'boundaries', '--all']), /--all/],
       [
-        'half a pair of variables',
+        'a client id without a secret',
         2,
         () => freehold(['whoami'], { env: { PLATFORM_CLIENT_ID: 'x' } }),
         /PLATFORM_CLIENT_SECRET/,
@@ -206,12 +206,12 @@ spec:
       ['no login', 3, () => freehold(['whoami'], { env: {} }), /freehold login/],
       ['an invalid token', 3, () => freehold(['whoami'], { env: nobody }), /UNAUTHORIZED, 401/],
       [
-        'a secret that is wrong',
+        'a wrong secret',
         3,
         () => freehold(['whoami'], { env: { ...credentials, PLATFORM_CLIENT_SECRET: 'wrong-secret' } }),
         /invalid_client/,
       ],
-      ['nobody at the address', 4, () => freehold(['whoami'], { env: nobody, home: unreachable }), /No answer from/],
+      ['no server at the address', 4, () => freehold(['whoami'], { env: nobody, home: unreachable }), /No answer from/],
       ['no setup', 5, () => freehold(['whoami'], { home: '/nonexistent' }), /freehold setup/],
     ]
     for (const [what, code, running, message] of cases) {
@@ -224,7 +224,7 @@ spec:
     await rm(unreachable, { recursive: true })
   })
 
-  it('takes PLATFORM_TOKEN before a client, and prints a token for other programs', async () => {
+  it('prefers PLATFORM_TOKEN to a client, and prints a token for other programs', async () => {
     const reader = await makeCaller({ Reader: `/boundaries/${boundary}` })
     const env = { ...credentials, PLATFORM_TOKEN: reader.token }
     const { out } = await freehold(['whoami', '-o', 'json'], { env })

@@ -12,7 +12,7 @@ const run = promisify(execFile)
 const EXAMPLE = join(import.meta.dirname, '../../examples/client')
 const COMPILER = join(import.meta.dirname, '../../node_modules/.bin/tsc')
 
-/** What the example does, with types: for a bundler, without anything of Node. */
+/** The example with types, which must compile for a bundler without the types of Node. */
 const TYPED = `
 import { createClient, type VectorClusterDto } from '@freehold/client'
 const client = createClient({ baseUrl: '/', token: async () => 'x' })
@@ -27,7 +27,7 @@ export async function names(): Promise<string[]> {
 }
 `
 
-describe('the client, installed from its package', () => {
+describe('@freehold/client, installed from its package', () => {
   let folder: string
   let project: string
 
@@ -40,7 +40,7 @@ describe('the client, installed from its package', () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('holds what a program needs, and nothing else', async () => {
+  it('contains only its compiled files, README.md, LICENSE and package.json', async () => {
     const home = join(project, 'node_modules/@freehold/client')
     expect((await readdir(home)).sort()).to.deep.equal(['LICENSE', 'README.md', 'dist', 'package.json'])
     const compiled = (await readdir(join(home, 'dist'))).sort()

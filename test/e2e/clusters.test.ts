@@ -21,7 +21,7 @@ const AWAY = TEST_CONFIG.sized(0, 120_000)
 
 type Projection = { id: string; status: string; resolvedNamespaces: { namespace: string; state: string }[] }
 
-describe('a boundary on another cluster, through an agent that only calls out', () => {
+describe('a boundary on another cluster, through an agent with outgoing connections only', () => {
   let own: OwnPlatform
   let far: FarCluster
   /** The lifetime of a cluster: each step needs the one before, so they are one test. */
@@ -40,7 +40,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   })
 
   joins.push([
-    'is registered once under a name, and waits for its agent',
+    'is registered once per name, and is AwaitingJoin',
     async () => {
       const made = await far.call<Cluster>(201, 'POST', '/clusters', { name: 'far', region: 'south' })
       far.clusterId = made.id
@@ -50,7 +50,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   joins.push([
-    'lets an agent join with a token, once, which is nowhere stored',
+    'lets an agent join with a token, which is used up and not stored',
     async () => {
       await far.call(200, 'PUT', `/clusters/${far.clusterId}`, { displayName: 'far', region: 'north' })
       const token = await far.call<Token>(201, 'POST', `/clusters/${far.clusterId}/join-token`, {})
@@ -68,7 +68,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   joins.push([
-    'gives the groups of a projected boundary their namespaces there, with rights and closed traffic',
+    'gets the labelled namespaces of the groups of a projected boundary',
     async () => {
       far.boundaryId = (await far.call<{ id: string }>(201, 'POST', '/boundaries', { displayName: 'Shop' })).id
       const group = `/boundaries/${far.boundaryId}/resourcegroups/shop`
@@ -94,7 +94,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   goesOn.push([
-    'is reached through every replica of the facade, wherever its tunnel ends',
+    'is reached through a replica of the facade that does not have its tunnel',
     async () => {
       const replica = await far.own.startReplica()
       const answer = await callOwn(far.own, 'GET', `${far.vector()}/apikey`, undefined, { facadeUrl: replica })
@@ -104,7 +104,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   goesOn.push([
-    'is written to by the account of its agent only where groups of the platform are',
+    'lets the account of its agent run pods only in namespaces of groups',
     async () => {
       const named = { fieldManager: 'test', userAgent: 'test' }
       const agent = createKubeClient(loadKubeconfig(far.agentKubeconfig), named)
@@ -128,7 +128,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   goesOn.push([
-    'keeps the record of what is used, and the projection',
+    'returns 409 for DELETE of the cluster and of the projection while a database is there',
     async () => {
       await far.call(409, 'DELETE', `/clusters/${far.clusterId}`)
       await far.call(409, 'DELETE', `/boundaries/${far.boundaryId}/projections/${far.clusterId}`)
@@ -136,7 +136,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   goesOn.push([
-    'runs on without the hub, whatever happens to the agent, and converges when the hub is back',
+    'runs on without the hub while the agent is killed, and converges when the hub is back',
     async () => {
       await far.own.keepSeen()
       await far.own.endOperator('SIGKILL')
@@ -170,7 +170,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   goesOn.push([
-    'turns a revoked agent away at once, and lets it in again with a new token',
+    'rejects a revoked agent at once, and accepts it again with a new token',
     async () => {
       await far.untilCluster('Online')
       const revoked = await far.call<Cluster>(200, 'POST', `/clusters/${far.clusterId}/agent/revoke`)
@@ -179,7 +179,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
       await until('its tunnel has ended', async () => (await fetch(far.probes)).status === 503, promised(5_000))
       console.log(`      the tunnel of a revoked agent ended after ${Math.round(performance.now() - began)} ms`)
       await far.call(200, 'POST', `/clusters/${far.clusterId}/agent/revoke`)
-      await until('the controllers say so of what runs there', async () => {
+      await until('the status of the database is ClusterRevoked', async () => {
         const { phase } = await far.call<{ phase: string }>(200, 'GET', far.vector())
         return phase === 'ClusterRevoked'
       })
@@ -194,7 +194,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   goesOn.push([
-    'is drained when everything is deleted, by kubectl as by REST',
+    'is drained when everything is deleted, by kubectl and by REST',
     async () => {
       await far.own.admin.remove(VectorCluster.resource, { namespace: far.home, name: 'search' })
       await until(
@@ -218,7 +218,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
   ])
 
   goesOn.push([
-    'that is revoked holds up the deletion of nothing',
+    'does not delay deletions once it is revoked',
     async () => {
       const name = `lost-${far.boundaryId.slice(0, 8)}`
       const { id } = await far.call<{ id: string }>(201, 'POST', '/clusters', { name })
@@ -240,7 +240,7 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     }
   }
 
-  it('joins, is given a boundary, runs databases, a job, containers and a function, outlives the hub, is turned away, comes back and is drained', async () => {
+  it('joins, runs every kind of workload, survives the death of the hub, is revoked, rejoins and is drained', async () => {
     await play(joins)
     await play(workloadsThere(far))
     await play(goesOn)

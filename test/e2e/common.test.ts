@@ -4,7 +4,7 @@ import { call, makeCaller, until } from '../worlds/platform.ts'
 type Manifest = { module: string; files: { path: string; mediaType: string; sizeBytes: number }[] }
 
 describe('common routes', () => {
-  it('tell anybody whether the platform is ready, by names only', async () => {
+  it('GET /readyz returns the names and status of the checks without a token', async () => {
     type Readiness = { status: string; checks: { name: string; status: string; message: null }[] }
     // Not while a watch is being reopened.
     const body = await until('it is ready', async () => {
@@ -16,7 +16,7 @@ describe('common routes', () => {
     expect(body.checks.every((check) => check.status === 'Healthy' && check.message === null)).to.equal(true)
   })
 
-  it('tell anybody what runs, and what is played', async () => {
+  it('GET /version returns what runs and what is simulated without a token', async () => {
     type Version = { module: string; kubernetesVersion: string; simulated: string[] }
     const { status, body } = await call<Version>('GET', '/version', undefined, { token: null })
     expect(status).to.equal(200)
@@ -25,7 +25,7 @@ describe('common routes', () => {
     expect(body.simulated).to.include('pods')
   })
 
-  it('serve every file that a manifest lists, with its size and type, to whoever is signed in', async () => {
+  it('GET /docs serves every file of a manifest, with its size and type, to a signed-in caller', async () => {
     const { token } = await makeCaller()
     for (const module of ['db-vector', 'boundaries', 'resource-groups', 'rbac', 'jobs']) {
       const { status, body } = await call<Manifest>('GET', `/docs/${module}/manifest.json`, undefined, { token })
@@ -50,6 +50,6 @@ describe('common routes', () => {
     '/docs/boundaries/boundaries.md/',
     '/docs/boundaries/boundaries.md%00.txt',
   ]) {
-    it(`answer 404 at ${path}`, async () => expect((await call('GET', path)).status).to.equal(404))
+    it(`GET ${path} returns 404`, async () => expect((await call('GET', path)).status).to.equal(404))
   }
 })

@@ -27,7 +27,7 @@ type SecretObject = KubeObject & { data?: Record<string, string> }
 
 const web = { name: 'web', image: 'docker.io/library/nginx:1.29' }
 
-describe('what a container instance is given beside its spec', () => {
+describe('identity and keys of a container instance', () => {
   let client: KubeClient
   let boundaryId: string
   let group: string
@@ -82,7 +82,7 @@ describe('what a container instance is given beside its spec', () => {
     return answer.ok ? ((await answer.json()) as { access_token: string }).access_token : undefined
   }
 
-  it('is an identity that signs in with its files, and may what its assignments give it', async () => {
+  it('mounts the credentials of a managed identity, which signs in with the roles assigned to it', async () => {
     const name = await make({ components: [web], managedIdentity: true })
     await runs(name)
     const identity = await until('it has an identity', () => identityOf(name))
@@ -120,7 +120,7 @@ describe('what a container instance is given beside its spec', () => {
     expect(await signsIn(files), 'with the former secret').to.equal(undefined)
 
     await client.remove(secret, { namespace, name: copy })
-    const anew = await until('what was lost is made anew', async () => {
+    const anew = await until('the deleted Secret is recreated', async () => {
       const now = await entries(copy)
       return now !== undefined && now['client-secret'] !== rotated['client-secret'] && now
     })
@@ -128,13 +128,13 @@ describe('what a container instance is given beside its spec', () => {
 
     await expectCall(200, 'PATCH', at(name), { managedIdentity: false })
     await until('its files are gone', async () => (await entries(copy)) === undefined)
-    await until('they open nothing', async () => (await signsIn(anew)) === undefined)
-    expect((await identityOf(name))?.principalId, 'whoever was given roles stays').to.equal(identity.principalId)
+    await until('the former credentials are rejected', async () => (await signsIn(anew)) === undefined)
+    expect((await identityOf(name))?.principalId, 'the principal with its roles stays').to.equal(identity.principalId)
     await call('DELETE', at(name))
     await until('the identity goes with the instance', async () => (await identityOf(name)) === undefined)
   })
 
-  it('is the identity that it had before, with new credentials', async () => {
+  it('takes over an identity that exists, with new credentials', async () => {
     const name = await make({ components: [web] })
     const { metadata } = await client.get(ContainerInstance.resource, { namespace, name })
     const body = { resourceName: name, resourceType: 'containerinstances', resourceUid: metadata.uid }
@@ -147,7 +147,7 @@ describe('what a container instance is given beside its spec', () => {
     expect(items.filter(({ spec }) => (spec as { resourceName?: string }).resourceName === name)).to.have.length(1)
   })
 
-  it('is no identity whose credentials its writer may not read, by REST and by kubectl', async () => {
+  it('rejects an identity whose credentials the writer may not read, by REST and by kubectl', async () => {
     const scope = `/boundaries/${boundaryId}/resourcegroups/${group}`
     const { token } = await makeCaller({ Contributor: scope })
     const owned = await make({ components: [web], managedIdentity: true })
@@ -171,7 +171,7 @@ describe('what a container instance is given beside its spec', () => {
     }
   })
 
-  it('is a key of its own to an object storage account, another one when that is deleted, and none afterwards', async () => {
+  it('creates an access key for outputs of an account, replaces a deleted one, and removes it with the outputs', async () => {
     const account = uniqueName('media')
     await expectCall(201, 'POST', `${base}/objectstorageaccounts/${account}`, {})
     const output = (word: string) => ({ collection: 'objectstorageaccounts', name: account, output: word })
@@ -200,7 +200,7 @@ describe('what a container instance is given beside its spec', () => {
       const now = await entries(values)
       return now?.KEY_ID !== given?.KEY_ID && (await keys()).some(({ accessKeyId }) => accessKeyId === now?.KEY_ID)
     })
-    // Keys of consumers count for nobody.
+    // Keys of consumers do not count towards the limit of keys.
     for (let count = 0; count < 4; count += 1)
       await expectCall(201, 'POST', `${base}/objectstorageaccounts/${account}/accesskeys`, {})
     await expectCall(200, 'PATCH', at(name), { components: [web] })

@@ -57,7 +57,7 @@ describe('container instances', () => {
     )
   const stored = async (name: string) => client.get(deployment, { namespace, name })
 
-  it('run their components, show their copies, go back to a revision, and leave nothing', async () => {
+  it('runs components, lists their copies, rolls back to a revision, and deletes its volumes', async () => {
     const worker = { name: 'worker', image: 'docker.io/library/node:24', dependsOn: ['web'] }
     const disk = { name: 'disk', kind: 'Persistent', size: '1Gi' }
     const mounts = [{ volume: 'disk', path: '/srv' }]
@@ -129,7 +129,7 @@ describe('container instances', () => {
     expect(isKubeError(claim, 'NotFound')).to.equal(true)
   })
 
-  it('are listed and put back as they were read, and say their URL before they are made', async () => {
+  it('lists, takes PUT of its own record, and returns the URL of an instance before its creation', async () => {
     const name = await make({ components: [web], running: false })
     const { items } = (await expectCall<Page<{ name: string }>>(200, 'GET', `${base}?search=${name}`)).body
     expect(items.map((one) => one.name)).to.deep.equal([name])
@@ -171,7 +171,7 @@ describe('container instances', () => {
     expect(one.id).to.equal(plan?.id)
   })
 
-  it('say what is public, whether or not it was asked for, and keep it as it was asked for', async () => {
+  it('shows the public component and port that it chose, and PUT of its record stores no choice', async () => {
     const other = { name: 'other', image: web.image, ports: [{ name: 'http', port: 9090 }] }
     const silent = { name: 'silent', image: web.image }
     const cases: [object, string, number | null][] = [
@@ -192,7 +192,7 @@ describe('container instances', () => {
     }
   })
 
-  it('are refused where the mistake stands, and never without a reason', async () => {
+  it('refuses a spec with the field and code of the fault', async () => {
     const path = `${base}/${uniqueName('site')}`
     const other = { name: 'other', image: web.image }
     const cases: [object, string, string][] = [
@@ -213,7 +213,7 @@ describe('container instances', () => {
     expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
 
-  it('are given the value of a vault, and again when it changes, where nobody else sees it', async () => {
+  it('passes a vault secret to a component, and rolls the component out when the secret changes', async () => {
     const secret = { vaultName: at.vault, secretName: 'Token' }
     const name = await make({ components: [{ ...web, env: [{ name: 'TOKEN', secret }] }] })
     await runs(name, 1)
@@ -228,7 +228,7 @@ describe('container instances', () => {
     await runs(name, 1)
   })
 
-  it('refer only to vaults that their writer may read, by REST and by kubectl', async () => {
+  it('refuses vaults that the writer may not read, by REST and by kubectl', async () => {
     const scope = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}`
     const { token } = await makeCaller({ Contributor: scope })
     const secret = { vaultName: at.vault, secretName: 'Token' }
@@ -255,14 +255,14 @@ describe('container instances', () => {
     }
   })
 
-  it('say that a parameter is missing: REST refuses, kubectl finds it in the status', async () => {
+  it('rejects a missing parameter by REST, and reports it in the status for kubectl', async () => {
     const components = [{ ...web, args: ['$'.concat('{region}')] }]
     const refused = await call('POST', `${base}/${uniqueName('site')}`, { components })
     expect([refused.status, refused.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
     const metadata = { name: uniqueName('site'), namespace }
     const { apiVersion, kind } = ContainerInstance
     await client.create(ContainerInstance.resource, { apiVersion, kind, metadata, spec: { components } })
-    await until('it says so', async () => {
+    await until('the status names the missing parameter', async () => {
       const { status, statusMessage } = await read(metadata.name)
       expect([status, statusMessage]).to.deep.equal([
         'Failed',

@@ -70,7 +70,7 @@ describe('access tokens at the API server', () => {
     return { status: answer.statusCode, user: review.status.userInfo }
   }
 
-  it('name the principal by the subject, and bring no group of their own, not even one that they claim', async () => {
+  it('authenticates the subject as p:<subject>, and ignores groups that the token claims', async () => {
     const { user } = await whoIs(await tokenOf({ groups: ['system:masters'] }))
     expect(user).to.deep.include({
       username: `p:${SUBJECT}`,
@@ -82,13 +82,13 @@ describe('access tokens at the API server', () => {
   const now = () => Math.floor(Date.now() / 1000)
   const refused: [string, () => JWTPayload][] = [
     ['an ID token', () => ({ typ: 'ID' })],
-    ['a token that does not say what it is', () => ({ typ: undefined })],
-    ['a token for somebody else', () => ({ aud: 'other' })],
+    ['a token without typ', () => ({ typ: undefined })],
+    ['a token for another audience', () => ({ aud: 'other' })],
     ['a token of another issuer', () => ({ iss: 'https://127.0.0.1:1/realms/freehold' })],
-    ['a token that has expired', () => ({ iat: now() - 600, exp: now() - 300 })],
-    ['a token that lives longer than a day', () => ({ exp: now() + 86_401 })],
+    ['an expired token', () => ({ iat: now() - 600, exp: now() - 300 })],
+    ['a token that is valid for more than a day', () => ({ exp: now() + 86_401 })],
   ]
   for (const [title, change] of refused) {
-    it(`refuse ${title}`, async () => expect((await whoIs(await tokenOf(change()))).status).to.equal(401))
+    it(`rejects ${title} with 401`, async () => expect((await whoIs(await tokenOf(change()))).status).to.equal(401))
   }
 })

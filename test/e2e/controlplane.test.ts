@@ -33,14 +33,14 @@ const statefulSet = {
   },
 }
 
-describe('the control plane', () => {
+describe('startControlPlane', () => {
   let folder: string
   let controlPlane: ControlPlane
   let client: AdminClient
 
   const start = async () => {
     controlPlane = await startControlPlane({ folder, durable: false })
-    client = await clientFor(await controlPlane.issueClientCertificate('somebody', ['system:masters']))
+    client = await clientFor(await controlPlane.issueClientCertificate('administrator', ['system:masters']))
   }
   const clientFor = async (pair: { certPem: string; keyPem: string }) =>
     adminClient(controlPlane.apiServerUrl, { caPem: controlPlane.caPem, ...pair })
@@ -66,13 +66,13 @@ describe('the control plane', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('is ready, of the version that it says, and says what it plays', async () => {
+  it('starts an API server of the stated version, and lists what is simulated', async () => {
     expect((await client.send('GET', '/readyz')).text).to.equal('ok')
     expect(await get('/version')).to.include({ gitVersion: controlPlane.version, major: '1' })
     expect(controlPlane.simulated).to.deep.equal(['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine'])
   })
 
-  it('runs a StatefulSet with volumes to Ready', async () => {
+  it('runs a StatefulSet with volumes until it is ready', async () => {
     await create('/apis/apps/v1/namespaces/default/statefulsets', statefulSet)
     await eventually('a ready StatefulSet', async () => {
       const { status } = await get('/apis/apps/v1/namespaces/default/statefulsets/store')
@@ -85,7 +85,7 @@ describe('the control plane', () => {
     ])
   })
 
-  it('has its pods ready again after their node was away', async () => {
+  it('sets a pod Ready again after it was NotReady', async () => {
     const path = '/api/v1/namespaces/default/pods/store-0/status'
     // As the node controller writes it; suspending the machine is enough to cause it.
     const away = { type: 'Ready', status: 'False', lastTransitionTime: new Date().toISOString() }
@@ -101,7 +101,7 @@ describe('the control plane', () => {
     })
   })
 
-  it('finishes a Job', async () => {
+  it('completes a Job', async () => {
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'work', image: 'example.test/work:1' }] } }
     await create('/apis/batch/v1/namespaces/default/jobs', { metadata: { name: 'work' }, spec: { template } })
     await eventually('a finished Job', async () => {
@@ -110,7 +110,7 @@ describe('the control plane', () => {
     })
   })
 
-  it('gives a Service of type LoadBalancer an address that no host has', async () => {
+  it('gives a Service of type LoadBalancer an address of the documentation range', async () => {
     const spec = { type: 'LoadBalancer', selector: { app: 'store' }, ports: [{ port: 80 }] }
     await create('/api/v1/namespaces/default/services', { metadata: { name: 'front' }, spec })
     await eventually('an address', async () => {
@@ -119,7 +119,7 @@ describe('the control plane', () => {
     })
   })
 
-  it('stores Secrets encrypted, and lets nobody read the store without a certificate of its own', async () => {
+  it('stores Secrets encrypted, and admits only its own client certificates to etcd', async () => {
     await create('/api/v1/namespaces/default/secrets', {
       metadata: { name: 'quiet' },
       stringData: { word: 'pa55phrase' },
@@ -141,7 +141,9 @@ describe('the control plane', () => {
     expect(value).to.match(/^k8s:enc:secretbox:v1:key1:/)
     expect(value).to.not.include('pa55phrase').and.not.include('quiet')
 
-    const { certPem: cert, keyPem: key } = await controlPlane.issueClientCertificate('somebody', ['system:masters'])
+    const { certPem: cert, keyPem: key } = await controlPlane.issueClientCertificate('administrator', [
+      'system:masters',
+    ])
     for (const port of [etcd, etcdHttp]) {
       const socket = connect({ host: '127.0.0.1', port, ca: caPem, cert, key })
       const [refusal] = await once(socket.resume(), 'close').catch((error: Error) => [error])
@@ -149,14 +151,14 @@ describe('the control plane', () => {
     }
   })
 
-  it('gives a client certificate the rights of its groups and no more', async () => {
+  it('gives a client certificate only the rights of its groups', async () => {
     const stranger = await clientFor(await controlPlane.issueClientCertificate('stranger'))
     const { status } = await stranger.send('GET', '/api/v1/namespaces/default/secrets/quiet')
     await stranger.close()
     expect(status).to.equal(403)
   })
 
-  it('refuses privileged pods where a namespace says nothing', async () => {
+  it('rejects privileged pods in a namespace without Pod Security labels', async () => {
     const containers = [{ name: 'x', image: 'x', securityContext: { privileged: true } }]
     const answer = await client.send('POST', '/api/v1/namespaces/default/pods', {
       metadata: { name: 'x' },
@@ -166,7 +168,7 @@ describe('the control plane', () => {
     expect(answer.text).to.include('violates PodSecurity')
   })
 
-  it('takes a new issuer and a new authorizer while it runs, and a deny that cannot be asked for stays a deny', async () => {
+  it('takes a new issuer and authorizer while it runs, and denies requests while the authorizer is unreachable', async () => {
     const reader = await clientFor(await controlPlane.issueClientCertificate('reader'))
     const binding = {
       metadata: { name: 'reader' },
@@ -176,19 +178,19 @@ describe('the control plane', () => {
     await create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', binding)
     const statusOf = async (path: string) => (await reader.send('GET', path)).status
     await eventually('the binding', async () => (await statusOf('/api/v1/namespaces/freehold-system/pods')) === 200)
-    // Port 1: nobody listens there.
+    // Nothing listens on port 1.
     await controlPlane.reconfigure({
       oidc: { issuerUrl: 'https://127.0.0.1:1/realms/freehold', audience: 'freehold' },
       authorizationWebhook: { url: 'https://127.0.0.1:1/authorize' },
     })
     await eventually('the authorizer', async () => (await statusOf('/api/v1/namespaces/freehold-system/pods')) !== 200)
-    expect(await statusOf('/api/v1/namespaces/default/pods'), 'a namespace that is not ours').to.equal(200)
+    expect(await statusOf('/api/v1/namespaces/default/pods'), 'a namespace outside of the platform').to.equal(200)
     await controlPlane.reconfigure({})
     await eventually('RBAC again', async () => (await statusOf('/api/v1/namespaces/freehold-system/pods')) === 200)
     await reader.close()
   })
 
-  it('finds everything again after a restart on the same data, at the same address', async () => {
+  it('keeps data and address over a restart', async () => {
     const { apiServerUrl, processes } = controlPlane
     const before = processes.map(({ name, pid }) => ({ name, pid }))
     expect(before.map(({ name }) => name)).to.have.members([
@@ -209,7 +211,7 @@ describe('the control plane', () => {
     expect((await get('/apis/apps/v1/namespaces/default/statefulsets/store')).status.readyReplicas).to.equal(PODS)
   })
 
-  it('leaves no process behind when it stops', async () => {
+  it('leaves no process when it stops', async () => {
     const pids = controlPlane.processes.map(({ pid }) => pid)
     expect(pids).to.have.length(5)
     await controlPlane.stop()

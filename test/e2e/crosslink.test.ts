@@ -8,7 +8,7 @@ import { administrator } from '../worlds/tenant.ts'
 
 type Links = { enabled: boolean; status: string; phase: string; pkiVersion: number; siteCount: number }
 
-describe('the network and the links of a boundary', () => {
+describe('network policies and cross-cluster links of a boundary', () => {
   let admin: KubeClient
   let boundaryId: string
   let own: string
@@ -20,7 +20,7 @@ describe('the network and the links of a boundary', () => {
   })
   after(() => admin?.close())
 
-  it('tell whether policies let a connection pass, and which rule decides', async () => {
+  it('returns whether policies allow a connection, and the deciding rule', async () => {
     const group = await makeGroup(boundaryId)
     const base = `/boundaries/${boundaryId}/resourcegroups/${group.name}/resources`
     await expectCall(201, 'POST', `${base}/vectorclusters/search`, {})
@@ -51,7 +51,7 @@ describe('the network and the links of a boundary', () => {
     await expectCall(403, 'POST', `/boundaries/${boundaryId}/network/check`, {}, stranger)
   })
 
-  it('are linked, say what is missing, and replace their authority', async () => {
+  it('enables links, reports a missing engine, and rotates their certificate authority', async () => {
     const path = `/boundaries/${boundaryId}/crosslink`
     await expectCall(409, 'POST', `${path}/pki/rotate`)
     await expectCall(200, 'PUT', path, { enabled: true, hubClusterId: own })
@@ -91,7 +91,7 @@ describe('the network and the links of a boundary', () => {
     })
   })
 
-  it('are held to the same by kubectl', async () => {
+  it('enforces the name of a BoundaryCrosslink and the steps of pkiVersion at the API server', async () => {
     const namespace = boundaryNamespace(boundaryId)
     const other = {
       apiVersion: BoundaryCrosslink.apiVersion,

@@ -17,7 +17,7 @@ import { startTestControlPlane, type TestControlPlane } from '../cluster/index.t
 import { definitionOf } from '../make/definition.ts'
 import { until as seen } from '../make/until.ts'
 
-describe('the definition of a later version', () => {
+describe('CRDs of a later version', () => {
   let controlPlane: TestControlPlane
   let client: KubeClient
   const namespace = `definitions-${randomUUID().slice(0, 8)}`
@@ -36,7 +36,7 @@ describe('the definition of a later version', () => {
     await controlPlane?.stop()
   })
 
-  it('refuses new texts that hold what cannot be seen, and forgives those that are there', async () => {
+  it('reject invisible characters in new texts, and tolerate stored ones', async () => {
     const asked = { displayName: DisplayName, description: Description.optional(), n: z.int().optional() }
     const spec = structuralSchema(z.strictObject(asked), 'spec')
     const { displayName: _, ...others } = spec.properties as Record<string, object>
@@ -73,7 +73,7 @@ describe('the definition of a later version', () => {
     }
   })
 
-  it('forgives what an earlier version stored as REST does', async () => {
+  it('tolerate the same stored values as REST', async () => {
     const strict = structuralSchema(NARROWED, 'spec')
     const before = definitionOf({ spec: widened(strict) as object })
     const after = structuredClone(before) as KubeObject & { spec: { versions: Versions } }
@@ -105,7 +105,7 @@ describe('the definition of a later version', () => {
     }
   })
 
-  it('does not let a rule that a later version brings keep an older object from anything else', async () => {
+  it('let older objects that break a new rule change in other fields', async () => {
     const rules: Rule<unknown>[] = [
       { cel: "self.engine != 'Big' || !has(self.size) || self.size >= 2", field: 'size' },
       { cel: "[self].all(c, !has(c.names) || c.names.all(n, n != 'master'))", field: 'names' },

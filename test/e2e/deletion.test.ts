@@ -19,7 +19,7 @@ const DATABASE = { computePlan: 'vector-medium', enableIngress: true }
 
 type Made = { boundaryId: string; home: string; own: string }
 
-describe('deleting', () => {
+describe('deletion', () => {
   let admin: KubeClient
   before(async () => {
     admin = await administrator()
@@ -81,21 +81,21 @@ describe('deleting', () => {
     ['REST', byRest],
     ['kubectl', byKubectl],
   ] as const) {
-    it(`a group by REST leaves nothing of it, made by ${way}`, async () => {
+    it(`removes a group that ${way} created, with its namespace, claims and volumes, by REST`, async () => {
       const made = await make()
       await expectCall(202, 'DELETE', `/boundaries/${made.boundaryId}/resourcegroups/search`)
       await nothingLeftOf(made)
       // Its finalizer is removed a moment after its namespace.
       await until('the group is gone', () => gone(ResourceGroup.resource, { namespace: made.own, name: 'search' }))
       await until(
-        'REST has forgotten it',
+        'REST returns 404',
         async () => (await call('GET', `/boundaries/${made.boundaryId}/resourcegroups/search`)).status === 404,
       )
       expect((await call('DELETE', `/boundaries/${made.boundaryId}`)).status).to.be.oneOf([202, 204])
       await until('the boundary is gone', () => gone(namespace, { name: made.own }))
     })
 
-    it(`a group and then its boundary by kubectl leave nothing of them, made by ${way}`, async () => {
+    it(`removes a group and then the boundary that ${way} created, by kubectl`, async () => {
       const made = await make()
       await admin.remove(ResourceGroup.resource, { namespace: made.own, name: 'search' })
       await nothingLeftOf(made)
@@ -109,10 +109,7 @@ describe('deleting', () => {
         async () =>
           (await gone(Boundary.resource, { name: made.boundaryId })) && (await gone(namespace, { name: made.own })),
       )
-      await until(
-        'REST has forgotten it',
-        async () => (await call('GET', `/boundaries/${made.boundaryId}`)).status === 404,
-      )
+      await until('REST returns 404', async () => (await call('GET', `/boundaries/${made.boundaryId}`)).status === 404)
     })
   }
 
@@ -136,7 +133,7 @@ describe('deleting', () => {
   ]
 
   for (const way of ['REST', 'kubectl'] as const) {
-    it(`a resource in its first moments leaves its name free, made by ${way}`, async () => {
+    it(`frees the name of a resource that ${way} creates and deletes in its first moments`, async () => {
       const { id: boundaryId } = await makeBoundary()
       await makeGroup(boundaryId, 'search')
       const home = groupNamespace(boundaryId, 'search')
@@ -165,7 +162,7 @@ describe('deleting', () => {
     })
   }
 
-  it('a boundary by REST is refused while a group is in it, which it names', async () => {
+  it('refuses a boundary that has a group, and names the group, by REST', async () => {
     const { id } = await makeBoundary()
     await makeGroup(id, 'search')
     const { status, body } = await call('DELETE', `/boundaries/${id}`)
@@ -177,7 +174,7 @@ describe('deleting', () => {
     await expectCall(202, 'DELETE', `/boundaries/${id}/resourcegroups/search`)
   })
 
-  it('a definition, or the namespace of the platform, is refused while there is a boundary', async () => {
+  it('refuses CRDs and the namespace of the platform while there is a boundary', async () => {
     await makeBoundary()
     for (const words of [
       ['crd', 'vectorclusters.data.freehold.dev'],
@@ -189,7 +186,7 @@ describe('deleting', () => {
       expect(stderr).to.match(/would go what tenants have: boundary "[-0-9a-f]{36}" is still there/)
     }
     const { code } = await ranKubectl(['delete', '--dry-run=server', 'crd', 'clusters.postgresql.cnpg.io'])
-    expect(code, 'of others').to.equal(0)
+    expect(code, 'a CRD of another system').to.equal(0)
   })
 })
 

@@ -14,7 +14,7 @@ import {
 } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 
-/** What lists show, however they are declared: resources of a group and of a boundary, a collection, and rows of any kind. */
+/** One list of each kind of declaration: resources of a group and of a boundary, all kinds of a group, a collection. */
 const LISTS: {
   what: string
   list: (place: GroupPlace) => string
@@ -34,19 +34,19 @@ const LISTS: {
     body: {},
   },
   {
-    what: 'whatever is in a group',
+    what: 'all resources of a group',
     list: ({ resources }) => resources('').replace(/\/$/, ''),
     one: ({ resources }, name) => `${resources('vectorclusters')}/${name}`,
     body: { computePlan: 'vector-dev', replicas: 1 },
   },
   {
-    what: 'groups',
+    what: 'resource groups',
     list: ({ boundaryId }) => `/boundaries/${boundaryId}/resourcegroups`,
     one: ({ boundaryId }, name) => `/boundaries/${boundaryId}/resourcegroups/${name}`,
   },
 ]
 
-describe('a list as a stream of events', () => {
+describe('lists as event streams', () => {
   let place: GroupPlace
   const streams: EventStream[] = []
   before(async () => {
@@ -64,7 +64,7 @@ describe('a list as a stream of events', () => {
   }
 
   for (const { what, list, one, body } of LISTS) {
-    it(`tells what is made and deleted of ${what}`, async () => {
+    it(`sends what is created and deleted in a list of ${what}`, async () => {
       const name = uniqueName('followed')
       const aboutIt = ({ data }: SentEvent) => data.name === name
       const stream = await follow(list(place), await ownerToken())
@@ -83,7 +83,7 @@ describe('a list as a stream of events', () => {
     })
   }
 
-  it('ends when the right to it is withdrawn', async () => {
+  it('ends with FORBIDDEN when the role of its reader is removed', async () => {
     const boundary = `/boundaries/${place.boundaryId}`
     const reader: TestCaller = await makeCaller({ Reader: boundary })
     const stream = await follow(place.resources('vectorclusters'), reader.token)

@@ -8,11 +8,11 @@ import { testPlatform } from '../worlds/tenant.ts'
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const NAMESPACE = 'search-4850a07928'
 
-describe('the examples, step by step as their README says', () => {
+describe('examples, step by step as in their README', () => {
   const examples = join(import.meta.dirname, '../../examples')
   const kubectl = async (...words: string[]) => (await runKubectl(words)).trim()
 
-  it('end in a vector database of three peers that is ready', async () => {
+  it('start a vector database of three ready peers', async () => {
     await kubectl('apply', '-f', join(examples, '10-boundary'))
     await kubectl('wait', '--for=condition=Ready', `boundary/${BOUNDARY}`, '--timeout=2m')
     await kubectl('apply', '-f', join(examples, '20-group'))
@@ -31,7 +31,7 @@ describe('the examples, step by step as their README says', () => {
     expect(ready).to.equal('3')
   })
 
-  it('bring a value into a vault and out again for workloads', async () => {
+  it('store a secret in a vault, and sync it to a Secret for workloads', async () => {
     await kubectl('apply', '-f', join(examples, '40-vault'))
     await kubectl('wait', '--for=condition=Ready', 'svault,vent', '--all', '-n', NAMESPACE, '--timeout=2m')
     const get = (...args: string[]) => kubectl('-n', NAMESPACE, 'get', 'secret', ...args)
@@ -39,14 +39,14 @@ describe('the examples, step by step as their README says', () => {
     expect(Buffer.from(mounted, 'base64').toString()).to.equal('change-me')
   })
 
-  it('and in a relational database of two instances', async () => {
+  it('start a relational database of two instances', async () => {
     await kubectl('apply', '-f', join(examples, '40-relational'))
     await kubectl('wait', '--for=condition=Ready', 'relationalcluster', '--all', '-n', NAMESPACE, '--timeout=2m')
     const ready = await kubectl('-n', NAMESPACE, 'get', 'relc', 'orders', '-o', 'jsonpath={.status.readyReplicas}')
     expect(ready).to.equal('2')
   })
 
-  it('end in a bucket and a key to it, if there is an object store', async function () {
+  it('create a bucket and its access key, if there is an object store', async function () {
     if (testPlatform().store === undefined) {
       console.log('    skipped: no object store runs here, because no Go was found that builds it')
       this.skip()
@@ -71,7 +71,7 @@ describe('the examples, step by step as their README says', () => {
     await noDrift(kubectl, ...files)
   })
 
-  it('give out the key where the README looks for it', async () => {
+  it('write the API key to the Secret that the README names', async () => {
     const encoded = await kubectl(
       '-n',
       NAMESPACE,

@@ -42,7 +42,7 @@ describe('an issuer that the platform does not administer', () => {
       metadata: { name: owner, namespace: SYSTEM_NAMESPACE },
       spec: { principalId: owner, principalType: 'User', roleDefinitionName: 'Owner', scope: '/' },
     })
-    const made = await until('the first Owner counts', async () => {
+    const made = await until('the role of the first Owner is effective', async () => {
       const answer = await as(owner, 'POST', '/boundaries', { displayName: 'External' })
       return answer.status === 201 && answer
     })
@@ -79,14 +79,14 @@ describe('an issuer that the platform does not administer', () => {
   const untilReads = (subject: string) =>
     until('the person may read', async () => (await as(subject, 'GET', boundary)).status === 200)
 
-  it('is believed, and nobody else: neither by REST nor by the API server', async () => {
+  it('rejects tokens of other issuers, keys, types and audiences, at the facade and the API server', async () => {
     const now = Math.floor(Date.now() / 1000)
     const refused = {
       'another audience': await issuer.token(owner, { aud: 'account' }),
       'an expired token': await issuer.token(owner, { iat: now - 1000, exp: now - 100 }),
       'an ID token': await issuer.token(owner, { typ: 'ID' }),
       'another issuer': await issuer.token(owner, { iss: `${issuer.url}-2` }),
-      'the key of somebody else': await issuer.forged(owner),
+      'another key': await issuer.forged(owner),
       'no key': issuer.unsigned(owner),
     }
     const good = await issuer.token(owner)
@@ -97,7 +97,7 @@ describe('an issuer that the platform does not administer', () => {
     }
   })
 
-  it('has people without a PlatformUser, who get roles by REST and hold them as others do', async () => {
+  it('grants roles to people without a PlatformUser, and projects them', async () => {
     expect((await as(friend, 'GET', boundary)).status, 'a stranger').to.be.oneOf([403, 404])
     expect((await give(friend)).status).to.equal(201)
     await untilReads(friend)
@@ -117,12 +117,12 @@ describe('an issuer that the platform does not administer', () => {
     expect((await as(owner, 'POST', `${authorization}/groups`, group)).status).to.equal(201)
   })
 
-  it('has service accounts without a PlatformClient', async () => {
+  it('grants roles to service accounts without a PlatformClient', async () => {
     const { status, body } = await give(randomUUID(), { principalType: 'ServicePrincipal' })
     expect([status, body.principalType]).to.deep.equal([201, 'ServicePrincipal'])
   })
 
-  it('lets nobody but who sees everybody name people whom the platform does not know', async () => {
+  it('returns 422 for an unknown principal to an Owner who may not list all users', async () => {
     const helper = randomUUID()
     expect((await give(helper, { roleDefinitionName: 'Owner' })).status).to.equal(201)
     await untilReads(helper)
@@ -130,7 +130,7 @@ describe('an issuer that the platform does not administer', () => {
     expect(told(await as(helper, 'POST', `${boundary}/members`, body))).to.deep.equal([422, 'PRINCIPAL_NOT_FOUND'])
   })
 
-  it('has its people in no list of grants that are left over', async () => {
+  it('lists no grant of its people as orphaned', async () => {
     await untilReads(friend)
     const orphans = await as(owner, 'GET', '/resourcegroups/orphaned-grants?pageSize=500')
     const missing = orphans.body.items.filter(({ reason }: Body) => reason === 'PrincipalMissing')
@@ -139,7 +139,7 @@ describe('an issuer that the platform does not administer', () => {
     expect(purged.body.purged.map(({ principalId }: Body) => principalId)).not.to.include(friend)
   })
 
-  it('lends roles for a while', async () => {
+  it('approves a temporary role', async () => {
     await untilReads(friend)
     const wanted = { roleDefinitionName: 'Contributor', scope: boundary, justification: 'A repair' }
     const { body: request } = await as(friend, 'POST', `${authorization}/jitRequests`, wanted)
@@ -147,7 +147,7 @@ describe('an issuer that the platform does not administer', () => {
     expect([approved.status, approved.body.status]).to.deep.equal([200, 'Active'])
   })
 
-  it('proves addresses, so that an invitation needs no account here', async () => {
+  it('accepts an invitation by the verified address of the token, without an account here', async () => {
     const email = `${randomUUID()}@example.com`
     const invited = await as(owner, 'POST', `${authorization}/invitations`, { email, roleDefinitionName: 'Reader' })
     expect([invited.status, invited.body.hasAccount]).to.deep.equal([201, true])
@@ -163,7 +163,7 @@ describe('an issuer that the platform does not administer', () => {
     await untilReads(guest)
   })
 
-  it('has Owners: the last one stays, and may go once there is another', async () => {
+  it('refuses to remove the last Owner, until there is another', async () => {
     const { body } = await as(owner, 'POST', '/boundaries', { displayName: 'Handed on' })
     const place = `/boundaries/${body.id}`
     const leave = () => as(owner, 'DELETE', `${place}/iam/members/${owner}`)
@@ -173,7 +173,7 @@ describe('an issuer that the platform does not administer', () => {
     expect((await leave()).status).to.equal(204)
   })
 
-  it('keeps accounts, passwords and other providers: what would change them here is refused', async () => {
+  it('refuses changes of accounts, passwords and identity providers', async () => {
     const { body } = await as(owner, 'GET', boundary)
     const tenant = `/admin/tenants/${body.tenantId}`
     const provider = { alias: 'acme', displayName: 'Acme', protocol: 'Oidc', clientId: 'freehold', clientSecret: 'x' }
@@ -187,7 +187,7 @@ describe('an issuer that the platform does not administer', () => {
     expect(told(changed)).to.deep.equal([401, 'unknown_user'])
   })
 
-  it('is kept in step with by PlatformUsers: who is disabled there is let in nowhere, and has no password here', async () => {
+  it('rejects a person whose PlatformUser is disabled, by REST and by the API server', async () => {
     const person = randomUUID()
     const email = `${person}@example.com`
     const ref = { name: person, namespace: SYSTEM_NAMESPACE }
@@ -206,7 +206,7 @@ describe('an issuer that the platform does not administer', () => {
     const token = await issuer.token(person)
     expect(await statusAtApiServer(token)).to.equal(200)
     await own.admin.mergePatch(PlatformUser.resource, ref, { spec: { isEnabled: false } })
-    const refused = await until('the person is let in no more', async () => {
+    const refused = await until('REST rejects the person', async () => {
       const answer = await as(person, 'GET', boundary)
       return answer.status === 401 && answer
     })

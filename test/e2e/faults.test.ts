@@ -18,23 +18,23 @@ describe('a platform under faults', () => {
   const all = (oracles: readonly Oracle[]) =>
     expect(oracles.filter(({ holds }) => !holds).map(({ sentence, seen }) => `${sentence}: ${seen}`)).to.deep.equal([])
 
-  it('notices a connection that fell silent, of a kind in which nothing happens', async () => {
+  it('detects a half-open connection of a kind without events', async () => {
     all(await halfOpen(scene))
   })
 
-  it('writes at one facade what another has just made', async () => {
+  it('writes at one facade what another has just created', async () => {
     all(await elsewhere(scene, 3))
   })
 
-  it('says how old its answers are while the API server is away, then nothing, and is well again afterwards', async () => {
+  it('sends the age of its answers while the API server is away, then 503, and recovers', async () => {
     all(await away(scene, 20, BOUND))
   })
 
-  it('lists everything anew after etcd was restored', async () => {
+  it('lists all kinds again after etcd was restored', async () => {
     all(await restored(scene))
   })
 
-  it('waits for an API server that is away when it starts', async () => {
+  it('waits at its start for an API server that is away', async () => {
     all(await startedAlone(scene))
   })
 })

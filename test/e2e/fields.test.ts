@@ -107,7 +107,7 @@ function isOfOtherType({ type, ...others }: StructuralSchema, value: unknown): b
 /** A library's own words, or a regular expression. */
 const INSIDES = /Invalid|expected (string|number|one)|Unrecognized|Too (big|small)|[\^$]\/?|\\[xdsw]|\(\?|\[a-z/
 
-describe('every field of every kind, to REST and to the API server', () => {
+describe('verdicts of REST and of the API server on every field', () => {
   let admin: KubeClient
   /** The API server's refusals so far. */
   const refused = new Set<string>()
@@ -181,11 +181,11 @@ describe('every field of every kind, to REST and to the API server', () => {
   }
 
   for (const kind of KINDS) {
-    it(`get one verdict: ${kind.kind}`, async () => {
+    it(`are the same for every tried value of ${kind.kind}`, async () => {
       const { next = {} } = RULE_CASES.find(({ kind: of, refused }) => of === kind && refused.length === 0) ?? {}
       const samples = Object.entries(SAMPLES).filter(([name]) => Object.hasOwn(kind.spec.shape, name))
       const base = { ...next, ...Object.fromEntries(samples) } as Spec
-      expect(await byServer(kind, base), 'the spec that the values are tried in').to.equal(undefined)
+      expect(await byServer(kind, base), 'the valid spec in which values are tried').to.equal(undefined)
       const trials = trialsOf(structuralSchema(kind.spec, kind.kind), base, [])
       const found: string[] = []
       const waiting = [...trials]

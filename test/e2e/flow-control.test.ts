@@ -6,8 +6,8 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
-/** Names of the flow schema and level by which the API server served a request, which reports their uids. */
-describe('the turn of a request at the API server', () => {
+/** The API server reports the uids of the flow schema and priority level of a request; these are their names. */
+describe('flow control of the API server', () => {
   let admin: KubeClient
   let home: string
   let tenant: KubeClient
@@ -50,13 +50,13 @@ describe('the turn of a request at the API server', () => {
 
   const vectors = () => `/apis/data.freehold.dev/v1alpha1/namespaces/${home}/vectorclusters`
 
-  it('is that of tenants, also where it is refused and where no authorizer of ours is asked', async () => {
+  it('gives requests of a principal one of its own levels, also where they are forbidden', async () => {
     const level = `freehold-principals-${principalId[0]}`
     for (const path of [vectors(), `/api/v1/namespaces/${home}/pods`, '/openapi/v3', '/apis'])
       expect(await servedBy(tenant, path), path).to.equal(`${level} at ${level}`)
   })
 
-  it('is one of the platform for its own accounts, which no tenant shares', async () => {
+  it('gives the accounts of the platform a level of their own', async () => {
     for (const name of [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT]) {
       const client = await account(name)
       expect(await servedBy(client, vectors())).to.equal('freehold-platform at freehold-platform')
@@ -64,7 +64,7 @@ describe('the turn of a request at the API server', () => {
     }
   })
 
-  it('is what Kubernetes says for everybody else', async () => {
+  it('leaves other accounts at the level of Kubernetes', async () => {
     expect(await servedBy(admin, vectors())).to.equal('exempt at exempt')
   })
 })

@@ -21,12 +21,12 @@ type Request = { method: Method; path: string; body?: object }
 
 /** Every route that takes the id of a boundary outside its path, called by the Owner of another boundary. */
 const REQUESTS: Readonly<Record<string, (own: string, id: string, group: string) => Request>> = {
-  'a check of access at its scope': (own, id) => ({
+  'checkAccess at its scope': (own, id) => ({
     method: 'POST',
     path: `${own}/providers/authorization/checkAccess`,
     body: { checks: [{ action: 'boundaries/read', scope: `/boundaries/${id}` }] },
   }),
-  'a check of access at the scope of its group': (own, id, group) => ({
+  'checkAccess at the scope of its group': (own, id, group) => ({
     method: 'POST',
     path: `${own}/providers/authorization/checkAccess`,
     body: { checks: [{ action: 'vectorcluster/read', scope: `/boundaries/${id}/resourcegroups/${group}` }] },
@@ -36,12 +36,12 @@ const REQUESTS: Readonly<Record<string, (own: string, id: string, group: string)
     path: `${own}/providers/authorization/denyAssignments`,
     body: { principalId: NOBODY, actions: ['boundaries/read'], scope: `/boundaries/${id}` },
   }),
-  'a role at its scope': (own, id) => ({
+  'a role assignment at its scope': (own, id) => ({
     method: 'POST',
     path: `${own}/providers/authorization/roleAssignments`,
     body: { principalId: NOBODY, roleDefinitionName: 'Reader', scope: `/boundaries/${id}` },
   }),
-  'a role for a while at its group': (own, id, group) => ({
+  'a request for a temporary role at its group': (own, id, group) => ({
     method: 'POST',
     path: `${own}/providers/authorization/jitRequests`,
     body: {
@@ -55,30 +55,30 @@ const REQUESTS: Readonly<Record<string, (own: string, id: string, group: string)
     path: `${own}/providers/authorization/invitations`,
     body: { email: 'somebody@example.com', roleDefinitionName: 'Reader', scope: `/boundaries/${id}` },
   }),
-  'a trust in it': (own, id) => ({
+  'a trust in the boundary': (own, id) => ({
     method: 'POST',
     path: '/admin/boundary-trusts',
     body: { boundaryId: own.split('/').at(-1), trustedBoundaryId: id, actions: ['boundaries/read'] },
   }),
-  'a search for it': (_own, id) => ({ method: 'GET', path: `/boundaries?search=${id}` }),
-  'roles at its scope': (own, id) => ({
+  'a search for boundaries': (_own, id) => ({ method: 'GET', path: `/boundaries?search=${id}` }),
+  'a filter for role assignments at its scope': (own, id) => ({
     method: 'GET',
     path: `${own}/providers/authorization/roleAssignments?filter=scope:eq:/boundaries/${id}`,
   }),
-  'trusts of it': (_own, id) => ({ method: 'GET', path: `/admin/boundary-trusts?boundaryId=${id}` }),
-  'what is left over in it': (_own, id) => ({
+  'a list of its trusts': (_own, id) => ({ method: 'GET', path: `/admin/boundary-trusts?boundaryId=${id}` }),
+  'a list of its orphaned grants': (_own, id) => ({
     method: 'GET',
     path: `/resourcegroups/orphaned-grants?boundaryId=${id}`,
   }),
-  'a move of it': (own, id) => ({ method: 'POST', path: `${own}/tenant`, body: { tenantId: id } }),
+  'a move to a tenant of that id': (own, id) => ({ method: 'POST', path: `${own}/tenant`, body: { tenantId: id } }),
 }
 const NOBODY = randomUUID()
 
-/** Every answer has ids of its own. */
+/** Without the ids that differ in every answer. */
 const sansIds = (text: string) =>
   text.replace(/"(correlationId|traceId|instance|timestamp|evaluatedAt|id)":"[^"]*"/g, '')
 
-describe('ids of others in a body or a query', () => {
+describe('ids of another boundary in a body or a query', () => {
   let own: string
   let owner: TestCaller
   let theirs: { id: string; group: string }
@@ -90,7 +90,7 @@ describe('ids of others in a body or a query', () => {
   })
 
   for (const [what, request] of Object.entries(REQUESTS)) {
-    it(`are answered like ids that nothing has: ${what}`, async () => {
+    it(`get the same answer as unknown ids: ${what}`, async () => {
       const answers = await Promise.all(
         [theirs.id, randomUUID()].map(async (id) => {
           const { method, path, body } = request(own, id, theirs.group)
@@ -124,7 +124,7 @@ const NAMING: Readonly<Record<string, (own: string, id: string) => Request>> = {
     path: `${own}/providers/authorization/denyAssignments`,
     body: { principalId, actions: ['boundaries/read'], excludedPrincipalIds: [] },
   }),
-  'a deny that spares them': (own, id) => ({
+  'a deny that excludes them': (own, id) => ({
     method: 'POST',
     path: `${own}/providers/authorization/denyAssignments`,
     body: { isEveryone: true, actions: ['boundaries/write'], excludedPrincipalIds: [id] },
@@ -134,7 +134,7 @@ const NAMING: Readonly<Record<string, (own: string, id: string) => Request>> = {
     path: `${own}/providers/authorization/groups`,
     body: { displayName: `Group of ${id}`, memberIds: [id] },
   }),
-  'a check of access': (own, principalId) => ({
+  checkAccess: (own, principalId) => ({
     method: 'POST',
     path: `${own}/providers/authorization/checkAccess`,
     body: { principalId, checks: [{ action: 'boundaries/read' }] },
@@ -180,7 +180,7 @@ describe('ids of people of another tenant', () => {
   })
 
   for (const [what, request] of Object.entries(NAMING)) {
-    it(`are answered like ids that nobody has: ${what}`, async () => {
+    it(`get the same answer as unknown ids: ${what}`, async () => {
       const answers = await Promise.all(
         [stranger, randomUUID()].map(async (id) => {
           const { method, path, body } = request(own, id)
@@ -192,7 +192,7 @@ describe('ids of people of another tenant', () => {
     })
   }
 
-  it('are refused to kubectl like ids that nobody has', async () => {
+  it('are refused with the same message as unknown ids by kubectl', async () => {
     const refusals = await Promise.all(
       [stranger, randomUUID()].map(async (id) => {
         const body = roleFor(id)
@@ -204,7 +204,7 @@ describe('ids of people of another tenant', () => {
     expect(refusals[0]).to.equal(refusals[1])
   })
 
-  it('are known once they are members, and those of the own tenant always', async () => {
+  it('are accepted for members of the boundary, and for people of its own tenant', async () => {
     await admin.create(RoleAssignment.resource, roleFor(stranger))
     const add = (principalId: string, roleDefinitionName: string) =>
       call('POST', `${own}/members`, { principalId, roleDefinitionName }, { token: owner.token })

@@ -12,7 +12,7 @@ import { callOwn } from '../worlds/ownFacade.ts'
 
 type Metrics = { isComplete: boolean; series: { name: string; points: { value: number }[] }[] }
 
-describe('functions, with an activator that is a process of its own', () => {
+describe('functions with an activator in a process of its own', () => {
   let own: OwnPlatform
   let activatorUrl: string
   let figuresUrl: string
@@ -62,7 +62,7 @@ describe('functions, with an activator that is a process of its own', () => {
     return { path: `${home}/functions/hello`, host }
   }
 
-  it('show the calls in their metrics, and nothing while nobody counts', async () => {
+  it('show calls in their metrics, and no points while the activator is away', async () => {
     const { path, host } = await makeFunction()
     const before = Math.floor(Date.now() / 1000)
     await until('the activator knows it', async () => {
@@ -80,8 +80,10 @@ describe('functions, with an activator that is a process of its own', () => {
     })
     expect(shown.isComplete).to.equal(true)
     const asked = '/calls?namespace=a&name=b'
-    expect((await fetch(`${figuresUrl}${asked}`)).status, 'where facades ask').to.equal(200)
-    expect((await callFunction(activatorUrl, asked, { headers: { host } })).status, 'where callers call').to.equal(404)
+    expect((await fetch(`${figuresUrl}${asked}`)).status, 'at the port for facades').to.equal(200)
+    expect((await callFunction(activatorUrl, asked, { headers: { host } })).status, 'at the port for callers').to.equal(
+      404,
+    )
     const tried = await call<{ error: string }>(503, 'POST', `${path}/invoke`, {})
     expect(tried.error, 'the activator took the test call').to.include('Pods are simulated')
     await own.endReplica('activator')

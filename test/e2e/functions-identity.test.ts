@@ -37,7 +37,7 @@ describe('functions and the identity of their namespace', () => {
   const find = (resource: Resource, one: { namespace: string; name: string }) =>
     client.get(resource, one).catch((error) => (isKubeError(error, 'NotFound') ? undefined : Promise.reject(error)))
 
-  it('sign in with the identity of their namespace, as long as it wants one', async () => {
+  it('sign in with the identity of their namespace, until it is switched off', async () => {
     const owner = uniqueName('owner')
     await expectCall(201, 'POST', `${base}/${owner}`, { runtime: 'nodejs', managedIdentity: true })
     await expectCall(201, 'POST', `${base}/${owner}/functions/one`, { handler: 'index' })
@@ -65,12 +65,12 @@ describe('functions and the identity of their namespace', () => {
     expect(body.managedIdentity).to.equal(false)
     await until('copies no longer mount it', async () => (await volumes())?.includes(IDENTITY_PATH) === false)
     await until('its files are gone', async () => (await find(secret, copy)) === undefined)
-    expect((await identityOf())?.principalId, 'whoever was given roles stays').to.equal(identity.principalId)
+    expect((await identityOf())?.principalId, 'the principal with its roles stays').to.equal(identity.principalId)
     await call('DELETE', `${base}/${owner}`)
     await until('the identity goes with the namespace', async () => (await identityOf()) === undefined)
   })
 
-  it('get no identity from who may not read its credentials, by REST and by kubectl', async () => {
+  it('refuse an identity whose credentials the writer may not read, by REST and by kubectl', async () => {
     const { token } = await makeCaller({ Contributor: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
     const spec = { runtime: 'nodejs', managedIdentity: true }
     const refused = await call<Problem>('POST', `${base}/${uniqueName('mine')}`, spec, { token })
@@ -92,7 +92,7 @@ describe('functions and the identity of their namespace', () => {
     }
   })
 
-  it('of who may read no credentials get none, however often they are made as their namespace is', async () => {
+  it('get no identity if their writer may not read its credentials, also when created in a race', async () => {
     const { token } = await makeCaller({ Contributor: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
     const tenant = await clientWithToken(token)
     const env = [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,0' }]
@@ -116,7 +116,7 @@ describe('functions and the identity of their namespace', () => {
             await tenant.remove(ServerlessFunction.resource, evil).catch(() => undefined)
           }
         })()
-        await until('it is under way', async () => rounds > 2)
+        await until('the race has begun', async () => rounds > 2)
         await expectCall(201, 'POST', `${base}/${late}`, { runtime: 'nodejs', managedIdentity: true })
         await planting
         const planted = await find(ServerlessFunction.resource, evil)
@@ -127,7 +127,7 @@ describe('functions and the identity of their namespace', () => {
             /may not be given managedidentities/.test(
               JSON.stringify((await find(ServerlessFunction.resource, evil))?.status),
             )
-          await until('it is told that it is given nothing', refused)
+          await until('the status says that it gets no identity', refused)
           expect(await deployments()).to.not.contain(evil.name)
         }
         await call('DELETE', `${base}/${late}`)
@@ -137,7 +137,7 @@ describe('functions and the identity of their namespace', () => {
     }
   })
 
-  it('that are there when their namespace asks for an identity get it if their maker may read it', async () => {
+  it('get the identity of their namespace later only if their writer may read its credentials', async () => {
     const { token } = await makeCaller({ Contributor: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
     const turned = uniqueName('turned')
     await expectCall(201, 'POST', `${base}/${turned}`, { runtime: 'nodejs' })
@@ -147,7 +147,10 @@ describe('functions and the identity of their namespace', () => {
     type Shown = { phase: string; statusMessage: string }
     const shown = async (name: string) =>
       (await expectCall<Shown>(200, 'GET', `${base}/${turned}/functions/${name}`)).body
-    await until('theirs is given none', async () => (await shown('theirs')).phase === 'ConfigurationInvalid')
+    await until(
+      'the function of the other writer gets none',
+      async () => (await shown('theirs')).phase === 'ConfigurationInvalid',
+    )
     expect((await shown('theirs')).statusMessage).to.match(/may not be given managedidentities/)
     expect((await shown('mine')).phase).to.not.equal('ConfigurationInvalid')
     await call('DELETE', `${base}/${turned}`)

@@ -66,7 +66,7 @@ describe('functions', () => {
   const withImage = async (name: string) =>
     client.mergePatch(ServerlessFunction.resource, ref(name), { spec: { image: IMAGE } })
 
-  it('are made with their defaults, listed in their namespace, replaced and deleted', async () => {
+  it('creates with defaults, lists in the namespace, replaces and deletes', async () => {
     const name = await make()
     const made = await read(name)
     expect(made).to.deep.include({ name, namespaceName: home, buildStatus: 'NoSource', sourceHash: null })
@@ -84,7 +84,7 @@ describe('functions', () => {
     expect((await call('GET', path(name))).status).to.equal(404)
   })
 
-  it('share what their namespace says, which is listed, replaced and changed', async () => {
+  it('lists, replaces and patches function namespaces', async () => {
     const shared = uniqueName('shared')
     await expectCall(201, 'POST', `${base}/${shared}`, { runtime: 'python' })
     const { body } = await expectCall<{ items: { name: string }[] }>(200, 'GET', `${base}?search=${shared}`)
@@ -97,7 +97,7 @@ describe('functions', () => {
     expect(put.env).to.deep.equal([])
   })
 
-  it('take a path from no other function of their namespace, by REST and by kubectl', async () => {
+  it('returns 409 PATH_TAKEN for a path in use by REST, and sets NameOccupied for kubectl', async () => {
     const first = await make({ triggers: open('/taken') })
     const refused = await call<Problem>('POST', path(uniqueName('fn')), { handler: 'index', triggers: open('/taken') })
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'PATH_TAKEN'])
@@ -111,12 +111,12 @@ describe('functions', () => {
       metadata: ref(late),
       spec: { namespaceName: home, functionName: late, handler: 'index', triggers: open('/taken') },
     })
-    await until('the later one waits', async () => (await stored(late)).status?.phase === 'NameOccupied')
+    await until('the later one is NameOccupied', async () => (await stored(late)).status?.phase === 'NameOccupied')
     await expectRemoved(path(first))
-    await until('it takes its place', async () => (await stored(late)).status?.paths?.includes('/taken'))
+    await until('the later one gets the path', async () => (await stored(late)).status?.paths?.includes('/taken'))
   })
 
-  it('at once want one path, and one gets it', async () => {
+  it('accepts one of five concurrent functions with the same path', async () => {
     const answers = await Promise.all(
       Array.from({ length: 5 }, () =>
         call('POST', path(uniqueName('race')), { handler: 'index', triggers: open('/race') }),
@@ -125,7 +125,7 @@ describe('functions', () => {
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409, 409, 409])
   })
 
-  it('keep their source as a zip, under its hash, until it is forgotten', async () => {
+  it('stores the source as a zip under its hash until it is deleted', async () => {
     const name = await make()
     const files = [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }]
     const { body: first } = await expectCall<{ hash: string; fileCount: number; deploymentId: string }>(
@@ -161,7 +161,7 @@ describe('functions', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([400, 'PATH_NOT_ALLOWED'])
   })
 
-  it('wake when they are called, and sleep when nobody calls', async () => {
+  it('starts a copy when called, and scales to zero when idle', async () => {
     const name = await make({ triggers: open('/wake'), idleSeconds: 10, timeoutSeconds: 30 })
     await withImage(name)
     await until('it sleeps', async () => (await read(name)).phase === 'Available')
@@ -198,7 +198,7 @@ describe('functions', () => {
     expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
   })
 
-  it('stop, start and restart with their namespace, by REST and by kubectl', async () => {
+  it('stops, starts and restarts with the namespace, by REST and by kubectl', async () => {
     const calm = uniqueName('calm')
     await expectCall(201, 'POST', `${base}/${calm}`, { runtime: 'nodejs' })
     await expectCall(201, 'POST', `${base}/${calm}/functions/one`, { handler: 'index', minReplicas: 1 })
@@ -238,7 +238,7 @@ describe('functions', () => {
     await call('DELETE', `${base}/${calm}`)
   })
 
-  it('are tried by whoever may write them, as soon as there is something to call', async () => {
+  it('lets writers invoke a function once it has an image', async () => {
     const name = await make({ idleSeconds: 10 })
     const invoke = (token?: string) =>
       call<Problem>('POST', `${path(name)}/invoke`, { body: 'Hello' }, token === undefined ? {} : { token })
@@ -264,7 +264,7 @@ describe('functions', () => {
     })
   })
 
-  it('are scaled by the activator, which may write nothing else of them', async () => {
+  it('lets the activator write only its own fields of the status', async () => {
     const name = await make()
     await until('it sleeps', async () => (await stored(name)).status?.phase !== undefined)
     const kubeconfig = join(testPlatform().folder, 'platform', 'kubeconfig')
@@ -299,7 +299,7 @@ describe('functions', () => {
     }
   })
 
-  it('serve what was built elsewhere and reported', async () => {
+  it('serves an image that an external builder reported', async () => {
     const name = await make()
     const { body } = await expectCall<{ id: string }>(201, 'POST', `${base}/${home}/deployments`, {
       source: `functions/${name}`,
@@ -321,13 +321,13 @@ describe('functions', () => {
     expect([unknown.status, unknown.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
   })
 
-  it('are refused in a runtime that has ended', async () => {
+  it('returns 422 RUNTIME_ENDED for a runtime that has ended', async () => {
     const body = { runtime: 'nodejs', runtimeVersion: '18' }
     const refused = await call<Problem>('POST', `${base}/${uniqueName('old')}`, body)
     expect([refused.status, refused.body.code]).to.deep.equal([422, 'RUNTIME_ENDED'])
   })
 
-  it('go with their namespace', async () => {
+  it('are deleted with their namespace', async () => {
     const gone = uniqueName('gone')
     await expectCall(201, 'POST', `${base}/${gone}`, { runtime: 'python' })
     await expectCall(201, 'POST', `${base}/${gone}/functions/one`, { handler: 'main.app' })

@@ -23,13 +23,13 @@ import { sampleName, sampleSpec } from '../make/samples.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
-/** Nobody's token. */
+/** A token that nobody issued. */
 const STRANGER = 'no.such.token'
 
 /**
  * Deletions that REST refuses, refused to a tenant's kubectl, to an administrator's, and to Git with either account.
  */
-describe('what is to be kept', () => {
+describe('protection against deletion', () => {
   let admin: KubeClient
   let owner: KubeClient
   let boundaryId: string
@@ -92,7 +92,7 @@ describe('what is to be kept', () => {
     expect((await storedGroup(name)).metadata.deletionTimestamp).to.equal(undefined)
   }
 
-  it('holds its group: a protected database', async () => {
+  it('holds the group of a protected database', async () => {
     await makeGroup(boundaryId, 'protected')
     const path = `${groupPath('protected')}/resources/relationalclusters/gold`
     await expectCall(201, 'POST', path, { deletionProtection: true })
@@ -115,7 +115,7 @@ describe('what is to be kept', () => {
     await until('the group is gone', async () => (await call('GET', groupPath('protected'))).status === 404)
   })
 
-  it('holds its group: a volume that was kept when its database was deleted', async () => {
+  it('holds the group of a volume that outlives its database', async () => {
     await makeGroup(boundaryId, 'retained')
     const path = `${groupPath('retained')}/resources/vectorclusters/keep`
     await expectCall(201, 'POST', path, {})
@@ -131,9 +131,9 @@ describe('what is to be kept', () => {
     await expectCall(202, 'DELETE', groupPath('retained'))
   })
 
-  it('holds its boundary: a group, also where an administrator deletes', async () => {
+  it('holds the boundary of a group, also against an administrator', async () => {
     await makeGroup(boundaryId, 'there')
-    await until('the boundary tells', async () => {
+    await until('the status of the boundary lists the group', async () => {
       const { status } = (await admin.get(Boundary.resource, { name: boundaryId })) as Boundary
       return status?.heldBy?.includes('resourcegroups/there') === true
     })
@@ -144,7 +144,7 @@ describe('what is to be kept', () => {
     }
   })
 
-  it('is not left behind by a deletion that came before it: the controller stops, says why, and goes on', async () => {
+  it('blocks a deletion that came first, reports the reason, and continues when nothing holds it', async () => {
     await makeGroup(boundaryId, 'raced')
     const space = groupNamespace(boundaryId, 'raced')
     const vector = (name: string, spec: object) => ({
@@ -170,7 +170,7 @@ describe('what is to be kept', () => {
     await admin.mergePatch(VectorCluster.resource, { namespace: space, name: 'kept' }, { spec: { onDelete: 'Delete' } })
     await toldOrGone('raced')
     async function toldOrGone(name: string) {
-      await until('nothing holds it', async () => {
+      await until('nothing holds the group', async () => {
         const rest = await call<{ status: string }>('DELETE', groupPath(name))
         return rest.status === 202 || rest.status === 404
       })
@@ -178,7 +178,7 @@ describe('what is to be kept', () => {
     }
   })
 
-  it('is placed in no group that is going, by REST nor by kubectl', async () => {
+  it('refuses new resources in a group that is being deleted, by REST and by kubectl', async () => {
     await makeGroup(boundaryId, 'going')
     const space = groupNamespace(boundaryId, 'going')
     const path = `${groupPath('going')}/resources`
@@ -203,7 +203,7 @@ describe('what is to be kept', () => {
     await until('the group is gone', async () => (await call('GET', groupPath('going'))).status === 404)
   })
 
-  it('is placed in no boundary that is going', async () => {
+  it('refuses new objects in the namespace of a boundary that is being deleted', async () => {
     const name = uniqueName('going')
     const labels = { [BOUNDARY_LABEL]: boundaryId, [LEAVING_LABEL]: 'true' }
     await admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
@@ -214,7 +214,7 @@ describe('what is to be kept', () => {
 })
 
 /** The list of refusals by the API server and its policies: each entry is provoked, and by REST as well. */
-describe('what REST refuses is refused to kubectl', () => {
+describe('refusals of the API server and of REST', () => {
   let world: RefusalWorld
   let release: () => Promise<void>
 
@@ -277,7 +277,7 @@ describe('what REST refuses is refused to kubectl', () => {
   }
 
   for (const [gate, { prepare, status, says, codes }] of Object.entries(REFUSED_WRITES)) {
-    it(`by ${gate}${codes.length === 0 ? '' : `, and by REST as ${codes.join(', ')}`}`, async () => {
+    it(`${gate} refuses${codes.length === 0 ? '' : `, and REST returns ${codes.join(', ')}`}`, async () => {
       const { write, rest, release: clean } = await prepare(world)
       try {
         const outcome = await outcomeOf(write())

@@ -17,7 +17,7 @@ import { makeFleet, objectOf } from '../worlds/fleet.ts'
 
 type Route = KubeObject & { spec: { parentRefs: object[]; hostnames: string[] } }
 
-describe('a vector database behind a Gateway, by the real Gateway API', () => {
+describe('a vector database behind a Gateway, with the real Gateway API', () => {
   let own: OwnPlatform
   let namespace: string
   const name = 'shop'
@@ -72,7 +72,7 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
       type,
       status: value,
       reason: word,
-      message: 'words that nobody repeats',
+      message: 'a message that is not shown',
       observedGeneration: metadata.generation,
       lastTransitionTime: new Date().toISOString(),
     })
@@ -82,14 +82,14 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
     await own.admin.mergePatch(httpRoute, child(), { status: { parents } }, { subresource: 'status' })
   }
 
-  it('has an Ingress while the cluster knows no routes', async () => {
+  it('has an Ingress while the cluster does not serve HTTPRoute', async () => {
     await own.admin.create(VectorCluster.resource, objectOf(VectorCluster, name, namespace, { enableIngress: true }))
     const status = await says('Available')
     expect(status.publicEndpoint).to.equal(`https://${status.ingressHost}`)
     expect(await exists(ingress)).to.equal(true)
   })
 
-  it('gets a route when the types are installed, and keeps its Ingress until the Gateway has taken it', async () => {
+  it('gets an HTTPRoute once the CRDs are installed, and drops its Ingress when the Gateway accepts the route', async () => {
     await installManifests(own.admin, await gatewayApiDefinitions())
     const waiting = await says('WaitingForAddress')
     expect(waiting.statusMessage).to.contain('Gateway "infra/public" has not accepted the route')
@@ -103,12 +103,12 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
     expect(await exists(ingress)).to.equal(false)
   })
 
-  it('lets the namespace of the Gateway reach the peers', async () => {
+  it('admits the namespace of the Gateway in its network policy', async () => {
     const policy = await own.admin.get(networkPolicy, child())
     expect(JSON.stringify(policy.spec)).to.contain('{"matchLabels":{"kubernetes.io/metadata.name":"infra"}}')
   })
 
-  it('is not written again while nothing changes', async () => {
+  it('does not write the route again while nothing changes', async () => {
     const before = (await route()).metadata.resourceVersion
     const restartedAt = '2026-11-21T10:00:00Z'
     await own.admin.mergePatch(VectorCluster.resource, ref(), { spec: { restartedAt } })
@@ -135,7 +135,7 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
     await says('Available')
   })
 
-  it('has its Ingress again when the types are taken away', async () => {
+  it('gets its Ingress back when the CRDs are removed', async () => {
     await own.admin.remove(customResourceDefinition, { name: 'httproutes.gateway.networking.k8s.io' })
     await until('there is an Ingress', () => exists(ingress))
     await says('Available')

@@ -149,7 +149,7 @@ async function deviations(
   return found
 }
 
-describe('refusals, over the whole route table', () => {
+describe('refusals of every route', () => {
   let places: Places
   let stranger: CallOptions
 
@@ -162,7 +162,7 @@ describe('refusals, over the whole route table', () => {
   const send = (options: CallOptions, body?: (route: Route) => unknown, at?: Partial<Places>) => (route: Route) =>
     call<Body>(route.method, pathOf(route, { ...places, ...at }), body?.(route), options)
 
-  it('sees the routes at all', () => {
+  it('covers at least 406 routes, and additions', () => {
     const routes = AREAS.flatMap((area) => area.routes)
     expect(AREAS.flatMap((area) => area.additions)).to.not.be.empty
     expect(routes.length).to.be.at.least(406)
@@ -172,7 +172,7 @@ describe('refusals, over the whole route table', () => {
     { name, routes },
     ...(additions.length === 0 ? [] : [{ name: `${name}, additions`, routes: additions }]),
   ])
-  it('has lists across the groups of a boundary', async () => {
+  it('returns 200 for lists across the groups of a boundary', async () => {
     const lists = SERVED_ROUTES.filter(
       ({ method, path }) =>
         method === 'GET' && /^\/boundaries\/\{boundaryId\}\/resources\/[a-z]+(\/config)?$/.test(path),
@@ -188,7 +188,7 @@ describe('refusals, over the whole route table', () => {
     ).to.deep.equal([])
   })
 
-  it('has every plan that a list of plans shows', async () => {
+  it('returns the plan that a list of plans shows', async () => {
     const one = /^\/boundaries\/\{boundaryId\}\/resources\/[a-z]+plans\/\{resourceId\}$/
     for (const { path } of SERVED_ROUTES.filter(({ method, path }) => method === 'GET' && one.test(path))) {
       const list = path.replace('{boundaryId}', places.boundaryId).replace('/{resourceId}', '')
@@ -205,11 +205,11 @@ describe('refusals, over the whole route table', () => {
 
     describe(name, () => {
       if (signedIn.length > 0) {
-        it('wants a token', async () => {
+        it('returns 401 without a token', async () => {
           expect(await deviations(signedIn, send({ token: null }), () => '401 UNAUTHORIZED')).to.deep.equal([])
         })
 
-        it('refuses an invalid token', async () => {
+        it('returns 401 for an invalid token', async () => {
           // One route of each method: refused tokens count against the address, which all tests share.
           const some = [...new Map(signedIn.map((route) => [route.method, route])).values()]
           const garbage = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.'
@@ -218,7 +218,7 @@ describe('refusals, over the whole route table', () => {
       }
 
       if (permitted.length > 0) {
-        it('refuses a caller without a role, before it looks at the body or the object, and names the permission', async () => {
+        it('returns 403 with the permission to a caller without a role, before it reads body or object', async () => {
           const action = ({ authorization }: Route) => (authorization.kind === 'iam' ? authorization.action : '')
           const found = await deviations(
             permitted,
@@ -231,7 +231,7 @@ describe('refusals, over the whole route table', () => {
       }
 
       if (withBody.length > 0) {
-        it('refuses a body that is not JSON', async () => {
+        it('returns 400 for a body that is not JSON', async () => {
           for (const bad of ['{', '{"a":1,"a":2}', 'no']) {
             expect(
               await deviations(
@@ -255,7 +255,7 @@ describe('refusals, over the whole route table', () => {
 
       const inBoundary = routes.filter(({ path }) => path.includes('{boundaryId}'))
       if (inBoundary.length > 0) {
-        it('answers 404 in a boundary that is not there', async () => {
+        it('returns 404 in a missing boundary', async () => {
           const request = (route: Route) => send({}, goodBody, { boundaryId: randomUUID() })(route)
           expect(await deviations(inBoundary, request, missingBoundary)).to.deep.equal([])
         })
@@ -265,7 +265,7 @@ describe('refusals, over the whole route table', () => {
       const inGroup = routes.filter(({ path }) => /\{resourceGroup(Name)?\}/.test(path))
       const ofGroup = inGroup.filter((route) => !isCreation(route) || route.path.includes('/resources/'))
       if (ofGroup.length > 0) {
-        it('answers 404 in a group that is not there', async () => {
+        it('returns 404 in a missing group', async () => {
           const request = send({}, goodBody, { group: 'no-such-group' })
           expect(await deviations(ofGroup, request, notFoundOf)).to.deep.equal([])
         })
@@ -280,7 +280,7 @@ describe('refusals, over the whole route table', () => {
         return others.length > 0 && !isCreation(route) && !route.path.endsWith('/validate')
       })
       if (ofThing.length > 0) {
-        it('answers 404 for a thing that is not there', async () => {
+        it('returns 404 for a missing object', async () => {
           expect(await deviations(ofThing, send({}, goodBody), missingThing)).to.deep.equal([])
         })
       }

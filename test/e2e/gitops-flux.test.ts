@@ -27,7 +27,7 @@ const SPACE = groupNamespace(BOUNDARY, 'reading')
 const SYNC = { namespace: 'default', name: 'tenant' }
 
 /** The kustomize-controller takes minutes to build if it is not cached: `npm run faults` does. */
-describe('Flux, the real kustomize-controller on a stand-in of its source', () => {
+describe('Flux, the real kustomize-controller with a simulated source', () => {
   let admin: KubeClient
   let folder: string
   let flux: RunningFlux
@@ -94,7 +94,7 @@ describe('Flux, the real kustomize-controller on a stand-in of its source', () =
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
   })
 
-  it('syncs one tree of everything, and waits until it is ready', async () => {
+  it('syncs a tree of all kinds, and waits until it is ready', async () => {
     await synced()
     const { spec, status } = await admin.get<KubeObject>(VectorCluster.resource, database)
     expect(spec).to.include({ replicas: 1 })
@@ -104,7 +104,7 @@ describe('Flux, the real kustomize-controller on a stand-in of its source', () =
     })
   })
 
-  it('finds nothing to change afterwards', async () => {
+  it('changes nothing at the next sync', async () => {
     const before = await admin.get(VectorCluster.resource, database)
     const requestedAt = new Date().toISOString()
     await admin.mergePatch(kustomization, SYNC, {
@@ -118,7 +118,7 @@ describe('Flux, the real kustomize-controller on a stand-in of its source', () =
     expect((await admin.get(VectorCluster.resource, database)).metadata.generation).to.equal(before.metadata.generation)
   })
 
-  it('brings a change of the tree', async () => {
+  it('applies a change of the tree', async () => {
     revision = await flux.push(tree(2, 'Umbrella and sons'))
     await synced()
     const boundary = await admin.get(Boundary.resource, { name: BOUNDARY })
@@ -126,14 +126,14 @@ describe('Flux, the real kustomize-controller on a stand-in of its source', () =
     expect((await admin.get(VectorCluster.resource, database)).spec).to.include({ replicas: 2 })
   })
 
-  it('takes away what is no longer in the tree, and leaves the rest', async () => {
+  it('prunes what is no longer in the tree, and keeps the rest', async () => {
     revision = await flux.push(tree(undefined, 'Umbrella and sons'))
     await synced()
     await until('the database is gone', () => isGone(admin.get(VectorCluster.resource, database)))
     expect((await admin.get(namespace, { name: SPACE })).status).to.include({ phase: 'Active' })
   })
 
-  it('takes away everything with the Kustomization, boundary and namespaces included', async () => {
+  it('prunes everything with the Kustomization, including boundary and namespaces', async () => {
     await admin.remove(kustomization, SYNC)
     for (const name of [SPACE, HOME]) await until(`${name} is gone`, () => isGone(admin.get(namespace, { name })))
     await until('the boundary is gone', () => isGone(admin.get(Boundary.resource, { name: BOUNDARY })))

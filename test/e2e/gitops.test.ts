@@ -42,7 +42,7 @@ const FILLED = KINDS.filter(
 /** An entry of metadata.managedFields. */
 type Owner = { manager: string; subresource?: string; fieldsV1?: object }
 
-describe('a platform that is kept in Git', () => {
+describe('objects that are kept in Git', () => {
   let admin: KubeClient
   let folder: string
   const kubectl = (...words: string[]) => runKubectl(words)
@@ -61,7 +61,7 @@ describe('a platform that is kept in Git', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  describe('as one tree of everything', () => {
+  describe('one tree of all kinds', () => {
     const boundaryId = randomUUID()
     const home = boundaryNamespace(boundaryId)
     const space = groupNamespace(boundaryId, 'reading')
@@ -87,7 +87,7 @@ describe('a platform that is kept in Git', () => {
       reservedNamespaceObject({ for: 'ResourceGroup', name: space }),
     ]
 
-    it('it converges, whatever is applied first', async () => {
+    it('becomes Ready whatever is applied first', async () => {
       await kubectl('apply', '--server-side', '-f', await file('tree.yaml', [...namespaces, ...placed]))
       for (const { kind, metadata } of placed) {
         const at = metadata.namespace === undefined ? [] : ['-n', metadata.namespace]
@@ -106,7 +106,7 @@ describe('a platform that is kept in Git', () => {
       expect(body).to.include({ name: 'reading' })
     })
 
-    it('it keeps what grants and namespaces know it by, when it is applied client-side and then server-side again', async () => {
+    it('keeps incarnation annotations when it is applied client-side and then server-side again', async () => {
       const life = async () => {
         const { metadata } = await admin.get(ResourceGroup.resource, { namespace: home, name: 'reading' })
         return metadata.annotations?.[INCARNATION_ANNOTATION]
@@ -126,15 +126,15 @@ describe('a platform that is kept in Git', () => {
       expect(await life()).to.equal(before)
     })
 
-    it('it goes too, the boundary when its groups have gone, and takes its namespaces along', async () => {
+    it('is deleted with the boundary and its namespaces once the groups are gone', async () => {
       await kubectl('delete', '--wait=false', '-f', await file('placed.yaml', placed.slice(0, -1)))
-      await until('the boundary may go', () => deleted(kubectl, ['boundary', boundaryId]))
+      await until('the boundary can be deleted', () => deleted(kubectl, ['boundary', boundaryId]))
       for (const name of [home, space]) {
         await until(`${name} is gone`, () => isGone(admin.get(namespace, { name })))
       }
     })
 
-    it('nobody but an administrator reserves a namespace', async () => {
+    it('lets only administrators reserve a namespace', async () => {
       const { principalId } = await makeCaller()
       await kubectl('create', 'clusterrole', `ns-${principalId}`, '--verb=create', '--resource=namespaces')
       await kubectl(
@@ -154,7 +154,7 @@ describe('a platform that is kept in Git', () => {
     })
   })
 
-  it('begins with an example that holds the namespaces its manifests need', async () => {
+  it('applies an example whose namespaces are those that its manifests need', async () => {
     const read = async (name: string) => loadAll(await readFile(join(EXAMPLE, name), 'utf8')) as KubeObject[]
     const [tenant, namespaces] = [await read('tenant.yaml'), await read('namespaces.yaml')]
     const needed = [...new Set(tenant.flatMap(({ metadata }) => metadata.namespace ?? []))].sort()
@@ -162,10 +162,10 @@ describe('a platform that is kept in Git', () => {
     await kubectl('apply', '-k', EXAMPLE)
     await kubectl('wait', '--for=condition=Ready', '-f', join(EXAMPLE, 'tenant.yaml'), '--timeout=2m')
     const path = join(EXAMPLE, 'tenant.yaml')
-    await until('all of it may go', () => deleted(kubectl, ['-f', path]))
+    await until('all of it can be deleted', () => deleted(kubectl, ['-f', path]))
   })
 
-  describe('has the last word at its next sync', () => {
+  describe('a sync after a change by REST', () => {
     let space: string
     let path: string
     const manifest = (spec: object) => ({
@@ -189,7 +189,7 @@ describe('a platform that is kept in Git', () => {
       ['with force, as Flux and Argo CD do', ['--server-side', '--field-manager=git'], ['--force-conflicts']],
       ['client-side', [], []],
     ] as const)
-      it(`over what REST changed in a field that it holds, ${way}`, async () => {
+      it(`overwrites a field of the manifest, ${way}`, async () => {
         const tree = await file('field.yaml', [manifest({ replicas: 0 })])
         await kubectl('apply', ...options, '-f', tree)
         await until('REST sees it', async () => (await call('GET', path)).status === 200)
@@ -205,7 +205,7 @@ describe('a platform that is kept in Git', () => {
         await kubectl('delete', '-f', tree, '--timeout=2m')
       })
 
-    it('but not over a field that has left the manifest after REST changed it', async () => {
+    it('keeps a field that has left the manifest after REST changed it', async () => {
       const options = ['--server-side', '--field-manager=git', '--force-conflicts']
       await kubectl('apply', ...options, '-f', await file('whole.yaml', [manifest({ replicas: 0, tags: { a: '1' } })]))
       await until('REST sees it', async () => (await call('GET', path)).status === 200)
@@ -215,16 +215,17 @@ describe('a platform that is kept in Git', () => {
     })
   })
 
-  describe('leaves the number of copies to the plan', () => {
+  describe('replicas that default to those of the plan', () => {
     let space: string
     before(async () => {
       space = (await makeGroup((await makeBoundary()).id)).namespace
     })
 
-    it('in some kinds', () => expect(FILLED).to.include.members([VectorCluster, RelationalCluster]))
+    it('exist in VectorCluster and RelationalCluster', () =>
+      expect(FILLED).to.include.members([VectorCluster, RelationalCluster]))
 
     for (const kind of FILLED)
-      it(`until it names one, which is no conflict: ${kind.kind}`, async () => {
+      it(`stay without a field manager until the manifest sets them: ${kind.kind}`, async () => {
         const metadata = { name: 'filled', namespace: space }
         const apply = async (spec: object) => {
           const tree = await file('filled.yaml', [{ apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec }])
@@ -241,17 +242,17 @@ describe('a platform that is kept in Git', () => {
             return spec.replicas === 1 && owners.length === 0
           })
         await apply({})
-        await filled('the plan’s number is there, and nobody’s')
+        await filled('replicas have the value of the plan and no field manager')
         await apply({ replicas: 2 })
         expect((await stored()).spec.replicas).to.equal(2)
         await apply({})
-        await filled('it is the plan’s again')
+        await filled('replicas have the value of the plan again')
         await apply({ replicas: 3 })
         expect((await stored()).spec.replicas).to.equal(3)
       })
   })
 
-  it('is given Secrets by an administrator, those that are named, where it is a tenant’s', async () => {
+  it('lets a tenant apply only the Secrets that an administrator names in a Role', async () => {
     const boundaryId = (await makeBoundary()).id
     const { namespace: space } = await makeGroup(boundaryId)
     const { principalId } = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
@@ -288,7 +289,7 @@ describe('a platform that is kept in Git', () => {
     expect(await as('delete', '-f', sealed)).to.equal('done')
   })
 
-  describe('shows no drift', () => {
+  describe('drift', () => {
     let objects: KubeObject[]
     let world: { boundaryId: string; ownerId: string; memberId: string }
     let groupHome: string
@@ -326,7 +327,7 @@ describe('a platform that is kept in Git', () => {
     const settled = async (object: KubeObject) => {
       const kind = kindOf(object)
       const { namespace: at, name } = object.metadata
-      return until(`${object.kind} ${name} has been looked at`, async () => {
+      return until(`${object.kind} ${name} has been reconciled`, async () => {
         const live = await admin.get(kind.resource, { ...(at !== undefined && { namespace: at }), name })
         const seen = (live.status as { observedGeneration?: number } | undefined)?.observedGeneration ?? -1
         return (!isReconciled(kind) || seen >= (live.metadata.generation ?? 0)) && live
@@ -337,7 +338,7 @@ describe('a platform that is kept in Git', () => {
       ['client-side, as Argo CD does', [], IN_GIT.filter((kind) => !SHARED.includes(kind))],
       ['server-side, as Flux does', ['--server-side', '--field-manager=flux'], IN_GIT],
     ] as const) {
-      it(`of any kind that was applied ${way}`, async () => {
+      it(`does not occur for any kind applied ${way}`, async () => {
         objects = samples(kinds)
         const path = await file('samples.yaml', objects)
         await kubectl('apply', ...options, '-f', path)
@@ -362,7 +363,8 @@ describe('a platform that is kept in Git', () => {
 
 function kindOf({ apiVersion, kind }: KubeObject): AnyKind {
   const found = KINDS.find((one) => one.apiVersion === apiVersion && one.kind === kind)
-  if (found === undefined) throw new Error(`${kind} is not one of ours, but ${builtinResource(apiVersion, kind)}.`)
+  if (found === undefined)
+    throw new Error(`${kind} is no kind of the platform, but ${builtinResource(apiVersion, kind)}.`)
   return found
 }
 

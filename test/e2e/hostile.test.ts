@@ -9,8 +9,8 @@ import { clientWithToken } from '../worlds/tenant.ts'
 const MILLISECONDS = 6_000
 const AT_MOST = 120_000
 
-describe('a caller that asks for all that it can', () => {
-  it('meets its limit, and keeps nobody else from an answer, by REST or by kubectl', async () => {
+describe('a caller with as many requests as possible', () => {
+  it('gets 429 with Retry-After, and delays no answer to others by REST or kubectl', async () => {
     const [hostile, other] = [await makeBoundary(), await makeBoundary()]
     const [attacked, quiet] = [await makeGroup(hostile.id), await makeGroup(other.id)]
     const path = `/boundaries/${hostile.id}/resourcegroups/${attacked.name}/resources/sqlclusters/ledger`
@@ -22,7 +22,7 @@ describe('a caller that asks for all that it can', () => {
     const sql = `select ${Array(9_900).fill('a').join(',')}`
     const began = performance.now()
     const asked: string[] = []
-    // On a slow machine the attack takes longer to become too much.
+    // On a slow machine the attack takes longer to exceed the limit.
     const isOn = () => {
       const milliseconds = performance.now() - began
       return milliseconds < MILLISECONDS || (milliseconds < AT_MOST && !asked.some((answer) => answer !== '200 '))
@@ -44,7 +44,7 @@ describe('a caller that asks for all that it can', () => {
     const askOn = async () => {
       for (let count = 0; isOn(); count += 1) {
         // A new name each time, because the API server caches answers.
-        const ref = { namespace, name: `nobody-${count}` }
+        const ref = { namespace, name: `missing-${count}` }
         const answer = await kubectl.get(VectorCluster.resource, ref).catch((error: unknown) => error)
         byKubectl.add(isKubeError(answer) ? answer.reason : String(answer))
         await delay(20)

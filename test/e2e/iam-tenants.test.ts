@@ -21,7 +21,7 @@ import { administrator, makeServiceAccount } from '../worlds/tenant.ts'
 
 type Member = { assignmentId: string; principalId: string; roleDefinitionName: string; origin: string; scope: string }
 
-describe('identity and access over REST, of tenants and of what is read back', () => {
+describe('identity and access over REST: tenants, roles and orphaned grants', () => {
   let admin: KubeClient
   before(async () => {
     admin = await administrator()
@@ -45,7 +45,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
       await make(PlatformTenant, tenantId, { displayName: 'Acme' })
     })
 
-    it('take people in, with a role at the root, and let them go with it', async () => {
+    it('add a person with a role at the root, and remove both', async () => {
       const path = '/admin/iam/members'
       const userId = await makeUser()
       const body = { userId, tenantId, roleDefinitionName: 'Platform Reader' }
@@ -74,7 +74,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
       expect(items.map(({ metadata }) => metadata.name)).to.not.include(added.body.assignmentId)
     })
 
-    it('get boundaries, and people outside them lose their rights there', async () => {
+    it('take over a boundary, whose roles of people outside the tenant are removed', async () => {
       const { id } = await makeBoundary()
       const [inside, outside] = [await makeUser([tenantId]), await makeUser()]
       for (const principalId of [inside, outside]) {
@@ -104,9 +104,9 @@ describe('identity and access over REST, of tenants and of what is read back', (
     })
   })
 
-  describe('what the interface lets one make', () => {
+  describe('reads and changes of what REST creates', () => {
     type Page<T> = { items: T[] }
-    it('is read back: roles, assignments, and groups with what they hold', async () => {
+    it('lists role definitions, role assignments and the Owner', async () => {
       const { id } = await makeBoundary()
       const { name } = await makeGroup(id)
       const base = `/boundaries/${id}/providers/authorization`
@@ -133,7 +133,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
       await coded([409, 'last_owner'], 'DELETE', `${path}/${only?.id}`)
     })
 
-    it('is corrected: members come and go, nobody gives themselves a role by it, and a group goes with its roles', async () => {
+    it("changes members of a group within the caller's rights, and deletes the group with its roles", async () => {
       const { id } = await makeBoundary()
       const boundary = `/boundaries/${id}`
       const path = `${boundary}/providers/authorization/groups`
@@ -167,7 +167,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
       expect(members.map((member) => member.principalId)).to.not.include(group.id)
     })
 
-    it('includes tenants, which are kept while something belongs to them', async () => {
+    it('deletes a tenant only when no boundary belongs to it', async () => {
       type Tenant = { id: string; boundaryCount: number }
       const displayName = uniqueName('Tenant')
       const { body: tenant } = await expectCall<Tenant>(201, 'POST', '/admin/tenants', { displayName })
@@ -181,7 +181,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
       await expectCall(204, 'DELETE', `/admin/tenants/${tenant.id}`)
     })
 
-    it('names its life: a group that is made anew inherits no role that kubectl gave the old one', async () => {
+    it('gives a recreated group no role of the deleted one', async () => {
       const { id } = await makeBoundary()
       const { name } = await makeGroup(id)
       const scope = `/boundaries/${id}/resourcegroups/${name}`
@@ -194,8 +194,8 @@ describe('identity and access over REST, of tenants and of what is read back', (
     })
   })
 
-  describe('what is left over', () => {
-    it('is found, and purged after it was judged again', async () => {
+  describe('orphaned grants', () => {
+    it('lists a grant of a missing principal, and purges it', async () => {
       const { id } = await makeBoundary()
       const { name } = await makeGroup(id)
       const scope = `/boundaries/${id}/resourcegroups/${name}`
@@ -217,7 +217,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
       expect(await itemsOf(`${path}?filter=principalId:eq:${gone.principalId}`)).to.deep.equal([])
     })
 
-    it('goes with its group, and at its end', async () => {
+    it('removes an assignment at its end, and one of a group together with the group', async () => {
       const { id } = await makeBoundary()
       const { name } = await makeGroup(id)
       const scope = `/boundaries/${id}/resourcegroups/${name}`
@@ -238,7 +238,7 @@ describe('identity and access over REST, of tenants and of what is read back', (
       await until('the other is gone too', async () => !(await names()).includes('tied'))
     })
 
-    it('does not reach a boundary that is made anew under the same id, and purge clears one', async () => {
+    it('purges all assignments of a boundary, for root Owners only', async () => {
       const { id } = await makeBoundary()
       const { principalId, token } = await makeCaller()
       const body = { principalId, roleDefinitionName: 'Reader' }

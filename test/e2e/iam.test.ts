@@ -41,7 +41,7 @@ describe('identity and access over REST', () => {
       owner = await makeCaller({ Owner: boundary })
     })
 
-    it('are given and taken away, and the next request obeys', async () => {
+    it('adds and removes a member, effective with the next request', async () => {
       const { principalId, token } = await makeCaller()
       const added = await expectCall<Member>(201, 'POST', path, { principalId, roleDefinitionName: 'Reader' })
       expect(added.body).to.include({ principalId, roleDefinitionName: 'Reader', origin: 'Direct', scope: boundary })
@@ -52,14 +52,14 @@ describe('identity and access over REST', () => {
       await coded([404, 'NOT_FOUND'], 'DELETE', `${path}/${added.body.assignmentId}`)
     })
 
-    it('are made once however often they are asked for at the same time', async () => {
+    it('adds a member once for five concurrent requests', async () => {
       const { principalId } = await makeCaller()
       const body = { principalId, roleDefinitionName: 'Reader' }
       const answers = await Promise.all(Array.from({ length: 5 }, () => call('POST', path, body)))
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409, 409, 409])
     })
 
-    it('refuse in the stated order', async () => {
+    it('refuses in the documented order', async () => {
       const principalId = randomUUID()
       await coded([400, 'unknown_role'], 'POST', path, { principalId, roleDefinitionName: 'owner' })
       await coded([403, 'forbidden'], 'POST', path, { principalId, roleDefinitionName: 'Platform Reader' })
@@ -70,7 +70,7 @@ describe('identity and access over REST', () => {
       await coded([404, 'NOT_FOUND'], 'POST', `/boundaries/${randomUUID()}/members`, wrongType)
     })
 
-    it('cannot be given what the giver does not hold', async () => {
+    it('refuses a role with permissions that the caller does not hold', async () => {
       const name = uniqueName('Members only')
       await make(RoleDefinition, uniqueName('role'), {
         displayName: name,
@@ -87,10 +87,10 @@ describe('identity and access over REST', () => {
       await expectCall(201, 'POST', path, { principalId, roleDefinitionName: name }, { token: giver.token })
     })
 
-    it('may be given anything by a Platform Owner, but not to themselves', async () => {
+    it('lets a Platform Owner give any role to others, but not to themselves', async () => {
       const platform = await makeCaller({ 'Platform Owner': '/' })
       const { principalId } = await makeCaller()
-      await until('the role at the root counts', async () => {
+      await until('the role at the root is effective', async () => {
         return (await call('GET', path, undefined, { token: platform.token })).status === 200
       })
       const oneself = { principalId: platform.principalId, roleDefinitionName: 'Owner' }
@@ -99,7 +99,7 @@ describe('identity and access over REST', () => {
       await expectCall(201, 'POST', path, body, { token: platform.token })
     })
 
-    it('show inherited ones, which are taken away at the root only', async () => {
+    it('shows inherited members, and refuses to remove them in the boundary', async () => {
       const members = await itemsOf<Member>(`${path}?filter=origin:eq:Inherited`)
       expect(members.map(({ scope }) => scope)).to.include('/')
       const refused = await coded([409, 'INHERITED_ASSIGNMENT'], 'DELETE', `${path}/${members[0]?.assignmentId}`)
@@ -107,7 +107,7 @@ describe('identity and access over REST', () => {
       expect((await call('GET', `${path}/config`)).status).to.equal(200)
     })
 
-    it('keep an Owner, also when two are removed at once', async () => {
+    it('keeps the last Owner, also when two are removed concurrently', async () => {
       const { id } = await makeBoundary()
       const here = `/boundaries/${id}/members`
       const only = await until('the first owner is written', async () => {
@@ -121,7 +121,7 @@ describe('identity and access over REST', () => {
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([204, 409])
     })
 
-    it('are listed by person, and taken out whole', async () => {
+    it('lists members by person, and removes a person with all roles', async () => {
       const { principalId, token } = await makeCaller({ Reader: boundary })
       await expectCall(201, 'POST', `${boundary}/providers/authorization/groups`, {
         displayName: uniqueName('Team'),
@@ -137,7 +137,7 @@ describe('identity and access over REST', () => {
       await coded([404, 'NOT_FOUND'], 'DELETE', `${boundary}/iam/members/${principalId}`)
     })
 
-    it('cannot lose the last Owner as a person either', async () => {
+    it('refuses to remove the person who is the last Owner', async () => {
       const { id } = await makeBoundary()
       const here = `/boundaries/${id}`
       const only = await until('the first owner is written', async () => {
@@ -148,7 +148,7 @@ describe('identity and access over REST', () => {
   })
 
   describe('groups', () => {
-    it('refuse in the stated order, and give their role to their members', async () => {
+    it('refuses in the documented order, and gives the role of a group to its members', async () => {
       const boundary = `/boundaries/${(await makeBoundary()).id}`
       const path = `${boundary}/providers/authorization/groups`
       const { principalId, token } = await makeCaller()
@@ -169,7 +169,7 @@ describe('identity and access over REST', () => {
       await coded([422, 'group_cycle'], 'POST', path, { displayName: uniqueName('Team'), memberIds: [inner] })
     })
 
-    it('are not made with a role that their maker does not hold', async () => {
+    it('refuses a group with a role that the caller does not hold', async () => {
       const boundary = `/boundaries/${(await makeBoundary()).id}`
       const name = uniqueName('Members only')
       await make(RoleDefinition, uniqueName('role'), {
@@ -184,7 +184,7 @@ describe('identity and access over REST', () => {
     })
   })
 
-  describe('denies', () => {
+  describe('deny assignments', () => {
     let boundary: string
     let path: string
     let owner: TestCaller
@@ -194,7 +194,7 @@ describe('identity and access over REST', () => {
       owner = await makeCaller({ Owner: boundary })
     })
 
-    it('win over every grant from the next request on, until somebody else removes them', async () => {
+    it('override grants from the next request on, until another caller removes them', async () => {
       const body = { principalId: owner.principalId, actions: ['boundaries/read'] }
       const { body: made } = await expectCall<{ id: string }>(201, 'POST', path, body)
       expect((await call('GET', boundary, undefined, { token: owner.token })).status).to.equal(403)
@@ -208,7 +208,7 @@ describe('identity and access over REST', () => {
       await coded([404, 'NOT_FOUND'], 'GET', `${path}/${made.id}`)
     })
 
-    it('refuse in the stated order', async () => {
+    it('refuses in the documented order', async () => {
       const { principalId } = owner
       const refused: object[] = [
         { actions: ['jobs/read'] },
@@ -225,7 +225,7 @@ describe('identity and access over REST', () => {
       await coded([422, 'principal_not_found'], 'POST', path, stranger)
     })
 
-    it('reach no Owner of the platform: by name they are refused, for everyone they spare them', async () => {
+    it('refuses a deny of a root Owner by name, and exempts root Owners from one for everyone', async () => {
       const rootOwner = await makeCaller({ Owner: '/' })
       const named = { principalId: rootOwner.principalId, actions: ['boundaries/read'] }
       await coded([422, 'lockout'], 'POST', path, named, owner.token)
@@ -237,7 +237,7 @@ describe('identity and access over REST', () => {
       await expectCall(204, 'DELETE', `${path}/${made.id}`, undefined, { token: owner.token })
     })
 
-    it('leave an Owner who can remove them', async () => {
+    it('refuses a deny that leaves no Owner to remove it', async () => {
       const everyone = { isEveryone: true, actions: ['rbac/members/write'] }
       await coded([422, 'lockout'], 'POST', path, everyone)
       const sparing = { ...everyone, excludedPrincipalIds: [owner.principalId] }
@@ -247,7 +247,7 @@ describe('identity and access over REST', () => {
   })
 
   describe('trusts between boundaries', () => {
-    it('lend reading to the people of another boundary, and refuse in the stated order', async () => {
+    it('let readers of one boundary read another, and are refused in the documented order', async () => {
       const path = '/admin/boundary-trusts'
       const [one, two] = [(await makeBoundary()).id, (await makeBoundary()).id]
       const reader = await makeCaller({ Reader: `/boundaries/${two}` })

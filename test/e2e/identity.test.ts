@@ -154,13 +154,13 @@ describe('tokens of the local identity provider', () => {
     )
   const kidOf = (accessToken: string) => decodeProtectedHeader(accessToken).kid
 
-  it('fetched over plain http are accepted by the API server, which names the principal by them', async () => {
+  it('authenticate their principal at the API server', async () => {
     const accessToken = await token()
     expect((await whoIs(accessToken)).user).to.include({ username: `p:${clientId}`, uid: clientId })
     expect(decodeJwt(accessToken)).to.include({ aud: AUDIENCE, typ: 'Bearer', name: 'First owner' })
   })
 
-  it('are accepted by the facade alike', async () => {
+  it('authenticate their principal at the facade', async () => {
     expect(await verifier.verify(`Bearer ${await token()}`)).to.include({
       principalId: clientId,
       principalType: 'ServicePrincipal',
@@ -168,7 +168,7 @@ describe('tokens of the local identity provider', () => {
     })
   })
 
-  it('are 401 at the API server when they are garbage or altered', async () => {
+  it('are rejected by the API server if they are malformed or altered', async () => {
     const [header, payload, signature = ''] = (await token()).split('.')
     const altered = signature.startsWith('A') ? `B${signature.slice(1)}` : `A${signature.slice(1)}`
     for (const wrong of ['garbage', `${header}.${payload}.`, `${header}.${payload}.${altered}`]) {
@@ -176,16 +176,16 @@ describe('tokens of the local identity provider', () => {
     }
   })
 
-  it('are not given for a wrong secret', async () => {
+  it('are not issued for a wrong secret', async () => {
     const { status, body } = await ask(clientId, 'wrong')
     expect({ status, error: body.error }).to.deep.equal({ status: 401, error: 'invalid_client' })
   })
 
-  it('are signed with the same keys by every replica', () => {
+  it('are signed with the same key by every replica', () => {
     expect(replicaKeys.signing().kid).to.equal(keys.signing().kid)
   })
 
-  it('keep being accepted while keys rotate, without a restart of anything', async () => {
+  it('stay valid while keys rotate, without a restart', async () => {
     const before = await token()
     keyClock.freeze(30 * DAY - HOUR)
     await keys.look()
@@ -201,7 +201,7 @@ describe('tokens of the local identity provider', () => {
     expect((await whoIs(before)).status, 'the old key').to.equal(201)
   })
 
-  it('are signed with a new key at once when the stored keys are deleted', async () => {
+  it('are signed with a new key when the stored keys are deleted, and old ones are rejected', async () => {
     const before = await token()
     await client.remove(secret, { namespace: SYSTEM_NAMESPACE, name: KEYS_SECRET })
     await keys.look()
@@ -209,10 +209,10 @@ describe('tokens of the local identity provider', () => {
     expect(kidOf(after)).to.not.equal(kidOf(before))
     await untilAccepted(after)
     const refused = async () => (await whoIs(before)).status === 401
-    await waitUntil('the old key to be forgotten', PATIENCE, refused, controlPlane.failed)
+    await waitUntil('the old key to be rejected', PATIENCE, refused, controlPlane.failed)
   })
 
-  it('end with the client: disabled, then enabled, then deleted', async () => {
+  it('are not issued to a disabled or deleted client', async () => {
     const ref = { namespace: SYSTEM_NAMESPACE, name: clientId }
     await client.mergePatch(PlatformClient.resource, ref, { spec: { isEnabled: false } })
     expect((await ask(clientId, clientSecret)).status).to.equal(401)

@@ -13,7 +13,7 @@ const QUIET_SECONDS = TEST_CONFIG.sized(60, 120)
 /** Allowed requests of an idle platform: watches, and renewals of its lease. */
 const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$)/
 
-describe(`a converged platform of ${DATABASES} vector databases, every other one stopped`, () => {
+describe(`an idle platform of ${DATABASES} vector databases, half of them stopped`, () => {
   let own: OwnPlatform
   let fleet: Fleet
 
@@ -38,7 +38,7 @@ describe(`a converged platform of ${DATABASES} vector databases, every other one
     await rest()
   }
 
-  it('makes no request but watches and leases', async () => {
+  it('sends only watches and renewals of its leases', async () => {
     await rest()
     const proxies = Object.values(own.proxies ?? {})
     const requests = proxies.flatMap((proxy) => proxy.requests())
@@ -56,7 +56,7 @@ describe(`a converged platform of ${DATABASES} vector databases, every other one
     expect(requests.filter((request) => request.verb === 'watch').length).to.be.at.most(60)
   })
 
-  it('still has all of them as they were', async () => {
+  it('keeps the status of every database', async () => {
     const lists = await Promise.all(
       fleet.namespaces.map((namespace) => own.admin.list(VectorCluster.resource, { namespace })),
     )

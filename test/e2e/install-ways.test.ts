@@ -39,7 +39,7 @@ function compared(objects: readonly KubeObject[]): Map<string, unknown> {
   return new Map(plain.map((object) => [keyOf(object), object]))
 }
 
-describe('the ways to install', () => {
+describe('manifests of the ways to install', () => {
   let folder: string
   const kustomize = async (place: string) =>
     (await run(testPlatform().kubectlPath, ['kustomize', place], BUFFER)).stdout
@@ -49,7 +49,7 @@ describe('the ways to install', () => {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('bring the same objects with kustomize and as one file', async () => {
+  it('contain the same objects with kustomize and in install.yaml', async () => {
     const built = compared(objectsOf(await kustomize(DEPLOY)))
     const inFile = compared(objectsOf(await readFile(join(DEPLOY, 'install.yaml'), 'utf8')))
     expect([...inFile.keys()].sort()).to.deep.equal([...built.keys()].sort())
@@ -77,7 +77,7 @@ describe('the ways to install', () => {
     expect(JSON.stringify(stored)).to.contain('realms/mine')
   })
 
-  describe('with the Helm chart', () => {
+  describe('the Helm chart', () => {
     let helm: string
     const template = async (...words: string[]) =>
       objectsOf((await run(helm, ['template', 'freehold', CHART, '-n', 'freehold-system', ...words], BUFFER)).stdout)
@@ -86,14 +86,14 @@ describe('the ways to install', () => {
       helm = await helmOrSkip(this)
     })
 
-    it('bring the same objects too', async () => {
+    it('renders the same objects as kustomize', async () => {
       const built = compared(objectsOf(await kustomize(DEPLOY)))
       const rendered = compared(await template(...EVERYTHING, '--kube-version', '1.36.0'))
       expect([...rendered.keys()].sort()).to.deep.equal([...built.keys()].sort())
       for (const [key, object] of built) expect(rendered.get(key), key).to.deep.equal(object)
     })
 
-    it('roll out when a setting changes, and refuse one that does not exist', async () => {
+    it('rolls the deployments out when a setting changes, and rejects an unknown one', async () => {
       const sums = async (...words: string[]) =>
         (await template('--kube-version', '1.36.0', ...words))
           .filter(({ kind }) => kind === 'Deployment')
@@ -104,7 +104,7 @@ describe('the ways to install', () => {
       expect(refusal).to.contain('regoin')
     })
 
-    it('place and mark the pods of each part as the values say, and of all parts where one says nothing', async () => {
+    it('applies pod settings to all parts, and those of a part in place of them', async () => {
       const said = {
         imagePullSecrets: [{ name: 'pull' }],
         nodeSelector: { pool: 'platform' },
@@ -165,14 +165,14 @@ describe('the ways to install', () => {
       })
     })
 
-    it('refuse labels of pods that the platform goes by', async () => {
+    it('rejects pod labels that the platform selects by', async () => {
       const refused = await template('--set-string', 'facade.podLabels.app\\.kubernetes\\.io/name=mine').catch(
         ({ stderr }) => String(stderr),
       )
       expect(refused).to.contain('/facade/podLabels')
     })
 
-    it('name the release on what they install, and select nothing by it', async () => {
+    it('labels all objects with the release, and selects nothing by it', async () => {
       const words = ['template', 'mine', CHART, '-n', 'freehold-system', '--kube-version', '1.36.0']
       const rendered = objectsOf((await run(helm, words, BUFFER)).stdout)
       const installed = rendered.filter(({ kind }) => kind !== 'CustomResourceDefinition')
@@ -182,7 +182,7 @@ describe('the ways to install', () => {
       }
     })
 
-    it('refuse a release in another namespace, which the platform would not be in', async () => {
+    it('rejects a release in another namespace', async () => {
       const elsewhere = (...words: string[]) =>
         run(helm, ['template', 'freehold', CHART, '-n', 'apps', '--kube-version', '1.36.0', ...words], BUFFER).then(
           () => 'rendered',
@@ -192,19 +192,19 @@ describe('the ways to install', () => {
       expect(await elsewhere('--set', 'createNamespace=true')).to.equal('rendered')
     })
 
-    it('take monitoring along when asked to', async () => {
+    it('renders the monitoring objects if enabled', async () => {
       const monitoring = compared(objectsOf(await kustomize(join(DEPLOY, 'monitoring'))))
       const rendered = compared(await template('--kube-version', '1.36.0', '--set', 'monitoring.enabled=true'))
       for (const [key, object] of monitoring) expect(rendered.get(key), key).to.deep.equal(object)
     })
 
-    it('pass its own checks', async () => {
+    it('passes helm lint --strict', async () => {
       const { stdout } = await run(helm, ['lint', '--strict', '--kube-version', '1.36.0', CHART])
       expect(stdout).to.contain('0 chart(s) failed')
     })
   })
 
-  it('serve the metrics that the page lists, and no others of ours', async () => {
+  it('GET /metrics serves exactly the documented metrics', async () => {
     const served = await until('the metrics are served', async () => {
       const answer = await fetch(`${testPlatform().managementUrl}/metrics`)
       return answer.ok && answer.text()

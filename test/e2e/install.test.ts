@@ -31,7 +31,7 @@ import { until } from '../make/until.ts'
 const run = promisify(execFile)
 const deploy = join(import.meta.dirname, '../../deploy')
 
-describe('installing into a cluster with kubectl apply -k', () => {
+describe('installation with kubectl apply -k', () => {
   let controlPlane: TestControlPlane
   let client: KubeClient
   const kubectl = (...args: string[]) =>
@@ -51,20 +51,20 @@ describe('installing into a cluster with kubectl apply -k', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('works at the first try and without a warning', async () => {
+  it('applies at the first attempt without a warning', async () => {
     const { stdout, stderr } = await kubectl('apply', '--server-side', '-k', deploy)
     expect(stderr).to.equal('')
     expect(stdout).to.match(/deployment.apps\/freehold-facade/)
   })
 
-  it('changes nothing at the second try', async () => {
+  it('changes nothing when it is applied again', async () => {
     const before = (await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items
     await kubectl('apply', '--server-side', '-k', deploy)
     const after = (await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items
     expect(after.map((item) => item.metadata.generation)).to.deep.equal(before.map((item) => item.metadata.generation))
   })
 
-  it('serves every kind', async () => {
+  it('establishes the CRD of every kind', async () => {
     for (const { resource } of KINDS) {
       const definition = await client.get(customResourceDefinition, { name: `${resource.plural}.${resource.group}` })
       const { conditions } = definition.status as { conditions: { type: string; status: string }[] }
@@ -77,7 +77,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     }
   })
 
-  it('has its pods admitted under the restricted level', async () => {
+  it('creates all pods under Pod Security level restricted', async () => {
     const deployments = (await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items
     const wanted = deployments.reduce((sum, { spec }) => sum + (spec as { replicas: number }).replicas, 0)
     expect(wanted).to.be.greaterThan(deployments.length)
@@ -121,7 +121,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       await kubectl('create', 'clusterrolebinding', 'writers', '--clusterrole=writers', `--user=p:${id}`)
     })
 
-    it('access control is closed to everyone but administrators', async () => {
+    it('rejects writes of role assignments by tenants', async () => {
       const said = await until('the role counts', async () => {
         const words = await refusalOf(createAs(`--as=p:${id}`))
         return words.includes('webhook') && words
@@ -129,7 +129,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(said).to.match(/failed calling webhook "iam\.freehold\.dev"/)
     })
 
-    it('administrators, the platform and what cleans up go on', async () => {
+    it('admits writes of role assignments by administrators and by the facade', async () => {
       const account = `system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-facade`
       expect(await refusalOf(createAs())).to.equal('admitted')
       expect(await refusalOf(createAs(`--as=${account}`))).to.equal('admitted')
@@ -141,13 +141,13 @@ describe('installing into a cluster with kubectl apply -k', () => {
     })
   })
 
-  it('lets the facade put its authority into the webhook, and no other installation takes it out', async () => {
+  it('publishes the certificate authority in the webhook, which a second apply keeps', async () => {
     type Configuration = KubeObject & {
       webhooks: { clientConfig: { caBundle?: string; service: { path?: string } } }[]
     }
     const read = () => client.get<Configuration>(validatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION })
     const [own, second] = [await openOwnAuthority(client, new Date()), await openOwnAuthority(client, new Date())]
-    expect(second, 'replicas share one').to.deep.equal(own)
+    expect(second, 'replicas share one authority').to.deep.equal(own)
     expect(await publishWebhookAuthority(client, own)).to.equal(true)
     await kubectl('apply', '--server-side', '-k', deploy)
     const { clientConfig } = (await read()).webhooks[0] ?? { clientConfig: { service: {} } }
@@ -160,7 +160,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     expect(await may('validatingwebhookconfigurations/another')).to.equal(false)
   })
 
-  it('grants no more than was declared: no wildcards, no impersonation, no Secrets across namespaces', async () => {
+  it('grants no wildcards, no impersonation, and no Secrets across namespaces but the one of Velero', async () => {
     const { stdout } = await kubectl('get', 'clusterroles', '-l', 'app.kubernetes.io/part-of=freehold', '-o', 'json')
     const roles = JSON.parse(stdout) as {
       items: {
@@ -183,7 +183,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     }
   })
 
-  it('runs no pods of its accounts beside the namespaces of tenants and of builds', async () => {
+  it('lets the controllers create pods only in namespaces of tenants and of builds', async () => {
     const account = `system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
     const createIn = async (space: string) => {
       const path = join(await mkdtemp(join(folder, 'job-')), 'job.json')
@@ -197,7 +197,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       )
     }
     for (const space of ['default', 'kube-system', SYSTEM_NAMESPACE]) {
-      const said = await until('the policy counts', async () => {
+      const said = await until('the policy is effective', async () => {
         const words = await createIn(space)
         return words !== 'admitted' && words
       })
@@ -206,7 +206,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     expect(await createIn('freehold-builds')).to.equal('admitted')
   })
 
-  it('writes nothing else of what its roles name in every namespace there either, and routes beside the activator', async () => {
+  it('lets the controllers create ConfigMaps and Services only there, and Ingresses also in freehold-system', async () => {
     const account = `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
     const made = (kind: string[], space: string, ...who: string[]) =>
       kubectl('create', ...kind, '-n', space, '--dry-run=server', ...who).then(
@@ -231,7 +231,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     expect(await made(route, SYSTEM_NAMESPACE, account)).to.equal('admitted')
   })
 
-  it('makes no Secrets in its own namespace beside those it is for', async () => {
+  it('lets the controllers create only their own Secrets in freehold-system', async () => {
     const account = `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-controllers`
     const words = (name: string) => ['create', 'secret', 'generic', name, '-n', SYSTEM_NAMESPACE, '--dry-run=server']
     const make = (name: string) =>
@@ -250,7 +250,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
     for (const { spec } of budgets.items) expect(spec.unhealthyPodEvictionPolicy).to.equal('AlwaysAllow')
   })
 
-  describe('with Helm, when all of it is gone', () => {
+  describe('with Helm, after the removal of everything', () => {
     const boundary = '22222222-2222-4222-8222-222222222222'
     const release = ['freehold', '-n', SYSTEM_NAMESPACE]
     let helm: string
@@ -271,7 +271,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       await kubectl('apply', '-f', join(deploy, 'manifests/namespace.yaml'))
     })
 
-    it('installs, and an upgrade without a change changes nothing', async () => {
+    it('installs, and changes nothing with an upgrade without changes', async () => {
       await upgrade()
       const generations = async () =>
         (await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items.map(
@@ -283,7 +283,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(await generations()).to.deep.equal(before)
     })
 
-    it('keeps the definitions and every record when it uninstalls, and takes them over again', async () => {
+    it('keeps CRDs and objects when it is uninstalled, and adopts them again', async () => {
       await until('a record is made', () =>
         client
           .create(Boundary.resource, {
@@ -305,7 +305,7 @@ describe('installing into a cluster with kubectl apply -k', () => {
       expect(await boundaryLives()).to.equal(uid)
     })
 
-    it('leaves nothing when it was told not to keep them', async () => {
+    it('removes the CRDs with keepDefinitions=false', async () => {
       await upgrade('--set', 'keepDefinitions=false')
       // While there is a boundary, the CRDs refuse to be deleted.
       await client.remove(Boundary.resource, { name: boundary })

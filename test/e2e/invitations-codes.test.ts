@@ -14,7 +14,7 @@ const PASSWORD = 'Correct-horse-7'
 const anonymous = { token: null }
 const past = () => new Date(Date.now() - 60_000).toISOString()
 
-describe('the refusals of links in mails', () => {
+describe('refusals of links in mails', () => {
   let admin: KubeClient
   let boundaryId: string
   let path: string
@@ -43,13 +43,13 @@ describe('the refusals of links in mails', () => {
   const accept = async (wanted: [number, string], token: string, userId: string) =>
     refused(wanted, '/invitations/accept', { token }, { token: await personToken(userId) })
 
-  it('tell who asks for a fourth mail within a day to wait', async () => {
+  it('returns 429 for a fourth mail within a day', async () => {
     const { id } = await invite(`${uniqueName('often')}@example.com`)
     for (let count = 1; count <= 3; count += 1) await expectCall(200, 'POST', `${path}/${id}/resend`)
     await refused([429, 'resend_limit'], `${path}/${id}/resend`, undefined, { isPatient: false })
   })
 
-  it('do not let the link set the password of an account that somebody else made with the address', async () => {
+  it('returns 409 for set-password if the address already has an account', async () => {
     const email = `${uniqueName('taken')}@example.com`
     await invite(email)
     const token = await tokenFromMail(email)
@@ -65,7 +65,7 @@ describe('the refusals of links in mails', () => {
     await refused([409, 'user_already_exists'], `/invitations/${token}/set-password`, person, anonymous)
   })
 
-  it('tell who accepts a link that leads nowhere, or to somebody else, and leave it to whom it is for', async () => {
+  it('returns 404 for an unknown link, and 409 for a link to another address, which stays valid', async () => {
     const [invited, other] = [await known(), await known()]
     const nowhere = newLinkToken([boundaryId, randomUUID()]).token
     await accept([404, 'not_found'], nowhere, other.userId)
@@ -76,7 +76,7 @@ describe('the refusals of links in mails', () => {
     await expectCall(200, 'POST', '/invitations/accept', { token }, options)
   })
 
-  it('ask for an address that is verified, whatever the link', async () => {
+  it('returns 400 for a caller without a verified address, before it reads the link', async () => {
     const { userId } = await known()
     const ref = { namespace: SYSTEM_NAMESPACE, name: userId }
     await admin.mergePatch(PlatformUser.resource, ref, { spec: { emailVerified: false } })
@@ -87,7 +87,7 @@ describe('the refusals of links in mails', () => {
     await accept([400, 'email_not_verified'], newLinkToken([boundaryId, randomUUID()]).token, userId)
   })
 
-  it('tell once that the invitation has expired', async () => {
+  it('returns 410 once for an expired invitation, and then 400', async () => {
     const { userId, email } = await known()
     const { id } = await invite(email)
     const token = await tokenFromMail(email)
@@ -97,7 +97,7 @@ describe('the refusals of links in mails', () => {
     await accept([400, 'invalid_state'], token, userId)
   })
 
-  it('set no password by a link whose hour is over', async () => {
+  it('returns 410 for an expired link of a password reset', async () => {
     const { userId, email } = await known()
     const name = randomUUID()
     const { token, hash } = newLinkToken([name])
@@ -111,7 +111,7 @@ describe('the refusals of links in mails', () => {
     await refused([410, 'expired'], `/identity/password-reset/${token}`, { password: PASSWORD }, anonymous)
   })
 
-  it('are none of those of an invitation that was purged with its boundary: the link leads nowhere', async () => {
+  it('returns 404 for the link of an invitation that was purged with its boundary', async () => {
     const { userId, email } = await known()
     const { id } = await makeBoundary()
     const base = `/boundaries/${id}/providers/authorization`
@@ -124,7 +124,7 @@ describe('the refusals of links in mails', () => {
     await accept([404, 'not_found'], token, userId)
   })
 
-  it('keep out who was taken out of the boundary while an invitation to their address was open', async () => {
+  it('returns 400 for the link of a person who was removed from the boundary meanwhile', async () => {
     const [{ userId, email }, other] = [await known(), await known()]
     const boundary = `/boundaries/${boundaryId}`
     await expectCall(201, 'POST', `${boundary}/members`, { principalId: userId, roleDefinitionName: 'Reader' })

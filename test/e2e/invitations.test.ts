@@ -38,7 +38,7 @@ describe('invitations', () => {
   })
   after(() => admin.close())
 
-  it('live from the mail to the role: account, password, login, accepted', async () => {
+  it('leads from the mail to account, password, login and role', async () => {
     const email = address()
     const made = await invite({ email, roleDefinitionName: 'Reader', message: 'Look at this', firstName: 'Anna' })
     expect(made).to.include({ status: 'Pending', hasAccount: false, canResend: true, link: null, resendCount: 0 })
@@ -76,7 +76,7 @@ describe('invitations', () => {
     expect((await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status).to.equal(403)
     const accepted = await expectCall<{ assignmentId: string }>(200, 'POST', '/invitations/accept', { token }, options)
     expect(accepted.body).to.include({ boundaryId, roleDefinitionName: 'Reader', scope: `/boundaries/${boundaryId}` })
-    await until('the role counts', async () => {
+    await until('the role is effective', async () => {
       return (await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status === 200
     })
     expect(await read(made.id)).to.include({ status: 'Accepted', canResend: false })
@@ -89,7 +89,7 @@ describe('invitations', () => {
     await expectNowhere([token, PASSWORD])
   })
 
-  it('put a person into the tenant: a role ends with its boundary, and the tenant when an administrator ends it', async () => {
+  it('adds a person to the tenant, which outlives the role, until an administrator removes the membership', async () => {
     const email = address()
     await invite({ email, roleDefinitionName: 'Reader' })
     const token = await tokenFromMail(email)
@@ -150,7 +150,7 @@ describe('invitations', () => {
     for (const one of secrets) expect(everything.includes(one)).to.equal(false)
   }
 
-  it('are sent again with a new link, three times and then not', async () => {
+  it('sends a new link at most three times a day', async () => {
     const email = address()
     const { id } = await invite({ email, roleDefinitionName: 'Reader' })
     const first = await tokenFromMail(email)
@@ -169,7 +169,7 @@ describe('invitations', () => {
     expect((await call('POST', `${path}/${id}/resend`)).status).to.equal(200)
   })
 
-  it('are revoked, once, and their link is nothing then', async () => {
+  it('revokes once, and returns 404 for the link of a revoked invitation', async () => {
     const email = address()
     const { id } = await invite({ email, roleDefinitionName: 'Reader' })
     const token = await tokenFromMail(email)
@@ -183,7 +183,7 @@ describe('invitations', () => {
     await invite({ email, roleDefinitionName: 'Reader' })
   })
 
-  it('expire at their time, which the link tells once', async () => {
+  it('returns 410 once for the link of an expired invitation', async () => {
     const email = address()
     const { id } = await invite({ email, roleDefinitionName: 'Reader' })
     const token = await tokenFromMail(email)
@@ -205,7 +205,7 @@ describe('invitations', () => {
     expect([second.status, second.body.code]).to.deep.equal([400, 'invalid_state'])
   })
 
-  it('hand on no more than the inviter holds, and roles of the root to nobody', async () => {
+  it('refuses roles beyond those of the inviter, and roles of the root in a boundary', async () => {
     const caller = await makeCaller({ Contributor: `/boundaries/${boundaryId}` })
     const body = { email: address(), roleDefinitionName: 'Owner' }
     expect((await call('POST', path, body, { token: caller.token })).status).to.equal(403)
@@ -217,7 +217,7 @@ describe('invitations', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([403, 'forbidden'])
   })
 
-  it('need a tenant of the boundary', async () => {
+  it('returns 503 tenant_resolution_failed in a boundary without a tenant', async () => {
     const { id, tenantId } = await makeBoundary()
     // The first Owner belongs to no tenant: the boundary gets the installation's own.
     expect(tenantId).to.equal(DEFAULT_TENANT_ID)
@@ -231,7 +231,7 @@ describe('invitations', () => {
     )
   })
 
-  it('tell the rules for passwords to everybody', async () => {
+  it('returns the rules for passwords without a token', async () => {
     const [one, other] = await Promise.all(
       ['/invitations/password-policy', '/identity/password-policy'].map((route) =>
         expectCall<{ minLength: number }>(200, 'GET', route, undefined, anonymous),
@@ -262,7 +262,7 @@ describe('passwords', () => {
     return { id, email }
   }
 
-  it('are reset by a link that works once; nobody learns which addresses have accounts', async () => {
+  it('resets a password by a link that works once, with the same answer for unknown addresses', async () => {
     const { email, id } = await makeUser()
     const ask = (address: string) => call<object>('POST', '/identity/password-reset', { email: address }, anonymous)
     const [known, unknown] = [await ask(email), await ask(`nobody-${email}`)]
@@ -289,7 +289,7 @@ describe('passwords', () => {
     expect(mailsTo(`nobody-${email}`)).to.deep.equal([])
   })
 
-  it('are changed by who signed in a moment ago', async () => {
+  it('changes a password only after a recent sign-in with a password', async () => {
     const { id, email } = await makeUser()
     const change = async (token: string, password: string) =>
       call<{ code: string; changedAt: string }>('POST', '/identity/change-password', { password }, { token })

@@ -19,7 +19,7 @@ import { administrator } from '../worlds/tenant.ts'
 type Jit = { id: string; status: string; activeUntil: string | null; decidedBy: string | null; principalId: string }
 type Coded = { code: string; actions?: string[] }
 
-describe('a role for a while', () => {
+describe('temporary roles', () => {
   let admin: KubeClient
   let boundary: string
   let boundaryId: string
@@ -51,7 +51,7 @@ describe('a role for a while', () => {
   const mayWrite = async (scope: string) =>
     (await call('POST', `${scope}`, undefined, { token: asker.token })).status !== 403
 
-  it('is asked for, given by somebody else, obeyed by the next request, and ended at once', async () => {
+  it('are requested, approved by another person, effective at once, and ended by their holder', async () => {
     const scope = await groupScope()
     const request = await ask(scope)
     expect(request).to.include({ status: 'Pending', principalId: asker.principalId, activeUntil: null })
@@ -69,7 +69,7 @@ describe('a role for a while', () => {
     expect(status).to.equal('Ended')
   })
 
-  it('is denied, and taken back', async () => {
+  it('are denied and cancelled', async () => {
     const [one, other] = [await ask(await groupScope()), await ask(await groupScope())]
     const denied = await expectCall<Jit>(200, 'POST', `${path}/${one.id}/deny`, { reason: 'no' }, owner)
     expect(denied.body.status).to.equal('Denied')
@@ -78,7 +78,7 @@ describe('a role for a while', () => {
     expect(mine.map(({ status }) => status).sort()).to.deep.equal(['Cancelled', 'Denied'])
   })
 
-  it('is never given by the requester, nor by a caller who does not hold it', async () => {
+  it('are not approved by the requester, nor by a caller without these permissions', async () => {
     const scope = await groupScope()
     const own = await ask(scope, owner)
     await coded(403, 'self_approval', 'POST', `${path}/${own.id}/approve`, undefined, owner)
@@ -100,7 +100,7 @@ describe('a role for a while', () => {
     await expectCall(204, 'DELETE', `${boundary}/providers/authorization/denyAssignments/${body.id}`)
   })
 
-  it('is refused where it cannot be', async () => {
+  it('are refused for unknown roles, scopes and durations, and for strangers', async () => {
     const { token } = asker
     const post = (status: number, code: string, body: object) => coded(status, code, 'POST', path, body, { token })
     await post(400, 'unknown_role', wanted(boundary, { roleDefinitionName: 'contributor' }))
@@ -116,7 +116,7 @@ describe('a role for a while', () => {
     await coded(403, 'FORBIDDEN', 'POST', path, wanted(boundary), inGroup)
   })
 
-  it('is given by the controller where an administrator approves with kubectl, once', async () => {
+  it('are assigned by the controller when an administrator approves with kubectl, and end when removed', async () => {
     const scope = await groupScope()
     const { id } = await ask(scope)
     const ref = { namespace: boundaryNamespace(boundaryId), name: id }
@@ -134,7 +134,7 @@ describe('a role for a while', () => {
     expect(await mayWrite(scope)).to.equal(false)
   })
 
-  it('ends by itself', async () => {
+  it('end at their time', async () => {
     const namespace = boundaryNamespace(boundaryId)
     const approved = async (expiresAt: string) => {
       const scope = await groupScope()
@@ -145,7 +145,7 @@ describe('a role for a while', () => {
       return { scope, id }
     }
     const { scope, id } = await seenWorking(approved, (made) => mayWrite(made.scope))
-    await until('the role is over', async () => !(await mayWrite(scope)))
+    await until('the role has ended', async () => !(await mayWrite(scope)))
     await until('its assignment is gone', async () => {
       const { items } = await admin.list<RoleAssignment & { metadata: { name: string } }>(RoleAssignment.resource, {
         namespace,

@@ -51,7 +51,7 @@ describe('jobs', () => {
       return found
     })
 
-  it('run to their end once, with their defaults, and are listed with the newest first', async () => {
+  it('runs a job with its defaults, and lists newer jobs first', async () => {
     const name = await make({ env: { TEAM: 'search' } })
     const found = await ends(name, 'Succeeded')
     expect(found).to.deep.include({
@@ -79,7 +79,7 @@ describe('jobs', () => {
     expect(done.items.map((item) => item.name)).to.include(name)
   })
 
-  it('are created once: the same again is the same job, something else is refused, also after the end', async () => {
+  it('returns 200 for the same POST, and 409 for another one, also after the end', async () => {
     const name = await make({ computePlan: 'job-medium' })
     await expectCall(200, 'POST', path(name), { image: IMAGE, computePlan: 'job-medium' })
     await ends(name, 'Succeeded')
@@ -87,7 +87,7 @@ describe('jobs', () => {
     expect([status, body.code]).to.deep.equal([409, 'ALREADY_EXISTS'])
   })
 
-  it('take values of a vault at their start, which only their pod sees', async () => {
+  it('passes a vault secret to the pod only, and deletes the copy after the end', async () => {
     const name = await make({ env: { TOKEN: `@vault(${at.vault}/Token)` } })
     const made = await until('the batch Job is there', () =>
       client.get(job, { namespace, name: jobNames(name).workload }),
@@ -103,9 +103,9 @@ describe('jobs', () => {
     })
   })
 
-  it('wait for a secret that is not there yet, and say which', async () => {
+  it('waits for a missing secret, and names it in the status', async () => {
     const name = await make({ env: { TOKEN: `@vault(${at.vault}/Later)` } })
-    await until('it says what is missing', async () => {
+    await until('the status names the missing secret', async () => {
       const { status } = await stored(name)
       if (status?.phase !== 'ReferenceMissing') throw new Error(status?.phase)
       expect(status.statusMessage).to.equal(`Secret "Later" of vault "${at.vault}" does not exist.`)
@@ -115,7 +115,7 @@ describe('jobs', () => {
     await ends(name, 'Succeeded')
   })
 
-  it('refer only to vaults that their writer may read, by REST and by kubectl', async () => {
+  it('refuses vaults that the writer may not read, by REST and by kubectl', async () => {
     const scope = `/boundaries/${at.boundaryId}/resourcegroups/${at.group}`
     const { token } = await makeCaller({ Contributor: scope })
     const body = { image: IMAGE, env: { TOKEN: `@vault(${at.vault}/Token)` } }
@@ -142,18 +142,18 @@ describe('jobs', () => {
     }
   })
 
-  it('do not change after creation', async () => {
+  it('rejects changes after creation', async () => {
     const name = await make({})
     const change = client.mergePatch(PlatformJob.resource, { namespace, name }, { spec: { tag: 'other' } })
     const error = await change.catch((caught: unknown) => caught)
     expect(isKubeError(error, 'Invalid')).to.equal(true)
   })
 
-  it('are not started again if somebody deletes the batch Job of one that ran', async () => {
+  it('stays Succeeded when its TTL removes the batch Job', async () => {
     const name = await make({ ttlSecondsAfterFinished: 0 })
     await ends(name, 'Succeeded')
     const ref = { namespace, name: jobNames(name).workload }
-    await until('the batch Job goes when its time is over', async () => {
+    await until('the TTL removes the batch Job', async () => {
       const left = await client.get(job, ref).catch((error) => error)
       if (!isKubeError(left, 'NotFound')) throw new Error('still there')
       return true
@@ -169,7 +169,7 @@ describe('jobs', () => {
     return name
   }
 
-  it('end when they are cancelled, by REST or with kubectl, and are not cancelled after their end', async () => {
+  it('ends when cancelled by REST or kubectl, and cannot be cancelled after its end', async () => {
     const byRest = await waiting()
     await expectCall(202, 'POST', `${path(byRest)}/cancel`)
     await ends(byRest, 'Failed')
@@ -192,10 +192,10 @@ describe('jobs', () => {
     )
   })
 
-  it('are stopped by their deletion', async () => {
+  it('deletes batch Job and pods with the job', async () => {
     const name = await make({})
     await expectCall(204, 'DELETE', path(name))
-    await until('nothing of it is left', async () => {
+    await until('batch Job and pods are gone', async () => {
       const { items } = await client.list(pod, { namespace, labelSelector: `freehold.dev/owner-name=${name}` })
       const left = await client.get(job, { namespace, name: jobNames(name).workload }).catch((error) => error)
       if (items.length > 0 || !isKubeError(left, 'NotFound')) throw new Error('still there')
@@ -203,7 +203,7 @@ describe('jobs', () => {
     })
   })
 
-  it('answer an empty log for a played pod, as text and as JSON, and refuse what logs have not', async () => {
+  it('returns the empty log of a simulated pod as text and JSON, and 400 for unknown queries', async () => {
     const name = await make({})
     await ends(name, 'Succeeded')
     const text = await expectCall(200, 'GET', `${path(name)}/logs?tail=5`)
@@ -220,13 +220,13 @@ describe('jobs', () => {
   const refusals: [string, object, number, string][] = [
     ['no image', {}, 400, 'MODEL_BINDING_FAILED'],
     ['a deadline of zero', { image: IMAGE, activeDeadlineSeconds: 0 }, 400, 'BAD_REQUEST'],
-    ['a longer time to live than 30 days', { image: IMAGE, ttlSecondsAfterFinished: 2_592_001 }, 400, 'BAD_REQUEST'],
+    ['a TTL of more than 30 days', { image: IMAGE, ttlSecondsAfterFinished: 2_592_001 }, 400, 'BAD_REQUEST'],
     ['a field of another record', { image: IMAGE, replicas: 2 }, 400, 'MODEL_BINDING_FAILED'],
     ['a plan that does not exist', { image: IMAGE, computePlan: 'job-none' }, 422, 'PLAN_NOT_FOUND'],
     ['a plan of another family', { image: IMAGE, computePlan: 'vector-dev' }, 400, 'BAD_REQUEST'],
   ]
   for (const [title, body, status, code] of refusals) {
-    it(`refuse ${title}`, async () => {
+    it(`rejects ${title} with ${status} ${code}`, async () => {
       const answer = await call('POST', path(uniqueName('job')), body)
       expect([answer.status, answer.body.code], answer.text).to.deep.equal([status, code])
     })

@@ -112,7 +112,7 @@ describe('Keycloak', () => {
       const answer = await token({ grant_type: 'password', client_id: SIGN_IN, username, password })
       return answer.access_token !== undefined
     },
-    // It knows what it is told.
+    // Keycloak itself stores the users.
     record: async () => {},
   }))
 
@@ -120,7 +120,7 @@ describe('Keycloak', () => {
 
   directoryStandingSuite(() => ({ users: provider.users, serviceAccount, administrator }))
 
-  it('is administered with the roles that the configuration page names, and no others', async () => {
+  it('is administered with the roles that the configuration page names', async () => {
     const names = ['manage-users', 'manage-identity-providers', 'manage-realm', 'view-realm']
     const { clientId, secret: clientSecret, principalId } = await serviceAccount()
     const admin = administrator()
@@ -145,7 +145,7 @@ describe('Keycloak', () => {
     expect(await own.passwordRules()).to.include({ minLength: 12 })
   })
 
-  describe('people of a tenant', () => {
+  describe('federation of a tenant', () => {
     /** Enters an address on Keycloak's page; returns the address to which the browser then leaves, or undefined. */
     function leavesFor(address: string): Promise<URL | undefined> {
       const query = new URLSearchParams({
@@ -162,7 +162,7 @@ describe('Keycloak', () => {
     }
 
     for (const count of [1, 2]) {
-      it(`are sent to their own provider by each of ${count} domains, and others are not`, async () => {
+      it(`redirects addresses of each of ${count} domains to the provider of the tenant, and no others`, async () => {
         const domains = Array.from({ length: count }, () => `${randomUUID()}.example`)
         const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains, providers: [ACME] }
         await provider.federation.apply(tenant)
@@ -180,7 +180,7 @@ describe('Keycloak', () => {
       })
     }
 
-    it('are told of SAML metadata that cannot be read', async () => {
+    it('reports unreadable SAML metadata, and applies the other providers', async () => {
       const broken = { ...ACME, protocol: 'Saml' as const, metadata: '<EntityDescriptor' }
       const tenant = {
         tenantId: randomUUID(),
@@ -194,7 +194,7 @@ describe('Keycloak', () => {
       expect(known?.providers.map(({ alias }) => alias)).to.deep.equal(['other'])
     })
 
-    it('may sign in by SAML, as metadata says', async () => {
+    it('applies a SAML provider with endpoints and mappers of its metadata', async () => {
       const domain = `${randomUUID()}.example`
       const metadataUrl = `${keycloak.url}/realms/master/protocol/saml/descriptor`
       const metadata = await (await fetch(metadataUrl)).text()
@@ -225,7 +225,9 @@ describe('Keycloak', () => {
       const authorizationUrl = 'https://login.acme.example/saml'
       const changed = { ...saml, metadata: later, emailClaim: 'address', authorizationUrl }
       await provider.federation.apply({ ...tenant, providers: [changed] })
-      expect((await configNow()).singleLogoutServiceUrl, 'what metadata says no more').to.equal(undefined)
+      expect((await configNow()).singleLogoutServiceUrl, 'without the logout endpoint in the metadata').to.equal(
+        undefined,
+      )
       const mappers = (await admin.call('GET', `${path}/mappers`)).body as { config: object }[]
       expect(mappers.map((mapper) => mapper.config)).to.deep.equal([
         { 'attribute.name': 'address', 'user.attribute': 'email', syncMode: 'IMPORT' },
@@ -236,7 +238,7 @@ describe('Keycloak', () => {
     })
   })
 
-  describe('a person', () => {
+  describe('logins of a person', () => {
     const [FIRST, SECOND, THIRD] = ['Correct-horse-42-battery', 'Another-horse-43-staple', 'A-third-horse-44-shoe']
     type Login = { refresh_token?: string; access_token?: string }
 
@@ -255,7 +257,7 @@ describe('Keycloak', () => {
     const sessionOf = ({ access_token = '' }: Login) => String(decodeJwt(access_token).sid)
 
     for (const kept of ['openid', 'openid offline_access'])
-      it(`with another password is signed out everywhere but where it was given, of programs that stay signed in too (${kept})`, async () => {
+      it(`are all ended by a new password, except the session that set it (${kept})`, async () => {
         const { id, email } = await somebody()
         const logins = { kept: await signedIn(email, kept), program: await signedIn(email, 'openid offline_access') }
         const others = [logins.program, await signedIn(email, 'openid'), await signedIn(email, 'openid offline_access')]
@@ -267,7 +269,7 @@ describe('Keycloak', () => {
         expect(await goesOn(logins.kept)).to.equal(false)
       })
 
-    it('who is disabled or gone gets no further token, in a program that stays signed in neither', async () => {
+    it('cannot be renewed by a disabled or deleted person, offline sessions included', async () => {
       const [disabled, gone] = [await somebody(), await somebody()]
       const scopes = ['openid', 'openid offline_access']
       const logins = await Promise.all(
@@ -279,7 +281,7 @@ describe('Keycloak', () => {
     })
   })
 
-  it('tells of people by their address, and in a list, what it tells by their id', async () => {
+  it('finds people by address and in a list with the same fields as by id', async () => {
     const tenant = {
       tenantId: randomUUID(),
       displayName: 'Acme',
@@ -348,20 +350,20 @@ describe('Keycloak', () => {
         (error: { code?: string }) => error.code === 'UNAUTHORIZED',
       )
 
-    it('of a service account are accepted by the facade, and name it by its principal', async () => {
+    it('are accepted by the facade for a service account, with its principal', async () => {
       expect(await verify((await tokenOf(account)).access_token)).to.include({
         principalId: account.principalId,
         principalType: 'ServicePrincipal',
       })
     })
 
-    it('that are ID tokens are refused', async () => {
+    it('are rejected if they are ID tokens', async () => {
       const { id_token: idToken } = await tokenOf(account, { scope: 'openid' })
       expect(decodeJwt(idToken ?? '').typ).to.equal('ID')
       expect(await isRefused(idToken)).to.equal(true)
     })
 
-    it('that are for somebody else are refused', async () => {
+    it('are rejected if they are for another audience', async () => {
       const password = 'Correct-horse-42-battery'
       const { userName } = await provider.users.create({
         userName: `person-${randomUUID()}`,
@@ -376,7 +378,7 @@ describe('Keycloak', () => {
       expect(await isRefused(answer.access_token)).to.equal(true)
     })
 
-    it('keep being accepted while keys rotate, without a restart of anything', async () => {
+    it('stay valid while keys rotate, without a restart', async () => {
       const before = (await tokenOf(account)).access_token ?? ''
       await verify(before)
       const admin = administrator()

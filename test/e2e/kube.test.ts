@@ -18,7 +18,7 @@ import { kubeClientContract, until } from '../suites/kubeContract.ts'
 const { configMap, statefulSet, namespace: namespaceResource, service, secret } = builtin
 type ConfigMap = KubeObject & { data?: Record<string, string> }
 
-describe('kube room on a real API server', () => {
+describe('src/kube on a real API server', () => {
   let controlPlane: TestControlPlane
   let proxy: FaultProxy
   let client: KubeClient
@@ -50,7 +50,7 @@ describe('kube room on a real API server', () => {
     data,
   })
 
-  describe('keeps the contract of a client', () => {
+  describe('createKubeClient', () => {
     const definition = definitionOf({ status: { type: 'object', properties: { phase: { type: 'string' } } } })
     const [custom] = resourcesOf(definition) as [Resource]
     before(() => installManifests(client, [definition]))
@@ -59,7 +59,7 @@ describe('kube room on a real API server', () => {
     kubeClientContract(() => ({ client, namespace, custom }))
   })
 
-  describe('apply if changed', () => {
+  describe('applyIfChanged', () => {
     const metadata = (name: string) => ({
       name,
       namespace,
@@ -155,7 +155,7 @@ describe('kube room on a real API server', () => {
       ],
     ]
     for (const [what, resource, desired] of cases) {
-      it(`sends nothing for ${what} that the server filled with defaults`, async () => {
+      it(`sends nothing for ${what} with the defaults of the API server`, async () => {
         const first = await applyIfChanged(client, resource, desired, undefined)
         const observed = await client.get(resource, first.object.metadata as { name: string })
         proxy.reset()
@@ -165,7 +165,7 @@ describe('kube room on a real API server', () => {
     }
   })
 
-  describe('caches', () => {
+  describe('CacheSet', () => {
     let caches: CacheSet
     let writer: KubeClient
     beforeEach(async () => {
@@ -186,7 +186,7 @@ describe('kube room on a real API server', () => {
     })
     const held = (name: string) => caches.get<ConfigMap>(configMap).get(namespace, name)
 
-    it('begin with one request each, and show own writes when the call returns', async () => {
+    it('starts with one request for each kind, and contains own writes when the call returns', async () => {
       expect(proxy.counts()).to.deep.equal({ total: 2, by: { 'watch configmaps': 1, 'watch namespaces': 1 } })
       const { metadata } = await writer.create(configMap, make('own', { n: '1' }))
       expect(held('own')?.data).to.deep.equal({ n: '1' })
@@ -195,7 +195,7 @@ describe('kube room on a real API server', () => {
       expect(held('own')).to.equal(undefined)
     })
 
-    it('resume without a new listing after every connection was reset, and miss nothing', async () => {
+    it('resumes without a new list after all connections were reset, and misses nothing', async () => {
       proxy.resetConnections()
       await client.apply(configMap, make('meanwhile'))
       await until(() => held('meanwhile') !== undefined)
@@ -203,7 +203,7 @@ describe('kube room on a real API server', () => {
       expect(caches.metrics().map(({ listings }) => listings)).to.deep.equal([1, 1])
     })
 
-    it('survive a line that is not JSON and an ERROR 410 in the stream', async () => {
+    it('survives a line that is not JSON and an ERROR 410 in the stream', async () => {
       const ofConfigMaps = (request: { resource: string }) => request.resource === 'configmaps'
       expect(proxy.inject('{ no json', ofConfigMaps)).to.equal(1)
       await until(() => proxy.count('watch', 'configmaps') === 2 && caches.get(configMap).metrics().live)
@@ -214,7 +214,7 @@ describe('kube room on a real API server', () => {
       await until(() => caches.get(configMap).metrics().listings === 2)
     })
 
-    it('are late, not wrong, while events are held back', async () => {
+    it('shows no outdated object while events are delayed', async () => {
       const lift = proxy.fault({ fault: { kind: 'holdEvents' }, when: (request) => request.verb === 'watch' })
       const { metadata } = await client.create(configMap, make('late'))
       await client.remove(configMap, metadata)
@@ -225,7 +225,7 @@ describe('kube room on a real API server', () => {
     })
   })
 
-  it('repeats a read that was answered 503, and not a create whose answer was lost', async () => {
+  it('KubeClient retries a read after 503, but not a create whose answer was lost', async () => {
     proxy.fault({ fault: { kind: 'answer', status: 503 }, times: 1 })
     await client.list(configMap, { namespace })
     proxy.fault({ fault: { kind: 'loseAnswer' }, times: 1, when: ({ verb }) => verb === 'create' })
@@ -234,7 +234,7 @@ describe('kube room on a real API server', () => {
     await client.get(configMap, { namespace, name: 'lost-answer' })
   })
 
-  it('asks for metadata alone where the resource says so, in lists and in watches', async () => {
+  it('KubeClient requests only metadata of metadata resources, in lists and watches', async () => {
     const data = { value: 'aGlkZGVu' }
     await client.create(secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'hidden', namespace }, data })
     const { items } = await client.list(builtin.secretMetadata, { namespace })
@@ -253,7 +253,7 @@ describe('kube room on a real API server', () => {
     for (const object of seen) expect(object).not.to.have.property('data')
   })
 
-  it('lets one of two processes lead, and the other when the first gives up', async () => {
+  it('LeaderLease lets one of two processes lead, and the other when the first one stops', async () => {
     const contend = (identity: string) =>
       new LeaderLease({ client, namespace, name: 'leader', identity, timings: { retryEvery: 100 } })
     const [first, second] = [contend('first'), contend('second')]
@@ -266,7 +266,7 @@ describe('kube room on a real API server', () => {
     await second.stop()
   })
 
-  it('records an event that kubectl shows', async () => {
+  it('EventRecorder records an event', async () => {
     const regarding = await client.create(configMap, make('talked-about'))
     const recorder = new EventRecorder({ client, controller: 'freehold.dev/test', instance: 'test' })
     recorder.record({ regarding, type: 'Warning', reason: 'Tested', note: 'It was tested.' })
@@ -276,7 +276,7 @@ describe('kube room on a real API server', () => {
     expect(recorder.dropped).to.equal(0)
   })
 
-  it('installs a definition, waits until it is served, and writes nothing the second time', async () => {
+  it('installManifests installs a CRD, waits until it is served, and writes nothing the second time', async () => {
     const definition = definitionOf({ spec: { type: 'object', properties: { n: { type: 'integer' } } } })
     const [resource] = resourcesOf(definition) as [Resource]
     const object = {

@@ -26,7 +26,7 @@ import { administrator, clientWithToken, kubeconfigWithToken } from '../worlds/t
 
 type Kubectl = (args: string, input?: object) => Promise<Ran>
 
-describe('kubectl on equal terms', () => {
+describe('kubectl with the roles of REST', () => {
   let folder: string
   let admin: KubeClient
   let boundaryId: string
@@ -67,7 +67,7 @@ describe('kubectl on equal terms', () => {
   const makeDatabase = (name: string) => admin.create(VectorCluster.resource, database(name) as never)
 
   for (const role of ['Owner', 'Reader'])
-    it(`lets ${role}s list all that stands in the namespaces of a boundary and a group`, async () => {
+    it(`lets ${role}s list everything in the namespaces of a boundary and a group`, async () => {
       const kubectl = await kubectlOf(await makeCaller({ [role]: `/boundaries/${boundaryId}` }))
       await makeDatabase(uniqueName('db'))
       for (const namespace of [space, boundaryNamespace(boundaryId)]) {
@@ -79,7 +79,7 @@ describe('kubectl on equal terms', () => {
       expect(await ofGroup(`get freehold -n ${space} -o name`)).to.include({ code: 0, stderr: '' })
     })
 
-  it('lets a Reader of a group list its databases, their pods and events, and change nothing', async () => {
+  it('lets a Reader of a group list databases, pods and events, and write nothing', async () => {
     const name = uniqueName('db')
     await makeDatabase(name)
     const kubectl = await kubectlOf(await makeCaller({ Reader: groupScope() }))
@@ -93,7 +93,7 @@ describe('kubectl on equal terms', () => {
     expect((await kubectl(`get secrets -n ${space}`)).stderr).to.include('Forbidden')
   })
 
-  it('lets a Contributor of a group make, change, scale and delete a database', async () => {
+  it('lets a Contributor of a group create, label, scale and delete a database, but run no pods', async () => {
     const name = uniqueName('db')
     const kubectl = await kubectlOf(await makeCaller({ Contributor: groupScope() }))
     expect(await kubectl('create -f -', database(name))).to.include({ code: 0 })
@@ -103,7 +103,7 @@ describe('kubectl on equal terms', () => {
     expect((await kubectl(`run mine --image=nothing -n ${space}`)).stderr).to.include('Forbidden')
   })
 
-  it('shows the Owner of another boundary nothing', async () => {
+  it('refuses reads by the Owner of another boundary with the same message as in a missing namespace', async () => {
     const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${foreignId}` }))
     expect(await kubectl(`get resourcegroups -n ${boundaryNamespace(foreignId)}`)).to.include({ code: 0 })
     expect(await kubectl(`get boundary ${foreignId}`)).to.include({ code: 0 })
@@ -120,7 +120,7 @@ describe('kubectl on equal terms', () => {
     expect(await words(space)).to.equal((await words(nowhere)).replaceAll(nowhere, space))
   })
 
-  it('lists nothing over the whole cluster, and says where that exists', async () => {
+  it('refuses lists across namespaces, and names the REST interface', async () => {
     const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${boundaryId}` }))
     const refusals = {
       'get vectorclusters -A': 'exist in the REST interface only; name a namespace with -n',
@@ -131,7 +131,7 @@ describe('kubectl on equal terms', () => {
     expect(await kubectl('get computeplans')).to.include({ code: 0 })
   })
 
-  it('obeys the removal of an assignment', async () => {
+  it('refuses the request after the removal of an assignment', async () => {
     const caller = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
     const kubectl = await kubectlOf(caller)
     expect(await kubectl(`get resourcegroups -n ${boundaryNamespace(boundaryId)}`)).to.include({ code: 0 })
@@ -140,13 +140,13 @@ describe('kubectl on equal terms', () => {
     const { items } = await admin.list(RoleAssignment.resource, { namespace, fieldSelector })
     for (const { metadata } of items) await admin.remove(RoleAssignment.resource, { namespace, name: metadata.name })
     // What REST applies at once, kubectl applies with the next request.
-    await until('REST knows', async () => {
+    await until('REST refuses the caller', async () => {
       return (await call('GET', `/boundaries/${boundaryId}`, undefined, { token: caller.token })).status === 403
     })
     expect((await kubectl(`get resourcegroups -n ${namespace}`)).stderr).to.include('Forbidden')
   })
 
-  it('changes a protected field only for holders of what REST asks for', async () => {
+  it('lets only holders of the permission of REST change a protected field', async () => {
     const name = uniqueName('db')
     await makeDatabase(name)
     const rotation = `patch vectorcluster ${name} -n ${space} --type=merge -p {"spec":{"apiKeyVersion":2}}`
@@ -156,7 +156,7 @@ describe('kubectl on equal terms', () => {
     expect(await owner(rotation)).to.include({ code: 0 })
   })
 
-  it('keeps the quota of a boundary from its Owner, who may change its name', async () => {
+  it('lets the Owner of a boundary change its name, but not its quota', async () => {
     const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${boundaryId}` }))
     const patch = (spec: object) => kubectl(`patch boundary ${boundaryId} --type=merge -p ${JSON.stringify({ spec })}`)
     expect((await patch({ quota: { cpu: '1000' } })).stderr).to.include('by an administrator of the platform only')
@@ -165,7 +165,7 @@ describe('kubectl on equal terms', () => {
     expect(spec).to.include({ displayName: 'Renamed' })
   })
 
-  it('keeps the quota of a group from its Owner, and leaves it to that of the boundary, as REST does', async () => {
+  it('lets the Owner of a boundary set the quota of a group, but not the Owner of the group, like REST', async () => {
     const [ofGroup, ofBoundary] = [
       await makeCaller({ Owner: groupScope() }),
       await makeCaller({ Owner: `/boundaries/${boundaryId}` }),
@@ -188,7 +188,7 @@ describe('kubectl on equal terms', () => {
     await expectCall(200, 'PATCH', path, { quota: null })
   })
 
-  it('keeps the finalizer of a database from callers who may write it', async () => {
+  it('keeps the finalizer of a database against callers who may write the database', async () => {
     const name = uniqueName('db')
     await makeDatabase(name)
     await until('the finalizer is on', async () => {
@@ -202,7 +202,7 @@ describe('kubectl on equal terms', () => {
     expect(stripped.stderr).to.include('finalizers that begin with freehold.dev/')
   })
 
-  describe('asked the same as REST', () => {
+  describe('questions about access', () => {
     const QUESTIONS = TEST_CONFIG.sized(500, 2_000)
     const AT_ONCE = 12
     const CHECKS_AT_ONCE = 100
@@ -242,7 +242,7 @@ describe('kubectl on equal terms', () => {
       await Promise.all(Array.from({ length: AT_ONCE }, worker))
     }
 
-    it('gives the same 2,000 answers', async () => {
+    it(`get the same ${QUESTIONS} answers from the API server and from REST`, async () => {
       const random = new SeededRandom(20_261_121)
       const second = (await makeGroup(boundaryId)).name
       const third = (await makeGroup(foreignId)).name
@@ -324,7 +324,7 @@ describe('kubectl on equal terms', () => {
       expect([...rest.values()].filter(Boolean).length).to.be.within(QUESTIONS / 5, (QUESTIONS * 4) / 5)
     })
 
-    it('answers kubectl auth can-i', async () => {
+    it('are answered by kubectl auth can-i', async () => {
       const asked = `auth can-i list vectorclusters.data.freehold.dev -n ${space}`
       const reader = await kubectlOf(await makeCaller({ Reader: groupScope() }))
       expect((await reader(asked)).stdout).to.equal('yes\n')

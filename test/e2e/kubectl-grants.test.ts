@@ -11,7 +11,7 @@ import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 type Prepared = { world: GrantingWorld; token: string; tenant: KubeClient }
 
-describe('granting with kubectl and with REST', () => {
+describe('role assignments and denies by kubectl and by REST', () => {
   let admin: KubeClient
   /** A boundary that cases only name: nothing is granted in it. */
   let foreignId: string

@@ -18,7 +18,7 @@ import { administrator, clientWithToken, tokenFor } from '../worlds/tenant.ts'
 /** A spec that the rules of the kind accept. */
 const caseOf = (kind: AnyKind) => RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next ?? {}
 
-describe('access control by kubectl', () => {
+describe('access control with kubectl', () => {
   let admin: KubeClient
   let boundaryId: string
   let home: string
@@ -75,14 +75,14 @@ describe('access control by kubectl', () => {
     scope,
   })
 
-  it('counts at once, and is gone with the object', async () => {
+  it('grants a role with an assignment, and withdraws it with its deletion', async () => {
     const { principalId: id, token } = await makeCaller()
     const name = randomUUID()
     expect(await create(owner, RoleAssignment, home, reading(id), { name })).to.include({ status: 201 })
     const read = async () => (await call('GET', `/boundaries/${boundaryId}`, undefined, { token })).status
-    await until('REST obeys', async () => (await read()) === 200)
+    await until('REST allows the read', async () => (await read()) === 200)
     await owner.remove(RoleAssignment.resource, { namespace: home, name })
-    await until('REST obeys again', async () => (await read()) !== 200)
+    await until('REST refuses the read', async () => (await read()) !== 200)
   })
 
   const closed: [AnyKind, object, string | undefined][] = [
@@ -96,13 +96,13 @@ describe('access control by kubectl', () => {
     [DenyAssignment, { isEveryone: true, actions: ['*'], scope: '/' }, SYSTEM_NAMESPACE],
   ]
   for (const [kind, spec, namespace] of closed) {
-    it(`keeps ${kind.kind} ${namespace === SYSTEM_NAMESPACE ? 'of the platform ' : ''}from the Owner of everything`, async () => {
+    it(`refuses ${kind.kind} ${namespace === SYSTEM_NAMESPACE ? 'in the namespace of the platform ' : ''}to an Owner at the root`, async () => {
       const place = kind.placement === 'cluster' ? undefined : (namespace ?? home)
       expect(await create(rootOwner, kind, place, spec)).to.include({ status: 403 })
     })
   }
 
-  it('does not let a tenant say who made it, nor which life it has', async () => {
+  it('rejects the annotations for creator and incarnation from tenants', async () => {
     const spec = { principalId, principalType: 'ServicePrincipal', roleDefinitionName: 'Reader' }
     const places: [KubeClient, string, string][] = [
       [owner, home, `/boundaries/${boundaryId}`],
@@ -118,7 +118,7 @@ describe('access control by kubectl', () => {
     }
   })
 
-  it('takes no finalizer, which would keep an assignment in force that is taken away', async () => {
+  it('rejects a finalizer on a role assignment, which would keep it after its deletion', async () => {
     const spec = reading((await makeCaller()).principalId)
     const held = await create(owner, RoleAssignment, home, spec, { finalizers: ['example.com/stay'] })
     expect(held.message).to.include(METADATA_REFUSALS.finalizers)
@@ -129,7 +129,7 @@ describe('access control by kubectl', () => {
     expect(later.message).to.include(METADATA_REFUSALS.finalizers)
   })
 
-  it('takes no owner reference, by which the garbage collector would remove a deny for its targets', async () => {
+  it('rejects an owner reference on a deny, through which the garbage collector would remove it', async () => {
     const name = randomUUID()
     const spec = {
       principalId,
@@ -147,7 +147,7 @@ describe('access control by kubectl', () => {
     expect(await send(owner, 'PATCH', `${pathOf(DenyAssignment, home)}/${name}`, labelled)).to.include({ status: 200 })
   })
 
-  it('lets an administrator of the cluster give what rules would refuse, but not where nothing belongs', async () => {
+  it('lets cluster administrators assign any role, but not create a trust in a boundary namespace', async () => {
     const given = objectOf(RoleAssignment, home, reading(randomUUID()))
     expect((await admin.create(RoleAssignment.resource, given)).metadata.name).to.equal(given.metadata.name)
     const astray = await create(admin, BoundaryTrust, home, {
@@ -158,7 +158,7 @@ describe('access control by kubectl', () => {
     expect(astray.message).to.include(`stands only in namespace ${SYSTEM_NAMESPACE}`)
   })
 
-  describe('leaves no way around it in Kubernetes itself', () => {
+  describe('bypasses in Kubernetes itself', () => {
     const RBAC = '/apis/rbac.authorization.k8s.io/v1'
     const binding = (kind: string, name: string, namespace?: string) => ({
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -181,11 +181,15 @@ describe('access control by kubectl', () => {
         () => binding('ClusterRole', 'freehold-project-owner', home),
       ],
       ['bind cluster-admin everywhere', 'clusterrolebindings', () => binding('ClusterRole', 'cluster-admin')],
-      ['write a role of everything', 'clusterroles', () => role(['*'])],
-      ['write a role that escalates', 'clusterroles', () => role(['escalate', 'bind', 'impersonate'])],
+      ['create a ClusterRole with all verbs', 'clusterroles', () => role(['*'])],
+      [
+        'create a ClusterRole with escalate, bind and impersonate',
+        'clusterroles',
+        () => role(['escalate', 'bind', 'impersonate']),
+      ],
     ]
     for (const [way, plural, body] of ways) {
-      it(`nobody may ${way}`, async () => {
+      it(`are closed to Owners: they may not ${way}`, async () => {
         const path = plural === 'rolebindings' ? `${RBAC}/namespaces/${home}/${plural}` : `${RBAC}/${plural}`
         for (const client of [owner, rootOwner])
           expect(await send(client, 'POST', path, body())).to.include({ status: 403 })
@@ -197,7 +201,7 @@ describe('access control by kubectl', () => {
       ['impersonate-user', 'kubernetes-admin'],
       ['impersonate-user', `p:${randomUUID()}`],
     ] as const) {
-      it(`nobody may act as ${value.replace(/p:.*/, 'somebody else')}`, async () => {
+      it(`are closed to Owners: they may not impersonate ${value.replace(/p:.*/, 'another principal')}`, async () => {
         const path = pathOf(RoleAssignment, home)
         for (const client of [owner, rootOwner]) {
           expect(await send(client, 'GET', path, undefined, { [header]: value })).to.include({ status: 403 })
@@ -205,7 +209,7 @@ describe('access control by kubectl', () => {
       })
     }
 
-    it('nobody may change the webhook or the policies', async () => {
+    it('are closed to Owners: they may not change the webhook or the policies', async () => {
       const registration = '/apis/admissionregistration.k8s.io/v1'
       for (const what of [
         'validatingwebhookconfigurations/freehold-iam',
@@ -217,7 +221,7 @@ describe('access control by kubectl', () => {
     })
   })
 
-  it('knows a managed identity as the principal that REST knows', async () => {
+  it('grants roles to the principal of a managed identity', async () => {
     const group = (await makeGroup(boundaryId)).name
     const space = groupNamespace(boundaryId, group)
     const functions = objectOf(FunctionNamespace, space, { runtime: 'nodejs' })

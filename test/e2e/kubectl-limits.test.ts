@@ -27,9 +27,9 @@ const LATER = '2100-01-01T00:00:00Z'
 /** Expected instead of other messages for kinds that only REST and administrators write. */
 const CLOSED = 'written through the REST API'
 
-describe('what kubectl is refused as REST is', () => {
+describe('limits of REST, enforced on kubectl', () => {
   let admin: KubeClient
-  /** Has every Kubernetes verb on every kind, but no role of ours: its refusals come from policies. */
+  /** Has every Kubernetes verb on every kind, but no role of the platform: its refusals come from policies. */
   let clerk: KubeClient
   let owner: KubeClient
   let release: () => Promise<unknown>
@@ -89,13 +89,13 @@ describe('what kubectl is refused as REST is', () => {
   const create = (client: KubeClient, kind: AnyKind, end: string) =>
     refusalOf(client.create(kind.resource, ending(kind, end), { dryRun: true }))
 
-  it('knows kinds with an end', () => {
+  it('include kinds that expire', () => {
     expect(EXPIRING_KINDS.map(({ kind }) => kind)).to.include.members(['ObjectAccessKey', 'RegistryPin'])
     expect(EXPIRING_KINDS).to.have.length.above(5)
   })
 
   for (const kind of EXPIRING_KINDS) {
-    it(`has no ${kind.kind} begin with an end that is over`, async () => {
+    it(`reject a new ${kind.kind} with a past expiresAt`, async () => {
       const refusal = await create(clerk, kind, OVER)
       if (refusal?.includes(CLOSED) !== true) expect(refusal).to.include(EXPIRY_PAST_MESSAGE)
       // For access control the webhook checks the caller's own rights after the policies.
@@ -105,7 +105,7 @@ describe('what kubectl is refused as REST is', () => {
     })
   }
 
-  it('has nothing end at a time that is over, but keeps what has ended changeable', async () => {
+  it('reject a change of expiresAt into the past, but not other changes of an expired object', async () => {
     const pin = ending(RegistryPin, LATER)
     const { resource } = RegistryPin
     const { name, namespace } = pin.metadata
@@ -121,7 +121,7 @@ describe('what kubectl is refused as REST is', () => {
 
   const named = KINDS.filter(({ nameMin }) => nameMin !== undefined)
   for (const kind of named)
-    it(`has no name of fewer characters than a ${kind.kind} has by REST`, async () => {
+    it(`reject a ${kind.kind} with a shorter name than REST accepts`, async () => {
       const least = kind.nameMin ?? 1
       const create = (client: KubeClient, length: number) => {
         const metadata = { name: randomUUID().slice(0, length), namespace: groupHome }
@@ -149,10 +149,10 @@ describe('what kubectl is refused as REST is', () => {
     ]),
   ] as never
   for (const [kind, ref, spec] of seeded)
-    it(`has what a release defines stay so, also for administrators: the ${kind.kind} ${ref.name}`, async () => {
+    it(`reject changes of objects of the release, also from administrators: the ${kind.kind} ${ref.name}`, async () => {
       const change = (client: KubeClient, patch: object) =>
         refusalOf(client.mergePatch(kind.resource, ref, patch, { dryRun: true }))
-      await until('the leader has made it', () =>
+      await until('the leader has created it', () =>
         refusalOf(admin.get(kind.resource, ref)).then((no) => no === undefined),
       )
       expect(await change(admin, { spec })).to.include(SEEDED)
@@ -160,7 +160,7 @@ describe('what kubectl is refused as REST is', () => {
       expect(await change(admin, { metadata: { labels: { 'example.com/team': 'shop' } } })).to.equal(undefined)
     })
 
-  it('is open to administrators where something is theirs', async () => {
+  it('do not apply to roles and plans of administrators', async () => {
     const name = uniqueName('role')
     const { apiVersion, kind, resource } = RoleDefinition
     const spec = { displayName: name, actions: ['jobs/read'], assignableScopes: ['/'] }
@@ -176,7 +176,7 @@ describe('what kubectl is refused as REST is', () => {
     )
   })
 
-  it('is closed to nobody by field managers: whoever fills an object with them, others write it, and may reset it', async () => {
+  it('bound field managers of apply, but let others write and reset managedFields', async () => {
     const at = { namespace: groupHome, name: uniqueName('db') }
     const { apiVersion, kind, resource } = VectorCluster
     await owner.create(resource, { apiVersion, kind, metadata: at, spec: {} })
@@ -223,7 +223,7 @@ describe('what kubectl is refused as REST is', () => {
         spec: { parameters: parameters(count), running: false },
       }) as KubeObject
 
-    it('is bounded by kubectl as by REST, with what belongs to the spec and to the metadata', async () => {
+    it('is bounded for kubectl as for REST, over spec and metadata', async () => {
       const { resource } = RelationalCluster
       const large = database(uniqueName('db'), 100, { 'example.com/large': 'x'.repeat(40_000) })
       const refusal = await refusalOf(owner.create(resource, large, { dryRun: true }))
@@ -239,7 +239,7 @@ describe('what kubectl is refused as REST is', () => {
       expect(await refusalOf(owner.get(resource, { namespace: groupHome, name }))).to.be.a('string')
     })
 
-    it('may stay what it was before there was a limit, as long as the spec does not grow', async () => {
+    it('may exceed the limit in an older object as long as the spec does not grow', async () => {
       const { resource } = RelationalCluster
       const at = { namespace: groupHome, name: uniqueName('db') }
       await admin.create(resource, database(at.name, 99, { 'example.com/large': 'x'.repeat(40_000) }))

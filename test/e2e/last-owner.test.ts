@@ -99,7 +99,7 @@ describe('the last two Owners of a boundary', () => {
       },
     } as KubeObject)
 
-  it('are not both removed by kubectl, however close the two requests are', async () => {
+  it('are not both removed by two concurrent deletions with kubectl', async () => {
     const outcomes: string[] = []
     for (let round = 0; round < ROUNDS; round += 1) {
       const made = await Promise.all(ids.map(assign))

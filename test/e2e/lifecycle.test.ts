@@ -30,7 +30,7 @@ type Release = KubeObject & { spec: { valuesFrom?: { valuesKey: string }[] }; st
 const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
 /** The CRDs are Flux's own; its controllers cannot run here and are simulated. */
-describe('components of the platform, by the kinds of Flux', () => {
+describe('components of the platform, with the CRDs of Flux', () => {
   let own: OwnPlatform
   let registry: ChartRegistry
   let settings: Record<string, string>
@@ -83,15 +83,15 @@ describe('components of the platform, by the kinds of Flux', () => {
       return states.includes(`${body.status} ${body.phase}`) ? body : undefined
     })
 
-  it('are those that the platform runs with, from its first start on', async () => {
+  it('include the default components from the first start', async () => {
     const { body } = await call<{ items: { name: string }[] }>('GET', '/components?pageSize=100')
     expect(body.items.map(({ name }) => name)).to.include.members(Object.keys(DEFAULT_COMPONENTS))
   })
 
-  it('have Freehold itself among them, in the version that answers, which only people upgrade here', async () => {
+  it('include Freehold in its running version, upgraded by people only', async () => {
     const version = await fetch(`${own.platform.facadeUrl}/version`).then((answer) => answer.json())
     const { version: installedVersion } = version as { version: string }
-    const shown = await until('it was looked at', async () => {
+    const shown = await until('the component is shown as installed', async () => {
       const { body } = await call('GET', '/components/freehold')
       return body.isInstalled === true ? body : undefined
     })
@@ -99,7 +99,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     expect((await call('GET', '/components/freehold/installspec')).body).to.include({ version: installedVersion })
   })
 
-  it('say what they need, and which of them need which', async () => {
+  it('list their required values and their dependencies', async () => {
     const spec = await call<{ required: { key: string }[] }>('GET', '/components/shop/installspec')
     expect(spec.body.required.map(({ key }) => key)).to.deep.equal(['auth.password'])
     const { body } = await call<{ edges: object[] }>('GET', '/dependencies')
@@ -107,7 +107,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     expect(body.edges).to.deep.include(edge)
   })
 
-  it('have releases once the feed was read, and say so if no registry answers', async () => {
+  it('list releases after a refresh, and return 502 if no registry answers', async () => {
     registry.isAway = true
     const away = await call('POST', '/components/refresh')
     expect([away.status, away.body.code], away.text).to.deep.equal([502, 'FeedUnreachable'])
@@ -123,7 +123,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     ])
   })
 
-  it('wait for Flux, are installed once it is there, and survive the death of the operator', async () => {
+  it('wait for Flux, are installed, and survive the death of the operator', async () => {
     const lacking = await call('POST', '/components/shop/install', {})
     expect([lacking.status, lacking.body.code], lacking.text).to.deep.equal([400, 'ValueMissing'])
     const wish = { version: '1.0.0', values: { 'auth.password': 'correct,horse' } }
@@ -139,7 +139,7 @@ describe('components of the platform, by the kinds of Flux', () => {
         return `${status} ${phase}` === 'Running Chart'
       })
     await resume()
-    await until('Flux is told', () => own.admin.get(helmRelease, at('pcomp-shop')).catch(() => undefined))
+    await until('the HelmRelease exists', () => own.admin.get(helmRelease, at('pcomp-shop')).catch(() => undefined))
     const chart = await own.admin.get<Chart>(ociRepository, at('pcomp-shop'))
     expect(chart.spec.url).to.equal(`oci://${new URL(registry.url).host}/charts/shop`)
     expect(chart.spec.ref.digest).to.match(/^sha256:/)
@@ -158,7 +158,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     expect(body.values).to.deep.equal({ auth: { password: '***' } })
   })
 
-  it('are refused to kubectl as to REST', async () => {
+  it('are refused by REST and by kubectl if already installed', async () => {
     const again = await call('POST', '/components/shop/install', {})
     expect([again.status, again.body.code], again.text).to.deep.equal([409, 'AlreadyInstalled'])
     const refused = await own.admin.remove(PlatformComponent.resource, at('shop')).catch((error: KubeError) => error)
@@ -169,7 +169,7 @@ describe('components of the platform, by the kinds of Flux', () => {
       metadata: at('again'),
       spec: { component: 'shop' },
     } as KubeObject)
-    await until('the install says why it stopped', async () => {
+    await until('the status reports why the install stopped', async () => {
       const { status } = await own.admin.get<KubeObject & { status?: { phase?: string; message?: string } }>(
         ComponentInstall.resource,
         at('again'),
@@ -178,7 +178,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     })
   })
 
-  it('show no drift, and are repaired once Helm, which failed, is asked again', async () => {
+  it('have no drift, and are repaired by another attempt after Helm failed', async () => {
     expect((await call<{ components: { name: string }[] }>('GET', '/drift')).body.components).to.deep.equal([])
     const before = await askedAt()
     const repair = await call<Install>('POST', '/components/shop/repair')

@@ -19,7 +19,7 @@ const STATE = 'app.kubernetes.io/component=identity-state'
 
 type Tokens = { access_token?: string; id_token?: string; refresh_token?: string; error?: string }
 
-describe('a person at the platform', () => {
+describe('sign-in of a person', () => {
   const userId = randomUUID()
   /** Times are noted to the second. */
   const began = Date.now() - 1000
@@ -109,7 +109,7 @@ describe('a person at the platform', () => {
     }
   }
 
-  it('signs in with PKCE, is known to the facade and to the API server, renews, and signs out', async () => {
+  it('signs in with PKCE, authenticates at the facade and the API server, renews, and signs out', async () => {
     const tokens = await signIn()
     expect(tokens.error).to.equal(undefined)
     expect(decodeJwt(tokens.access_token ?? '')).to.include({ sub: userId, typ: 'Bearer', name: 'A person' })
@@ -135,7 +135,7 @@ describe('a person at the platform', () => {
     expect(left.items.filter(({ metadata }) => /session|grant/.test(metadata.name))).to.deep.equal([])
   })
 
-  it('is shown with the time of the last sign-in, among all people and among those of a boundary', async () => {
+  it('shows the time of the last sign-in in /admin/users and in the members of a boundary', async () => {
     await signIn()
     await signOut()
     type Seen = { userId: string; lastSignInAt: string | null }
@@ -159,7 +159,7 @@ describe('a person at the platform', () => {
     expect(Date.parse(robotSeen)).to.be.within(began, Date.now())
   })
 
-  it('connects a device', async () => {
+  it('signs in with a device code', async () => {
     const begun = await fetch(testPlatform().tokenUrl.replace(/token$/, 'auth/device'), {
       method: 'POST',
       body: new URLSearchParams({ client_id: 'freehold-cli', scope: 'openid profile email' }),
@@ -178,7 +178,7 @@ describe('a person at the platform', () => {
     expect((await refresh(tokens)).access_token).to.be.a('string')
   })
 
-  it('is refused everywhere when disabled', async () => {
+  it('refuses the sign-in of a disabled person', async () => {
     const stranger = new Browser(issuer.origin, {
       certificateAuthority: readFileSync(testPlatform().certificateAuthority, 'utf8'),
     })

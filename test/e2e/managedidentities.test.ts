@@ -80,7 +80,7 @@ describe('managed identities', () => {
     return items.map(({ metadata }) => metadata.name).filter((name) => name.includes(principalId))
   }
 
-  it('sign in with their credentials and hold what they were given, until they are deleted', async () => {
+  it('sign in with their credentials and hold assigned roles until they are deleted', async () => {
     const identity = await make()
     const answer = await expectCall<Credentials>(200, 'POST', `${identity.path}/token`)
     const { clientId, clientSecret, secretVersion, grantType } = answer.body
@@ -112,7 +112,7 @@ describe('managed identities', () => {
     expect((await call('GET', identity.path)).status).to.equal(404)
   })
 
-  it('get a new secret on demand, and the old one stops working', async () => {
+  it('get a new secret on demand, which replaces the old one', async () => {
     const identity = await make()
     const before = (await expectCall<Credentials>(200, 'POST', `${identity.path}/token`)).body
     const after = (await expectCall<Credentials>(200, 'POST', `${identity.path}/token?rotate=true`)).body
@@ -124,7 +124,7 @@ describe('managed identities', () => {
     expect(await secretsOf(identity.principalId)).to.have.length(1)
   })
 
-  it('are listed by resource, and give credentials to holders of the data action only', async () => {
+  it('are listed by resource, and return credentials only to holders of the data action', async () => {
     const identity = await make()
     const rows = await itemsOf<ManagedIdentityDto>(`${base}?resourceName=${identity.resourceName}`)
     expect(rows.map(({ id }) => id)).to.deep.equal([identity.id])
@@ -143,7 +143,7 @@ describe('managed identities', () => {
     expect(wrong.status).to.equal(400)
   })
 
-  it('go with their group', async () => {
+  it('are deleted with their group', async () => {
     const other = (await makeGroup(boundaryId)).name
     const space = groupNamespace(boundaryId, other)
     const path = `/boundaries/${boundaryId}/resourcegroups/${other}`
@@ -169,7 +169,7 @@ describe('managed identities', () => {
     expect(await secretsOf(principalId)).to.deep.equal([])
   })
 
-  it('stand in the namespace of a group only', async () => {
+  it('are rejected outside the namespace of a group', async () => {
     const refusal = await make(boundaryNamespace(boundaryId)).catch((error: unknown) => error)
     expect(isKubeError(refusal, 'Invalid')).to.equal(true)
   })

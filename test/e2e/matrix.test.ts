@@ -179,7 +179,7 @@ const IDENTITIES: Readonly<Record<string, { holder?: Holder; token: 'none' | 'ga
   'a Platform Reader': { token: 'own', holder: { role: 'Platform Reader', at: 'root' } },
 }
 
-/** As malformed as a token can be. */
+/** A token without a signature. */
 const GARBAGE = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMTExMTExMS0xMTExLTQxMTEtODExMS0xMTExMTExMTExMTEifQ.'
 
 describe('every route for every identity', () => {
@@ -197,12 +197,12 @@ describe('every route for every identity', () => {
     for (const each of [agent, ...addresses]) each.destroy()
   })
 
-  it('is about every route that is served', () => {
+  it('covers every route of the interface', () => {
     expect(golden.routes.map(keyOf).sort()).to.deep.equal(ROUTES.map(keyOf).sort())
   })
 
   for (const [name, { token: kind, holder }] of Object.entries(IDENTITIES)) {
-    it(`answers ${name} as the table says`, async () => {
+    it(`answers ${name} as the table defines`, async () => {
       const token = await tokenOf(kind, holder)
       const from = anotherAddress()
       const known = holder ?? (kind === 'foreign' ? { role: 'Owner', at: 'boundary' as const } : undefined)
@@ -240,7 +240,7 @@ describe('every route for every identity', () => {
     return token
   }
 
-  it('answers a boundary and a group of others in the same words as ones that are missing', async () => {
+  it('answers for foreign boundaries and groups with the same words as for missing ones', async () => {
     const { token } = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     const missingId = randomUUID()
     const inBoundary = rows.filter(({ path, auth }) => path.includes('{boundaryId}') && auth !== 'anonymous')
@@ -257,7 +257,7 @@ describe('every route for every identity', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('lets the first Owner past authorization everywhere', async () => {
+  it('lets the first Owner past authorization on all routes', async () => {
     const token = await ownerToken()
     const from = anotherAddress()
     const wrong = await overAll(rows, async (row) => {

@@ -58,7 +58,7 @@ const TRIES: readonly Try[] = [
     (kind) => ({ annotations: entries(2, 'x'.repeat(sizeOf(kind).most / 2)) }),
     (kind) => sizeOf(kind).words,
   ],
-  ['a label that keeps it out of backups', () => ({ labels: OUT_OF_BACKUPS }), METADATA_REFUSALS.backups],
+  ['a label that excludes it from backups', () => ({ labels: OUT_OF_BACKUPS }), METADATA_REFUSALS.backups],
   ['an annotation for backups', () => ({ annotations: HOOK_OF_BACKUPS }), METADATA_REFUSALS.backups],
   ['a label of the platform', () => ({ labels: { [OWNER_KIND_LABEL]: 'Boundary' } }), 'written by the platform only'],
   [
@@ -84,12 +84,12 @@ const TAKEN_OFF = 'are taken off by the platform only'
 /** Prefixes that generate no valid name: too long, not a UUID, or not a name at all. */
 const GENERATE_NAMES = { resource: 'x'.repeat(57), uuid: 'made-', free: '-bad' } as const
 
-describe('the metadata of every kind', () => {
+describe('metadata of every kind', () => {
   let admin: KubeClient
   let owner: KubeClient
   /** Writes objects of the platform without being administrator of the cluster. */
   let contributor: KubeClient
-  /** Has every Kubernetes verb on every kind, but no role of ours: its refusals come from policies. */
+  /** Has every Kubernetes verb on every kind, but no role of the platform: its refusals come from policies. */
   let clerk: KubeClient
   let release: () => Promise<unknown>
   let boundaryId: string
@@ -180,33 +180,33 @@ describe('the metadata of every kind', () => {
   const CHANGED_BY_TENANTS = WRITTEN_BY_TENANTS.filter((kind) => kind !== 'JitRequest')
 
   for (const kind of KINDS) {
-    describe(`of a ${kind.kind}`, () => {
-      it('is taken as it should be, from an administrator and from the tenants who write the kind', async () => {
+    describe(`a ${kind.kind}`, () => {
+      it('is admitted with valid metadata from an administrator and from the tenants who write the kind', async () => {
         expect(await tryCreate(admin, kind)).to.equal(undefined)
         if (WRITTEN_BY_TENANTS.includes(kind.kind)) expect(await tryCreate(owner, kind)).to.equal(undefined)
       })
 
-      it('has no owner reference, by which the garbage collector would delete for callers who may not, from anybody', async () => {
+      it('is rejected with an owner reference, which would let the garbage collector delete it', async () => {
         const refusal = await tryCreate(admin, kind, { ownerReferences: nobody() })
         expect(refusal).to.include(METADATA_REFUSALS.ownerReferences)
       })
 
       for (const [name, metadata, told] of TRIES) {
         const words = wordsOf(told, kind)
-        it(`has no ${name.replace(/^an? /, '')} from a tenant`, async () => {
+        it(`is rejected with ${name} from a tenant`, async () => {
           const refusal = await tryCreate(owner, kind, metadata(kind))
           expect(refusal).to.be.a('string')
           if (WRITTEN_BY_TENANTS.includes(kind.kind)) expect(refusal).to.include(words)
         })
       }
 
-      it('has no generated name that could not be given', async () => {
+      it('is rejected with a generateName that yields no valid name', async () => {
         expect(await tryCreate(admin, kind, { generateName: GENERATE_NAMES[kind.name] })).to.be.a('string')
       })
     })
   }
 
-  it('is not written by a tenant under the name of the platform, which has written the object before', async () => {
+  it('rejects a field manager of the platform from a tenant', async () => {
     const name = uniqueName('db')
     const at = { namespace: groupHome, name }
     const group = `/boundaries/${boundaryId}/resourcegroups/${groupName}`
@@ -241,7 +241,7 @@ describe('the metadata of every kind', () => {
     ),
   )
   for (const { kind, field } of administered) {
-    it(`are not enough to make a ${kind.kind} with ${field}, which administrators write`, async () => {
+    it(`rejects ${field} in a new ${kind.kind} from anybody but an administrator`, async () => {
       const made = objectOf(kind, {})
       const spec = OTHERWISE_TAKEN[kind.kind] ?? (made.spec as object)
       const object = { ...made, spec: { ...spec, [field]: PROTECTED[field] } }
@@ -284,7 +284,7 @@ describe('the metadata of every kind', () => {
   }
 
   for (const kind of KINDS) {
-    it(`does not change to what could not be created, nor leaves behind what belongs to it: of a ${kind.kind}`, async () => {
+    it(`rejects updates to invalid metadata, and deletion with orphans, of a ${kind.kind}`, async () => {
       const { object, remove } = await storedOf(kind)
       const { namespace, name } = object.metadata
       const ref = { ...(namespace !== undefined && { namespace }), name }
@@ -348,7 +348,7 @@ describe('the metadata of every kind', () => {
     return answer.status === 403 ? text : `${answer.status}`
   }
 
-  it('is no way to leave behind what belongs to an object', async () => {
+  it('rejects deletion with propagation Orphan, and admits Background', async () => {
     const name = 'left-behind'
     await owner.create(VectorCluster.resource, {
       apiVersion: VectorCluster.apiVersion,

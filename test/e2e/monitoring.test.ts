@@ -53,13 +53,13 @@ describe('monitoring', () => {
     metadata: { boundaryId, resourceGroup },
     ...more,
   })
-  const tell = async (body: object) => (await expectCall<Result>(202, 'POST', ALERTS, body)).body
+  const report = async (body: object) => (await expectCall<Result>(202, 'POST', ALERTS, body)).body
 
-  it('tells those of an alert whose resource it is about, until it is over', async () => {
+  it('shows an alert to readers of its resource until it is resolved', async () => {
     const alertId = uniqueName('disk')
     const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
-    const first = await tell(about(alertId))
-    const again = await tell(about(alertId, { title: 'Worse' }))
+    const first = await report(about(alertId))
+    const again = await report(about(alertId, { title: 'Worse' }))
     expect([first.created, again.created, again.id]).to.deep.equal([true, false, first.id])
     for (const path of [`${base()}/alerts`, ofBoundary(), ALERTS]) {
       const found = (await itemsOf<Alert>(path, path === ALERTS ? {} : reader)).find((one) => one.alertId === alertId)
@@ -70,13 +70,13 @@ describe('monitoring', () => {
       return (found.status as { occurrences?: number } | undefined)?.occurrences === 2 ? found : undefined
     })
     expect(stored?.metadata.namespace).to.equal(space)
-    await tell(about(alertId, { status: 'Resolved' }))
+    await report(about(alertId, { status: 'Resolved' }))
     expect(await itemsOf<Alert>(`${base()}/alerts`, reader)).to.deep.equal([])
     const [over] = await itemsOf<Alert>(`${base()}/alerts?includeResolved=true`, reader)
     expect(over?.status).to.equal('Resolved')
   })
 
-  it('takes what Alertmanager sends', async () => {
+  it('accepts webhooks of Alertmanager', async () => {
     const fingerprint = uniqueName('f')
     const labels = { alertname: 'NodeDown', severity: 'critical', namespace: space }
     const alert = { status: 'firing', labels, annotations: { summary: 'It is down.' }, fingerprint }
@@ -85,9 +85,9 @@ describe('monitoring', () => {
     expect(found).to.include({ title: 'It is down.', level: 4, resourceGroup: null })
   })
 
-  it('lets kubectl read what REST shows, and write what REST lets be written', async () => {
+  it('lets kubectl read and write alerts under the rules of REST', async () => {
     const alertId = uniqueName('kubectl')
-    const { id } = await tell(about(alertId, {}, groups[1]))
+    const { id } = await report(about(alertId, {}, groups[1]))
     const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
     const operator = await makeCaller({ 'Platform Owner': '/' })
     const [tenant, platform] = [await clientWithToken(reader.token), await clientWithToken(operator.token)]
@@ -144,7 +144,7 @@ describe('monitoring', () => {
     }
   })
 
-  it('says that nobody measures, and has no points of what is stopped', async () => {
+  it('returns 503 without Prometheus, and no points of a stopped resource', async () => {
     const from = new Date(Date.now() - 3_600_000).toISOString()
     const query = new URLSearchParams({
       from,
@@ -161,7 +161,7 @@ describe('monitoring', () => {
     expect([refused.status, refused.body.supported.includes('Vectors')]).to.deep.equal([400, true])
   })
 
-  it('shows machines and volumes to whoever runs the platform, and to nobody else', async () => {
+  it('shows nodes and volumes to platform administrators only', async () => {
     const nodes = await itemsOf<{ name: string; status: string }>('/admin/monitoring/nodes')
     expect(nodes.map(({ status }) => status)).to.include('Ready')
     for (const list of ['volumes', 'claims']) await expectCall(200, 'GET', `/admin/monitoring/storage/${list}`)

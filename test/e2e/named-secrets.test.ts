@@ -67,9 +67,9 @@ const dryRun = { dryRun: true }
 const REFUSED = /may not get|written through the REST API|written by an administrator/
 
 /** The platform reads Secrets that objects name, so a writer of the name could have them sent to a host of theirs. */
-describe('names of Secrets, by kubectl', () => {
+describe('fields that name a Secret, with kubectl', () => {
   let admin: KubeClient
-  /** May write every kind of ours, but read no Secret. */
+  /** May write every kind of the platform, but read no Secret. */
   let clerk: KubeClient
   let release: () => Promise<unknown>
   let clerkId: string
@@ -126,12 +126,12 @@ describe('names of Secrets, by kubectl', () => {
     return [error.denial?.message ?? error.message, ...error.causes.map(({ message }) => message)].join('\n')
   }
 
-  it('stand in the fields that are tried here', () => {
+  it('are all covered by samples', () => {
     expect(FIELDS.map(({ field }) => field).sort()).to.deep.equal(Object.keys(SAMPLES))
   })
 
   for (const { kind, field } of FIELDS) {
-    it(`are not for whoever may not read the Secret: ${field}`, async () => {
+    it(`are refused to a writer who may not get the Secret: ${field}`, async () => {
       const object = objectOf(kind, SAMPLES[field] ?? {})
       const { namespace = '', name } = object.metadata
       // Of some kinds there is one object, which is there already.
@@ -143,7 +143,7 @@ describe('names of Secrets, by kubectl', () => {
     })
   }
 
-  it('are for whoever may get that Secret, and no other', async () => {
+  it('are accepted from a writer who may get that Secret, and no other', async () => {
     const [mine, other] = TARGET_SECRETS
     const ref = { namespace: SYSTEM_NAMESPACE, name: SETTINGS_NAME }
     const change = (secretName: string) =>
@@ -162,7 +162,7 @@ describe('names of Secrets, by kubectl', () => {
     }
   })
 
-  it('hold back no change of anything else', async () => {
+  it('do not hinder changes of other fields', async () => {
     const source = objectOf(DeploymentSource, { credentials: { secretName: 'not-yours' } })
     const ref = { namespace: source.metadata.namespace ?? '', name: source.metadata.name }
     await admin.create(DeploymentSource.resource, source)
@@ -171,7 +171,7 @@ describe('names of Secrets, by kubectl', () => {
     expect(await refusal(change({ credentials: { secretName: 'another' } }))).to.match(REFUSED)
   })
 
-  it('are for administrators of the cluster, and so is where the secret of a connection is sent', async () => {
+  it('are accepted from administrators only, with the addresses to which an SSO secret is sent', async () => {
     const connection = objectOf(SsoConnection, { domains: [], identityProviders: [PROVIDER] })
     const { namespace, name } = connection.metadata
     const ref = { namespace: namespace ?? '', name }

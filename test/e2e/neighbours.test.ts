@@ -19,7 +19,7 @@ const GRANTED = 'a4ec9d2e-8d3e-4be7-855b-4bfb1732a647'
  * A Contributor of a group, excluded from one database and one account by a deny: no object that names them, and no
  * part of them, is a way around it with kubectl.
  */
-describe('a resource that somebody is kept away from', () => {
+describe('a resource under a deny, for a Contributor of its group', () => {
   let admin: KubeClient
   let client: KubeClient
   let caller: TestCaller
@@ -93,9 +93,9 @@ describe('a resource that somebody is kept away from', () => {
 
   const restoreFrom = { clusterName: 'guarded', snapshotId: SNAPSHOT }
   const made: [what: string, kind: AnyKind, spec: object, refusal: RegExp][] = [
-    ['the restore of its snapshot', RelationalCluster, { restoreFrom }, /snapshots you may not restore/],
+    ['a restore of its snapshot', RelationalCluster, { restoreFrom }, /snapshots you may not restore/],
     [
-      'a database that takes its name over',
+      'a database that takes over its name',
       RelationalCluster,
       { restoreFrom, takesOver: 'guarded' },
       /may not (change|restore)/,
@@ -113,7 +113,7 @@ describe('a resource that somebody is kept away from', () => {
       /holder of the verb createbuckets/,
     ],
     [
-      'a site that is built with credentials that are denied',
+      'a site that is built with denied credentials',
       StaticWebApp,
       { repositoryUrl: 'https://git.example.com/a/b', deploymentSourceId: SNAPSHOT },
       /credentials you may not use/,
@@ -133,7 +133,7 @@ describe('a resource that somebody is kept away from', () => {
     )
   })
 
-  it('refuses to connect another database to it, and lets the rest of that one be changed', async () => {
+  it('refuses to connect another database to it, and allows other changes of that database', async () => {
     const patch = (spec: object) => refusalOf(client.mergePatch(RelationalCluster.resource, at('mine'), { spec }))
     expect(await patch({ connectTo: 'guarded' })).to.match(
       /connectTo of a RelationalCluster is written by an administrator/,
@@ -156,11 +156,11 @@ describe('a resource that somebody is kept away from', () => {
     })
   }
 
-  it('is no obstacle to what is one’s own', async () => {
+  it('allows everything on an account of the caller', async () => {
     await client.create(ObjectStorageAccount.resource, objectOf(ObjectStorageAccount, 'own', {}))
     const bucket = objectOf(AccountBucket, 'own-reports', { accountName: 'own', bucketName: 'reports' })
     expect(await refusalOf(client.create(AccountBucket.resource, bucket))).to.equal('It was taken.')
-    await until('the part is known to be one of it', async () => {
+    await until('the bucket is known as a part of the account', async () => {
       return (await refusalOf(client.get(AccountBucket.resource, at('own-reports')))) === 'It was taken.'
     })
     expect(await refusalOf(client.remove(AccountBucket.resource, at('own-reports')))).to.equal('It was taken.')

@@ -10,7 +10,7 @@ import { startWire, type Wire } from '../faults/wire.ts'
 import { promised } from '../make/until.ts'
 import { expectReason, until } from '../suites/kubeContract.ts'
 
-describe('the network between a process and the API server', () => {
+describe('the connection of a process to the API server', () => {
   const namespace = `network-${randomUUID().slice(0, 8)}`
   const QUIET = [service, secret]
   /** Of a call. */
@@ -54,13 +54,13 @@ describe('the network between a process and the API server', () => {
     admin.create(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } })
   const isLive = () => caches.metrics().every(({ live }) => live)
 
-  it('carries all watches over one connection', () => {
+  it('carries all watches at once', () => {
     // If nothing was sent within the ping interval, each has one more connection, which they share again.
     const opens = caches.metrics().map((metrics) => metrics.opens)
     expect(wire.accepted).to.be.within(1, Math.max(...opens))
   })
 
-  it('that falls silent is noticed, of kinds too in which nothing happens', async () => {
+  it('is replaced when it becomes half-open, also for kinds without events', async () => {
     const opens = () => caches.metrics().map((metrics) => metrics.opens)
     const before = opens()
     wire.silence()
@@ -69,7 +69,7 @@ describe('the network between a process and the API server', () => {
     await until(() => caches.get(configMap).get(namespace, 'after-the-silence') !== undefined)
   })
 
-  it('that falls silent costs a call no more than half its time', async () => {
+  it('delays a call by at most half its timeout when it becomes half-open', async () => {
     await client.get(namespaceResource, { name: namespace })
     wire.silence()
     const began = performance.now()
@@ -78,7 +78,7 @@ describe('the network between a process and the API server', () => {
     expect(performance.now() - began).to.be.at.most(promised(0.9 * TIMEOUT))
   })
 
-  it('is tried by one connection at a time while it is cut, and all watches go on when it is back', async () => {
+  it('is retried by one attempt at a time while it is cut, and all watches resume afterwards', async () => {
     await until(isLive)
     const before = wire.accepted
     wire.cut(true)
@@ -93,7 +93,7 @@ describe('the network between a process and the API server', () => {
     await until(() => isLive() && caches.get(configMap).get(namespace, 'while-it-was-cut') !== undefined)
   })
 
-  it('in which a write is lost makes it fail at its deadline, and not later', async () => {
+  it('fails a lost write at its deadline', async () => {
     wire.blackHole(true)
     const began = performance.now()
     const write = client.mergePatch(configMap, { namespace, name: 'any' }, { data: { a: '1' } })

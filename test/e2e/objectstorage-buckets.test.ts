@@ -17,7 +17,7 @@ import { call, expectCall, expectRemoved, itemsOf, makeGroup, uniqueName, until 
 describe('accounts and buckets of object storage', () => {
   const { world, running, makeAccount, makeBucket, issue, clientOf, put, get, code } = objectStorageSuite()
 
-  it('deletes in order: an account after its buckets, a bucket when it is empty or force=true', async () => {
+  it('deletes an account after its buckets, and a bucket if it is empty or with force=true', async () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'one')
     await makeBucket(account, 'two')
@@ -31,10 +31,10 @@ describe('accounts and buckets of object storage', () => {
     await until('it is gone', async () => (await call('GET', `${account.path}/buckets/one`)).status === 404)
     await expectRemoved(account.path)
     await until('the account is gone', async () => (await call('GET', account.path)).status === 404)
-    expect(await put(client, storeName, 'a'), 'its keys went along').to.equal(403)
+    expect(await put(client, storeName, 'a'), 'a key of the deleted account').to.equal(403)
     const again = await makeAccount({}, account.name)
     await makeBucket(again, 'one')
-    expect(await get(client, storeName, 'a'), 'and open nothing of a namesake').to.equal(403)
+    expect(await get(client, storeName, 'a'), 'the same key for a new account of the same name').to.equal(403)
     await expectCall(200, 'PATCH', again.path, { deletionProtection: true })
     expect(await code('DELETE', again.path)).to.deep.equal([409, 'DELETION_PROTECTED'])
     const ref = { namespace: world.namespace, name: account.name }
@@ -42,7 +42,7 @@ describe('accounts and buckets of object storage', () => {
     expect(isKubeError(refusal, 'Forbidden'), 'by kubectl the same').to.equal(true)
   })
 
-  it('keeps what is locked', async () => {
+  it('returns 409 OBJECTS_LOCKED for a bucket with locked objects', async () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'vault', { objectLock: true, lockDays: 1 })
     const client = clientOf(await issue(account, { permission: 'Admin' }))
@@ -52,7 +52,7 @@ describe('accounts and buckets of object storage', () => {
     }
   })
 
-  it('keeps the group of what is locked, by REST and by kubectl, until the bucket is known to be empty', async () => {
+  it('refuses to delete the group of a bucket with object lock until it is empty, by REST and by kubectl', async () => {
     const group = (await makeGroup(world.boundaryId)).name
     const base = `/boundaries/${world.boundaryId}/resourcegroups/${group}`
     const path = `${base}/resources/objectstorageaccounts/${uniqueName('acc')}`
@@ -85,7 +85,7 @@ describe('accounts and buckets of object storage', () => {
     await until('it is gone', async () => (await call('GET', base)).status === 404)
   })
 
-  it('tells of requests, and of nothing where that is off', async () => {
+  it('lists requests in the audit, except those of the platform, and returns 409 while it is disabled', async () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'one')
     const key = await issue(account)
@@ -100,7 +100,7 @@ describe('accounts and buckets of object storage', () => {
     expect(await get(client, storeName, 'none')).to.equal(404)
     type Entry = { operation: string; bucket: string; key: string; statusCode: number; accessKeyId: string }
     const path = `${account.path}/audit?filter=accessKeyId:eq:${key.accessKeyId}`
-    const entries = await until('both are told of', async () => {
+    const entries = await until('both are in the audit', async () => {
       const found = await itemsOf<Entry>(path)
       return found.length >= 2 && found
     })
@@ -111,7 +111,7 @@ describe('accounts and buckets of object storage', () => {
     expect((await call('GET', `${account.path}/audit?filter=color:eq:x`)).status).to.equal(400)
     expect((await call('GET', `${account.path}/audit`, undefined, { token: world.reader.token })).status).to.equal(403)
     const all = await itemsOf<Entry>(`${account.path}/audit`)
-    expect(new Set(all.map(({ accessKeyId }) => accessKeyId)), 'not what the platform asks').to.deep.equal(
+    expect(new Set(all.map(({ accessKeyId }) => accessKeyId)), 'no requests of the platform').to.deep.equal(
       new Set([key.accessKeyId]),
     )
     await call('DELETE', `${account.path}/buckets/one?force=true`)
@@ -124,17 +124,17 @@ describe('accounts and buckets of object storage', () => {
     expect(await code('GET', `${account.path}/audit`)).to.deep.equal([409, 'AUDIT_DISABLED'])
   })
 
-  it('makes public only what the account allows', async () => {
+  it('allows public buckets only while the account does', async () => {
     const account = await makeAccount()
     const wish = { name: 'site', publicRead: true }
     expect(await code('POST', `${account.path}/buckets`, wish)).to.deep.equal([422, 'PUBLIC_ACCESS_DISABLED'])
     await expectCall(200, 'PATCH', account.path, { enablePublicAccess: true })
     const { storeName, url } = await makeBucket(account, 'site', { publicRead: true })
     await put(clientOf(await issue(account)), storeName, 'index.html')
-    await until('everybody reads it', async () => (await fetch(`${url}/index.html`)).status === 200)
+    await until('anybody can read it', async () => (await fetch(`${url}/index.html`)).status === 200)
     expect((await fetch(url)).status, 'but lists nothing').to.equal(403)
     await expectCall(200, 'PATCH', account.path, { enablePublicAccess: false })
-    const denied = await until('it stands still', async () => {
+    const denied = await until('the bucket is Degraded', async () => {
       const { body } = await call<Bucket>('GET', `${account.path}/buckets/site`)
       return body.status === 'Degraded' && body
     })
@@ -142,7 +142,7 @@ describe('accounts and buckets of object storage', () => {
     expect((await fetch(`${url}/index.html`)).status, 'and is closed').to.equal(403)
   })
 
-  it('changes the settings of a bucket at the store', async () => {
+  it('applies changed settings of a bucket at the store', async () => {
     const account = await makeAccount({ enablePublicAccess: true })
     const { storeName, url } = await makeBucket(account, 'site')
     const path = `${account.path}/buckets/site`
@@ -155,7 +155,7 @@ describe('accounts and buckets of object storage', () => {
     const wish = { publicRead: true, versioning: 'Enabled', corsRules: [cors], tags: { team: 'x' } }
     const { body, headers } = await expectCall<object>(200, 'PATCH', path, wish)
     expect(body).to.deep.include(wish)
-    await until('everybody reads it', async () => (await fetch(`${url}/a`)).status === 200)
+    await until('anybody can read it', async () => (await fetch(`${url}/a`)).status === 200)
     await until('an object has two versions', async () => {
       await put(client, storeName, 'b')
       return ((await versions()) ?? []).filter((key) => key === 'b').length > 1
@@ -178,7 +178,7 @@ describe('accounts and buckets of object storage', () => {
     })
   })
 
-  it('says what the store lacks, and refuses what needs it', async () => {
+  it('lists features that the store lacks, and refuses requests that need them', async () => {
     const path = `/boundaries/${world.boundaryId}/resources/objectstorageaccounts/runtime-info`
     type Info = { driver: string; features: Record<string, boolean>; endpoint: string }
     const { body } = await expectCall<Info>(200, 'GET', path, undefined, { token: world.reader.token })
@@ -196,7 +196,7 @@ describe('accounts and buckets of object storage', () => {
     expect((await call('GET', path, undefined, { token: null })).status).to.equal(401)
   })
 
-  it('holds the number of buckets and of keys', async () => {
+  it('limits the number of buckets and keys', async () => {
     const account = await makeAccount({ maxBuckets: 1 })
     await makeBucket(account, 'one')
     expect(await code('POST', `${account.path}/buckets`, { name: 'two' })).to.deep.equal([422, 'QUOTA_EXCEEDED'])
@@ -209,7 +209,7 @@ describe('accounts and buckets of object storage', () => {
     expect(await code('POST', `${account.path}/accesskeys`, {})).to.deep.equal([422, 'QUOTA_EXCEEDED'])
   })
 
-  it('reads, replaces, patches and lists accounts in a group and over all', async () => {
+  it('reads, replaces, patches and lists accounts in a group and across groups', async () => {
     const account = await makeAccount({ tags: { team: 'x' } })
     expect((await call('POST', account.path, { tags: { team: 'x' } })).status).to.equal(200)
     expect(await code('POST', account.path, { maxBuckets: 2 })).to.deep.equal([409, 'ALREADY_EXISTS'])
@@ -232,7 +232,7 @@ describe('accounts and buckets of object storage', () => {
     expect(await code('POST', elsewhere, {})).to.deep.equal([409, 'ALREADY_EXISTS'])
   })
 
-  it('does the same for kubectl, and heals a Secret that was lost', async () => {
+  it('creates account, bucket and key for kubectl, and replaces a lost Secret', async () => {
     const { namespace } = world
     const name = uniqueName('kube')
     const make = (kind: { apiVersion: string; kind: string; resource: never }, object: string, spec: object) =>
@@ -265,7 +265,7 @@ describe('accounts and buckets of object storage', () => {
       if (pair?.accessKeyId === first.accessKeyId) await lose()
       return pair?.accessKeyId !== first.accessKeyId && pair
     })
-    expect(await put(client, storeName, 'a'), 'the lost one opens nothing').to.equal(403)
+    expect(await put(client, storeName, 'a'), 'the lost key is refused').to.equal(403)
     const renewed = open(second)
     await until('the new one works', async () => (await put(renewed, storeName, 'b')) === 200)
     await world.admin.remove(AccountBucket.resource, { namespace, name: `${name}-media` })
@@ -282,7 +282,7 @@ describe('accounts and buckets of object storage', () => {
     await until('it is gone', async () => (await call('GET', `${path}/buckets/media`)).status === 404)
   })
 
-  it('tells kubectl of a quota that the store lacks', async () => {
+  it('stalls objects of kubectl whose quota the store does not support', async () => {
     const { namespace } = world
     const name = uniqueName('quota')
     const make = (kind: typeof AccountBucket | typeof ObjectStorageAccount, object: string, spec: object) =>
@@ -306,7 +306,7 @@ describe('accounts and buckets of object storage', () => {
     }
   })
 
-  it('has an example of a Seaweed that its definition takes, and that would serve', async () => {
+  it('has an example of a Seaweed that its CRD accepts and that serves', async () => {
     const file = new URL('../../deploy/objectstorage/seaweedfs.yaml', import.meta.url)
     const objects = loadAll(readFileSync(file, 'utf8')) as (KubeObject & Seaweed)[]
     const example = objects.find(({ kind }) => kind === seaweed.kind)
@@ -322,7 +322,7 @@ describe('accounts and buckets of object storage', () => {
     await world.admin.remove(seaweed, { namespace, name: example.metadata.name })
   })
 
-  it('goes with its group, with all that nobody locked', async () => {
+  it('deletes accounts and keys with their group', async () => {
     const doomed = (await makeGroup(world.boundaryId)).name
     const base = `/boundaries/${world.boundaryId}/resourcegroups/${doomed}`
     const path = `${base}/resources/objectstorageaccounts/${uniqueName('acc')}`

@@ -9,7 +9,7 @@ import { testPlatform } from '../worlds/tenant.ts'
 const LONG = 'k'.repeat(300)
 const random = new SeededRandom(TEST_CONFIG.seed)
 
-/** Neither text nor folders. */
+/** Keys that are neither UTF-8 nor contain slashes. */
 function randomKey(): Buffer {
   return Buffer.from(Array.from({ length: 250 }, () => random.pick(BYTES)))
 }
@@ -25,7 +25,7 @@ const SPOILT: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   random: Array.from({ length: 300 }, randomKey),
 }
 
-describe('buckets that cannot be emptied with S3', () => {
+describe('buckets that S3 cannot empty', () => {
   const { world, running, makeAccount, makeBucket, issue, code } = objectStorageSuite()
 
   const write = async (pair: Issued, storeName: string, keys: readonly (string | Buffer)[]) => {
@@ -41,7 +41,7 @@ describe('buckets that cannot be emptied with S3', () => {
   const read = (pair: Issued, storeName: string) =>
     clientOf(testPlatform().store?.endpoint ?? '')(pair, 'read', storeName, 'theirs')
 
-  it('go with what is in them where that is asked for, and nobody else’s do', async () => {
+  it('are deleted with force, and no other buckets', async () => {
     const [account, other] = [await makeAccount(), await makeAccount()]
     const theirs = await makeBucket(other, 'theirs')
     const [key, otherKey] = [await issue(account, { permission: 'Write' }), await issue(other)]
@@ -55,12 +55,12 @@ describe('buckets that cannot be emptied with S3', () => {
     for (const name of Object.keys(SPOILT))
       await until(`${name} is gone`, async () => (await call('GET', `${account.path}/buckets/${name}`)).status === 404)
     const { storeName } = await makeBucket(account, 'bytes')
-    expect(storeName, 'a namesake begins empty').to.be.a('string')
+    expect(storeName, 'a new bucket of the same name').to.be.a('string')
     await expectRemoved(`${account.path}/buckets/bytes`)
     expect(await read(otherKey, theirs.storeName)).to.equal(200)
   })
 
-  it('go with their group', async () => {
+  it('are deleted with their group', async () => {
     const doomed = (await makeGroup(world.boundaryId)).name
     const base = `/boundaries/${world.boundaryId}/resourcegroups/${doomed}`
     const path = `${base}/resources/objectstorageaccounts/${uniqueName('acc')}`
@@ -72,7 +72,7 @@ describe('buckets that cannot be emptied with S3', () => {
     await until('the group is gone', async () => (await call('GET', base)).status === 404)
   })
 
-  it('stay without force, and say that force removes them', async () => {
+  it('are kept without force, and the refusal names it', async () => {
     const account = await makeAccount()
     const key = await issue(account, { permission: 'Write' })
     for (const name of ['long', 'bytes']) {
@@ -84,8 +84,8 @@ describe('buckets that cannot be emptied with S3', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'BUCKET_NOT_EMPTY'])
     expect(refused.body.error).to.contain('force=true')
     const long = `${account.path}/buckets/long`
-    expect((await call('DELETE', long)).status, 'as its list is empty').to.equal(202)
-    await until('it says what to do', async () => {
+    expect((await call('DELETE', long)).status, 'accepted, because its list is empty').to.equal(202)
+    await until('the status names forceDelete', async () => {
       const { body } = await call<Bucket>('GET', long)
       return body.status === 'Deleting' && body.statusMessage?.includes('forceDelete')
     })

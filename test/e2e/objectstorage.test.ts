@@ -23,7 +23,7 @@ const FIVE_MEBIBYTES = 5 * 1024 * 1024
 describe('object storage', () => {
   const { world, makeAccount, makeBucket, issue, clientOf, put, get, code, makeIdentity } = objectStorageSuite()
 
-  it('gives keys with which an ordinary client puts, gets, lists and uploads in parts', async () => {
+  it('issues keys for S3 clients: put, get, list and multipart uploads', async () => {
     const account = await makeAccount()
     const bucket = await makeBucket(account, 'photos')
     expect(bucket.storeName).to.equal(`${account.name}.photos`)
@@ -62,7 +62,7 @@ describe('object storage', () => {
     expect(usage.body.series[0]?.points.length).to.be.greaterThan(0)
   })
 
-  it("opens nobody else's buckets, not even of an account whose name begins the same", async () => {
+  it('refuses keys of one account on buckets of another, also if its name has the same beginning', async () => {
     const mine = await makeAccount()
     const other = await makeAccount({}, `${mine.name}-x`)
     const [own, foreign] = [await makeBucket(mine, 'one'), await makeBucket(other, 'one')]
@@ -79,7 +79,7 @@ describe('object storage', () => {
     expect(await put(clientOf(await issue(other)), foreign.storeName, 'a')).to.equal(200)
   })
 
-  it('holds keys to their permission and their buckets, and adds later buckets to keys of all', async () => {
+  it('limits keys to their permission and buckets, and adds new buckets to keys of all', async () => {
     const account = await makeAccount()
     const [one, two] = [await makeBucket(account, 'one'), await makeBucket(account, 'two')]
     const all = clientOf(await issue(account, { description: 'all' }))
@@ -93,7 +93,7 @@ describe('object storage', () => {
     expect(await put(only, three.storeName, 'a')).to.equal(403)
   })
 
-  it('refuses a key within two seconds of its being set inactive, and at once when it is withdrawn', async () => {
+  it('refuses a key of an identity within two seconds when inactive, and at once when deleted', async () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'one')
     const identity = await makeIdentity()
@@ -116,7 +116,7 @@ describe('object storage', () => {
     expect(await code('PATCH', path, { status: 'Active' })).to.deep.equal([404, 'NOT_FOUND'])
   })
 
-  it('does the same with keys of the account', async () => {
+  it('refuses a key of an account within two seconds when inactive, and at once when deleted', async () => {
     const [account, other] = [await makeAccount(), await makeAccount()]
     const { storeName } = await makeBucket(account, 'one')
     const key = await issue(account)
@@ -134,7 +134,7 @@ describe('object storage', () => {
     expect((await call('PATCH', path, { status: 'Active' })).status).to.equal(404)
   })
 
-  it('takes the keys of an identity away with the identity', async () => {
+  it('deletes the keys of an identity with the identity', async () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'one')
     const identity = await makeIdentity()
@@ -146,7 +146,7 @@ describe('object storage', () => {
     await until('the identity is gone', async () => (await call('GET', identity.path)).status === 404)
   })
 
-  it('opens sessions that are held to a permission, a prefix and a time, and to what the caller may do', async () => {
+  it('opens sessions within a permission, a prefix, a duration and the rights of the caller', async () => {
     const account = await makeAccount()
     const { storeName } = await makeBucket(account, 'drop')
     const path = `${account.path}/sts/sessions`
@@ -161,7 +161,7 @@ describe('object storage', () => {
     expect([await list('in/'), await list(), await list('out/')]).to.deep.equal([200, 403, 403])
     const reading = clientOf((await expectCall<Issued>(201, 'POST', path, {})).body)
     expect([await get(reading, storeName, 'in/a'), await put(reading, storeName, 'x')]).to.deep.equal([200, 403])
-    // Nothing of it among the keys of the account.
+    // Sessions are not listed among the keys of the account.
     expect(await itemsOf(`${account.path}/accesskeys`)).to.deep.equal([])
     expect(await code('POST', path, { prefix: 'in/' })).to.deep.equal([400, 'BAD_REQUEST'])
     expect(await code('POST', path, { bucket: 'none' })).to.deep.equal([422, 'REFERENCE_NOT_FOUND'])
@@ -204,7 +204,7 @@ describe('object storage', () => {
     )
   })
 
-  it('answers 400, 401, 403 and 404 alike on every route', async () => {
+  it('returns 400, 401, 403 and 404 on every route', async () => {
     const account = await makeAccount()
     await makeBucket(account, 'one')
     const identity = await makeIdentity()

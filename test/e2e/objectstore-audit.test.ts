@@ -10,10 +10,10 @@ import { nobodysUser, settings } from '../suites/objectStoreContract.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
 const quote = encodeURIComponent
-/** As signatures want a key. */
+/** A key as signatures encode it. */
 const quoteKey = (key: string) => key.split('/').map(quote).join('/')
 
-describe('the audit of versitygw, whatever clients send', () => {
+describe('the audit of versitygw under hostile requests', () => {
   const running = testPlatform().store
   let store: ObjectStore
   let bucket: string
@@ -52,8 +52,8 @@ describe('the audit of versitygw, whatever clients send', () => {
     return send({ method, target: path, signed: { pair, path } })
   }
   /** The log of a bucket once it contains this request: the store reports later requests later. */
-  const toldWith = (last: RawAnswer, name = bucket) =>
-    until('it is told of', async () => {
+  const auditWith = (last: RawAnswer, name = bucket) =>
+    until('the audit contains the request', async () => {
       const found = await store.audit(new Set([name]), 10_000)
       return found.some(({ requestId }) => requestId === last.requestId) && found
     })
@@ -66,7 +66,7 @@ describe('the audit of versitygw, whatever clients send', () => {
     `freehold ${bucket} [28/November/2026:18:44:35 +0000] 6.6.6.6 ${own.accessKeyId} FORGED s3_DeleteObject FORGED /${bucket}/FORGED 204 - 0 1 2 2 - - - x SigV4 - AuthHeader s3.us-east-1.amazonaws.com - arn:aws:s3:::/${bucket}/FORGED Yes\n`,
   ]
 
-  it('has no entry that somebody without a key wrote, and hides none', async () => {
+  it('contains no entry forged without a key, and hides none', async () => {
     expect((await ask('PUT', 'real')).status).to.equal(200)
     const answers: RawAnswer[] = []
     for (const line of forgedLines()) {
@@ -82,7 +82,7 @@ describe('the audit of versitygw, whatever clients send', () => {
     }
     expect(answers.filter(({ requestId }) => requestId !== undefined).length, 'are answered').to.be.greaterThan(20)
     const last = await ask('GET', 'real')
-    const found = await toldWith(last)
+    const found = await auditWith(last)
     const mine = found.filter(({ accessKeyId }) => accessKeyId !== undefined)
     expect(mine.map((record) => [record.operation, record.key, record.remoteAddress])).to.deep.equal([
       ['GetObject', 'real', '127.0.0.1'],
@@ -95,18 +95,18 @@ describe('the audit of versitygw, whatever clients send', () => {
     }
   })
 
-  it('has no entry out of the text of an error', async () => {
+  it('contains no entry forged through the text of an error', async () => {
     for (const line of forgedLines())
       expect((await ask('PUT', `y\n${line}\nz/meta/etag`, attacker, foreign)).status).to.equal(200)
     for (let times = 0; times < 3; times += 1) expect((await ask('GET', '', attacker, foreign)).status).to.equal(500)
     const failed = await ask('GET', '', attacker, foreign)
-    const told = await toldWith(failed, foreign)
+    const told = await auditWith(failed, foreign)
     expect(recordOf(told, failed)).to.include({ statusCode: 500, accessKeyId: attacker.accessKeyId })
-    const found = await toldWith(await ask('PUT', 'real'))
+    const found = await auditWith(await ask('PUT', 'real'))
     expect(found.map(({ operation, key }) => [operation, key])).to.deep.equal([['PutObject', 'real']])
   })
 
-  it('names each thing that the holder of a key does, however it is written', async () => {
+  it('contains each request of the holder of a key, however it is encoded', async () => {
     const forged = forgedLines().join('\n')
     const ways: readonly [key: string, request: (method: string) => RawRequest][] = [
       [
@@ -147,7 +147,7 @@ describe('the audit of versitygw, whatever clients send', () => {
         done.push([answer, operation, key])
       }
     const last = await ask('GET', 'none')
-    const found = await toldWith(last)
+    const found = await auditWith(last)
     expect(found).to.have.length(done.length + 1)
     for (const [answer, operation, key] of done)
       expect(recordOf(found, answer), `${operation} ${key}`).to.include({
@@ -155,14 +155,14 @@ describe('the audit of versitygw, whatever clients send', () => {
       })
   })
 
-  it('has the largest request that the store takes', async () => {
+  it('contains the largest request that the store accepts', async () => {
     const bytes = `/${bucket}/${'\xff'.repeat(7_500)}`
     const answer = await send({ target: bytes })
     expect(answer.status).to.be.within(400, 499)
-    expect(recordOf(await toldWith(answer), answer)?.key).to.have.length(7_500)
+    expect(recordOf(await auditWith(answer), answer)?.key).to.have.length(7_500)
   })
 
-  it('shows what was done before, between and after any number of requests of nobody, to it too', async () => {
+  it('contains entries before, between and after 1,200 anonymous requests', async () => {
     const before = await ask('PUT', 'a')
     const agent = ['?versionId=%0A%0A.. 200 ', '%0A?versionId=.. 200 '].join('').repeat(7)
     const tail = `${' x SigV4 - AuthHeader x x arn:aws:s3:::'.repeat(4)}${'/'.repeat(300)}`
@@ -176,7 +176,7 @@ describe('the audit of versitygw, whatever clients send', () => {
     const [, between] = await Promise.all([flood(), ask('PUT', 'b')])
     await flood()
     const last = await ask('DELETE', 'a')
-    const found = await toldWith(last)
+    const found = await auditWith(last)
     const mine = found.filter(({ accessKeyId }) => accessKeyId !== undefined)
     expect(mine.map(({ requestId }) => requestId)).to.deep.equal(
       [last, between, before].map(({ requestId }) => requestId),

@@ -46,7 +46,7 @@ describe('versitygw', () => {
     endpoint: running?.endpoint ?? '',
   }))
 
-  it('has one entry in its audit for a request at most, whatever is asked for', async () => {
+  it('writes at most one entry in its audit for a request, whatever it contains', async () => {
     const { store: administered } = opened(store, running && clientOf(running.endpoint))
     const { endpoint = '', accessLog = '' } = running ?? {}
     const random = new SeededRandom(TEST_CONFIG.seed)
@@ -66,7 +66,7 @@ describe('versitygw', () => {
     expect(asked.size, 'most are answered').to.be.greaterThan(100)
     const last = await requestIdOf(endpoint, 'GET', { target: `/${bucket}/honest` })
     asked.set(last ?? '', `/${bucket}/honest`)
-    const found = await until('the last is told of', async () => {
+    const found = await until('the audit contains the last request', async () => {
       const records = await administered.audit(new Set([bucket]), 10_000)
       return records[0]?.requestId === last && records
     })
@@ -75,7 +75,7 @@ describe('versitygw', () => {
       const path = asked.get(requestId)
       expect(path, `${requestId} was asked for`).not.to.equal(undefined)
       expect(path).to.be.oneOf([told.path, `/${bucket}`])
-      expect([400, 403, 404, 405, 501], `nobody may: ${errorCode}`).to.include(statusCode)
+      expect([400, 403, 404, 405, 501], `refused: ${errorCode}`).to.include(statusCode)
     }
     const told = found.map(({ requestId }) => requestId)
     expect(new Set(told).size, 'each once').to.equal(told.length)
@@ -103,7 +103,7 @@ async function requestIdOf(
   }
 }
 
-describe('SeaweedFS, behind the gateway that its operator would run', () => {
+describe('SeaweedFS, behind the gateway of its operator', () => {
   let store: ObjectStore | undefined
   let server: SeaweedFs | undefined
   let client: StoreClient | undefined
@@ -126,7 +126,7 @@ describe('SeaweedFS, behind the gateway that its operator would run', () => {
   objectStoreContract(() => opened(store, client), { audits: false, keys: TEST_CONFIG.sized(24, 104) })
   bucketEscapesSuite(() => ({ store: opened(store, client).store, endpoint: server?.endpoint ?? '' }))
 
-  it('keeps lifecycle rules, changes them and takes them away', async () => {
+  it('stores, changes and removes lifecycle rules', async () => {
     const { store: administered } = opened(store, client)
     const { endpoint = '', accessKeyId = '', secretAccessKey = '' } = server ?? {}
     const administrator = s3Client(endpoint, { accessKeyId, secretAccessKey })
@@ -162,7 +162,7 @@ describe('SeaweedFS, behind the gateway that its operator would run', () => {
     }
   })
 
-  it('is filled by the controllers, and emptied by them', async () => {
+  it('is filled and emptied by the controllers', async () => {
     const { store: administered, client: open } = opened(store, client)
     const world = new StorageBench({ store: administered })
     const name = `acc-${randomUUID().slice(0, 8)}`
@@ -197,7 +197,7 @@ describe('SeaweedFS, behind the gateway that its operator would run', () => {
     }
   })
 
-  it('every gateway hears within two seconds of a key that was made, set inactive and removed', async () => {
+  it('applies a created, inactive or removed key at every gateway within two seconds', async () => {
     const { store: administered } = opened(store, client)
     const other = clientOf(server?.otherEndpoint ?? '')
     const [bucket, user] = [`far-${randomUUID().slice(0, 8)}`, nobodysUser()]

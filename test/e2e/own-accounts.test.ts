@@ -19,7 +19,7 @@ async function answer(account: string, words: readonly string[], input?: object)
 }
 const create = (account: string, object: object) => answer(account, ['create', '-f', '-'], object)
 
-describe('who holds the token of an account of the platform', () => {
+describe('the service accounts of the controllers and of the facade', () => {
   let boundaryId: string
   let group: string
   before(async () => {
@@ -31,7 +31,7 @@ describe('who holds the token of an account of the platform', () => {
   for (const account of [CONTROLLERS, FACADE]) {
     const who = account === FACADE ? 'the facade' : 'the controllers'
 
-    it(`makes no namespace in which pods may reach their node: ${who}`, async () => {
+    it(`may create only namespaces under Pod Security level restricted: ${who}`, async () => {
       const space = (labels: object) => ({
         apiVersion: 'v1',
         kind: 'Namespace',
@@ -44,7 +44,7 @@ describe('who holds the token of an account of the platform', () => {
       )
     })
 
-    it(`opens none that is there either: ${who}`, async () => {
+    it(`may not lower the Pod Security level of a namespace: ${who}`, async () => {
       for (const name of [group, boundaryNamespace(boundaryId)])
         for (const words of [`${LEVEL}=privileged`, `${LEVEL}-`]) {
           const [key = '', value] = words.endsWith('-') ? [words.slice(0, -1), null] : words.split('=')
@@ -55,7 +55,7 @@ describe('who holds the token of an account of the platform', () => {
       expect(await answer(account, ['patch', 'namespace', group, '--type=merge', '-p', '{}'])).to.equal('admitted')
     })
 
-    it(`gets no token of another account by a Secret: ${who}`, async () => {
+    it(`may not create a Secret with the token of another account: ${who}`, async () => {
       for (const namespace of [SYSTEM_NAMESPACE, group]) {
         const metadata = {
           name: 'platform-backup-target-a',
@@ -81,29 +81,29 @@ describe('who holds the token of an account of the platform', () => {
     },
   })
   const reaching: [what: string, spec: object, container?: object][] = [
-    ['a folder of the node', { volumes: [{ name: 'node', hostPath: { path: '/' } }] }],
+    ['a directory of the node', { volumes: [{ name: 'node', hostPath: { path: '/' } }] }],
     ['the processes of the node', { hostPID: true }],
     ['the network of the node', { hostNetwork: true }],
-    ['the memory of its neighbours', { hostIPC: true }],
-    ['everything', {}, { securityContext: { privileged: true } }],
+    ['the IPC of the node', { hostIPC: true }],
+    ['everything (privileged)', {}, { securityContext: { privileged: true } }],
     [
-      'everything, in what runs first',
+      'everything (privileged init container)',
       { initContainers: [{ name: 'first', image: 'x', securityContext: { privileged: true } }] },
     ],
     ['more capabilities', {}, { securityContext: { capabilities: { add: ['SYS_ADMIN'] } } }],
     ['a port of the node', {}, { ports: [{ containerPort: 80, hostPort: 80 }] }],
   ]
   for (const [what, spec, container] of reaching)
-    it(`runs no build that reaches ${what}`, async () => {
+    it(`run no build with access to ${what}`, async () => {
       expect(await create(JOBS, pod(spec, container))).to.contain('a build does not reach its node')
     })
 
-  it('runs builds', async () => {
+  it('run builds with the capabilities that these need', async () => {
     const security = { allowPrivilegeEscalation: true, capabilities: { drop: ['ALL'], add: ['SETUID', 'SETGID'] } }
     expect(await create(JOBS, pod({}, { securityContext: security }))).to.not.contain('a build does not reach its node')
   })
 
-  it('makes no database in a namespace of others, and changes there what it archives, not what it runs', async () => {
+  it('create databases only in namespaces of groups, and change only WAL archiving of others', async () => {
     const cluster = (namespace: string) => ({
       apiVersion: 'postgresql.cnpg.io/v1',
       kind: 'Cluster',

@@ -29,7 +29,7 @@ function isRun({ notRun }: Block): boolean {
   return notRun === undefined
 }
 
-describe('commands on pages, pasted', () => {
+describe('commands of the documentation', () => {
   let folder: string
   const shells: PastedShell[] = []
   const [up, ...rest] = readme
@@ -71,7 +71,7 @@ describe('commands on pages, pasted', () => {
   }
 
   for (const name of Object.keys(SHELLS) as ShellName[]) {
-    it(`README runs from top to bottom in ${name}`, async function () {
+    it(`README.md runs from top to bottom in ${name}`, async function () {
       if (spawnSync(name, ['-c', 'true']).status !== 0) {
         console.log(`    skipped: there is no ${name} here`)
         this.skip()

@@ -120,7 +120,7 @@ describe('backups of the platform', () => {
       (error: unknown) => isKubeError(error, 'NotFound'),
     )
 
-  describe('a test of a target, at a real store', () => {
+  describe('createBackupTargets at a real store', () => {
     backupTargetContract(() => ({
       targets: createBackupTargets(),
       good: { ...target, region: 'us-east-1', forcePathStyle: true },
@@ -128,7 +128,7 @@ describe('backups of the platform', () => {
     }))
   })
 
-  it('say what is missing, to REST and to kubectl, where there is no Velero', async () => {
+  it('reports a missing Velero in status and conditions, and returns 409 for backups', async () => {
     expect(await says('EngineMissing')).to.match(/^Velero is not installed .*installs it with its plugin/)
     expect(await refused('POST', '')).to.deep.equal([409, 'schedule-missing'])
     expect(await refused('PUT', '/schedule', { cron: 'no' })).to.deep.equal([409, 'schedule-missing'])
@@ -140,7 +140,7 @@ describe('backups of the platform', () => {
     expect(body.conditions.find(({ type }: { type: string }) => type === 'CrdsMatch').reason).to.equal('EngineMissing')
   })
 
-  it('have one settings object, whose schema says what REST says', async () => {
+  it('has one settings object, which the API server validates like REST', async () => {
     const other = objectOf(PlatformBackupSettings, 'other', SYSTEM_NAMESPACE, {})
     const error = await own.admin.create(PlatformBackupSettings.resource, other).catch((thrown: unknown) => thrown)
     expect(isKubeError(error) && error.denial?.message).to.match(/there is one PlatformBackupSettings, named default/)
@@ -154,7 +154,7 @@ describe('backups of the platform', () => {
       expect(isKubeError(await change(spec).catch((thrown: unknown) => thrown), 'Invalid')).to.equal(true)
   })
 
-  it('need a target, and then are taken by the clock', async () => {
+  it('needs a target that can be written to, and then creates location, Secret and Schedule', async () => {
     await own.admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'velero' } })
     await installManifests(own.admin, await veleroDefinitions())
     expect(await says('ConfigurationInvalid')).to.match(/There is no target/)
@@ -184,7 +184,7 @@ describe('backups of the platform', () => {
     expect(stored).to.not.contain(target.secretAccessKey)
   })
 
-  it('show what Velero says of the target', async () => {
+  it('shows the status of the target that Velero reports', async () => {
     const status = { phase: 'Available', lastValidationTime: '2026-01-01T00:00:00Z' }
     await own.admin.mergePatch(veleroBackupStorageLocation, { namespace: 'velero', name: 'default' }, { status })
     const { body } = await call('GET', '/target')
@@ -203,11 +203,11 @@ describe('backups of the platform', () => {
     await says('Available')
   })
 
-  it('follow the schedule that REST or kubectl sets', async () => {
+  it('applies the schedule of REST or kubectl', async () => {
     expect(await refused('PUT', '/schedule', { cron: '0 1 * *', ttlHours: 1 })).to.deep.equal([400, 'invalid-schedule'])
     const { status, body } = await call('PUT', '/schedule', { cron: '30 2 * * 7', ttlHours: 48 })
     expect([status, body.cron, body.ttlHours]).to.deep.equal([200, '30 2 * * 7', 48])
-    await until('Velero is told', async () => {
+    await until('the Schedule of Velero has changed', async () => {
       const { spec } = await schedule()
       return spec.schedule === '30 2 * * 0' && spec.template.ttl === '48h0m0s'
     })
@@ -217,7 +217,7 @@ describe('backups of the platform', () => {
     await change({ schedule: { paused: false } })
   })
 
-  it('are taken when somebody asks, one at a time, and deleted by Velero', async () => {
+  it('takes backups on demand one at a time, shows failures, and has Velero delete them', async () => {
     const answers = await Promise.all([call('POST', ''), call('POST', '')])
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409])
     const { name } = answers.find(({ status }) => status === 202)?.body ?? {}
@@ -242,7 +242,7 @@ describe('backups of the platform', () => {
     expect(items.map(({ spec }) => (spec as { backupName: string }).backupName)).to.deep.equal([name])
   })
 
-  it('go elsewhere with kubectl: another key under the other name', async () => {
+  it('changes the target by kubectl only after its new key was accepted', async () => {
     const [name] = (await isAbsent(own.admin.get(secret, { namespace: SYSTEM_NAMESPACE, name: TARGET_SECRETS[0] })))
       ? TARGET_SECRETS
       : [TARGET_SECRETS[1]]
@@ -262,7 +262,7 @@ describe('backups of the platform', () => {
     expect((await call('GET', '/target')).body).to.include({ bucket: 'other', accessKeyId: root.accessKeyId })
   })
 
-  it('run no command in pods of others, and copy nothing of Kubernetes, whoever holds an account of the platform', async () => {
+  it('restricts backups by its service accounts: hooks only in tenants, no kube-system', async () => {
     const { folder } = own.controlPlane
     const hook = (includedNamespaces?: string[]) => ({
       resources: [{ name: 'x', includedNamespaces, pre: [{ exec: { command: ['id'] } }] }],
@@ -298,7 +298,7 @@ describe('backups of the platform', () => {
     }
   })
 
-  it('stop the archive of a database whose disk it fills, and let it go on', async () => {
+  it('suspends and resumes archiving of a PostgreSQL cluster whose archiving fails', async () => {
     const {
       namespaces: [home = ''],
     } = await makeFleet(own.admin, { groups: 1, databases: 0 })
@@ -315,7 +315,7 @@ describe('backups of the platform', () => {
     ])
     expect(await refused('POST', '/archiving/suspend', database)).to.deep.equal([404, 'cluster-not-found'])
     expect(await refused('POST', '/archiving/suspend', cluster)).to.deep.equal([409, 'archiving-not-configured'])
-    // A database of somebody else, whose engine reports that archiving fails.
+    // A database outside of the platform, whose engine reports that archiving fails.
     const foreign = { namespace: 'velero', name: 'catalogue' }
     const conditions = (status: string) => [
       {
@@ -344,12 +344,18 @@ describe('backups of the platform', () => {
     const { status, body } = await call('POST', '/archiving/suspend', foreign)
     expect([status, body.archiving, body.message]).to.deep.equal([200, 'Suspended', 'no space'])
     const annotations = async () => (await own.admin.get(postgresqlCluster, foreign)).metadata.annotations ?? {}
-    await until('the engine is told', async () => (await annotations())['cnpg.io/skipWalArchiving'] === 'enabled')
+    await until(
+      'the annotation of the cluster has changed',
+      async () => (await annotations())['cnpg.io/skipWalArchiving'] === 'enabled',
+    )
     expect(await refused('POST', '/archiving/suspend', foreign)).to.deep.equal([409, 'archiving-healthy'])
     const { databases } = (await call('GET', '/conditions')).body
     expect(databases.find(({ name }: { name: string }) => name === 'catalogue').archiving).to.equal('Suspended')
     expect((await call('POST', '/archiving/resume', foreign)).body.archiving).to.equal('ResumePending')
-    await until('the engine is told', async () => (await annotations())['cnpg.io/skipWalArchiving'] === undefined)
+    await until(
+      'the annotation of the cluster has changed',
+      async () => (await annotations())['cnpg.io/skipWalArchiving'] === undefined,
+    )
     expect((await call('POST', '/archiving/resume', foreign)).body.archiving).to.equal('ResumePending')
     await engineSays('True')
     await until('it is resumed', async () => (await refused('POST', '/archiving/resume', foreign))[0] === 409)
@@ -357,7 +363,7 @@ describe('backups of the platform', () => {
     await own.admin.remove(postgresqlCluster, foreign)
   })
 
-  it('end with the settings, and what Velero restores with stays', async () => {
+  it('deletes the Schedule with the settings, and keeps the backup location', async () => {
     await own.admin.remove(PlatformBackupSettings.resource, PLACE)
     await until('the Schedule is gone', () => isAbsent(schedule()))
     expect((await location()).spec.objectStorage).to.include({ bucket: 'other' })

@@ -13,7 +13,7 @@ import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { seenWorking, until } from '../make/until.ts'
 
-describe('assignments as RoleBindings', () => {
+describe('RoleBindings for role assignments', () => {
   const boundaryId = randomUUID()
   const home = boundaryNamespace(boundaryId)
   const space = groupNamespace(boundaryId, 'orders')
@@ -80,7 +80,7 @@ describe('assignments as RoleBindings', () => {
     return (JSON.parse(await answer.text()) as { status: { allowed: boolean } }).status.allowed
   }
 
-  it('give the role in the namespace of the group, and no more', async () => {
+  it('grant a role in the namespace of the group only', async () => {
     const { principalId } = await assign('Reader', group)
     await until('the Reader may list', () => may(principalId, 'list', space))
     expect(await may(principalId, 'list', space, 'pods')).to.equal(true)
@@ -90,7 +90,7 @@ describe('assignments as RoleBindings', () => {
     expect(await may(principalId, 'list', SYSTEM_NAMESPACE)).to.equal(false)
   })
 
-  it('give a role of the boundary to the members of a group, in each of its namespaces', async () => {
+  it('grant a role of the boundary to members of nested groups, in each namespace of the boundary', async () => {
     const [outer, inner, member] = [randomUUID(), randomUUID(), randomUUID()]
     await create(PrincipalGroup, inner, home, { displayName: 'Inner', memberIds: [member, outer] })
     await create(PrincipalGroup, outer, home, { displayName: 'Outer', memberIds: [inner] })
@@ -104,10 +104,10 @@ describe('assignments as RoleBindings', () => {
       { spec: { memberIds: [] } },
       {},
     )
-    await until('who left may not', async () => !(await may(member, 'create', space)))
+    await until('the former member may not create', async () => !(await may(member, 'create', space)))
   })
 
-  it('reach everywhere from the root, and end with the assignment', async () => {
+  it('grant a role of the root in all namespaces until the assignment is deleted', async () => {
     const { name, principalId } = await assign('Platform Reader', '/', {}, SYSTEM_NAMESPACE)
     await until('the reader may list', () => may(principalId, 'list', space))
     await own.admin.remove(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE, name })
@@ -116,7 +116,7 @@ describe('assignments as RoleBindings', () => {
     expect(items.map(({ metadata }) => metadata.name)).not.to.include('freehold-project-platform-reader')
   })
 
-  it('are not for who was made anew under the id of a person who was deleted', async () => {
+  it('do not apply to a new person with the id of a deleted one', async () => {
     const { principalId, name } = await assign('Reader', group, { principalId: randomUUID() })
     const person = { namespace: SYSTEM_NAMESPACE, name: principalId }
     await create(PlatformUser, principalId, SYSTEM_NAMESPACE, { userName: principalId })
@@ -127,7 +127,7 @@ describe('assignments as RoleBindings', () => {
       { metadata: { labels: { seen: 'x' } } },
       {},
     )
-    await until('the assignment knows the person', async () =>
+    await until('the assignment has the incarnation of the person', async () =>
       JSON.stringify((await assignment()).metadata.annotations).includes(`${PRINCIPAL_INCARNATIONS_ANNOTATION}":"{`),
     )
     await until('the person may list', () => may(principalId, 'list', space))
@@ -136,10 +136,10 @@ describe('assignments as RoleBindings', () => {
       (await own.admin.list(PlatformUser.resource)).items.every(({ metadata }) => metadata.name !== principalId),
     )
     await create(PlatformUser, principalId, SYSTEM_NAMESPACE, { userName: principalId })
-    await until('the one who came after may not', async () => !(await may(principalId, 'list', space)))
+    await until('the new person may not list', async () => !(await may(principalId, 'list', space)))
   })
 
-  it('end by themselves at their time', async () => {
+  it('end at expiresAt', async () => {
     const { principalId } = await seenWorking(
       (expiresAt) => assign('Deployer', group, { expiresAt }),
       (given) => may(given.principalId, 'list', space),
@@ -147,30 +147,30 @@ describe('assignments as RoleBindings', () => {
     await until('the role has ended', async () => !(await may(principalId, 'list', space)))
   })
 
-  it('leave out single resources, other lives of the scope, and what stands in the wrong place', async () => {
+  it('ignore scopes of single resources, other incarnations and wrong namespaces', async () => {
     const left = [
       await assign('Owner', `${group}/resources/vectorclusters/mine`),
       await assign('Owner', group, { scopeIncarnation: 'another' }),
       await assign('Owner', boundary, {}, SYSTEM_NAMESPACE).catch(() => ({ principalId: randomUUID() })),
     ]
     const { principalId } = await assign('Owner', group)
-    await until('the one beside them counts', () => may(principalId, 'delete', space))
+    await until('the last assignment is effective', () => may(principalId, 'delete', space))
     for (const { principalId: one } of left) expect(await may(one, 'get', space)).to.equal(false)
   })
 
-  it('write nothing at rest', async () => {
+  it('are not written without a change', async () => {
     const versions = async () =>
       (await own.admin.list(roleBinding, { namespace: space })).items.map(({ metadata }) => metadata.resourceVersion)
     const before = await versions()
     const { principalId } = await assign('Reader', group, { roleDefinitionName: 'Alert Publisher' })
     await assign('Secrets Reader', group, { principalId })
     const { principalId: last } = await assign('Platform Owner', group)
-    await until('all have been looked at', () => may(last, 'list', space))
+    await until('the last assignment is effective', () => may(last, 'list', space))
     const after = await versions()
     expect(after.filter((version) => before.includes(version))).to.deep.equal(before)
   })
 
-  it('let an Owner give roles with kubectl, by the rules of REST and with the denies that roles of Kubernetes do not know', async () => {
+  it('let an Owner assign roles with kubectl within the rules and denies of REST', async () => {
     const team = randomUUID()
     await create(PrincipalGroup, team, home, { displayName: 'Given', memberIds: [] })
     const give = async (principalId: string, roleDefinitionName: string) => {
@@ -199,7 +199,7 @@ describe('assignments as RoleBindings', () => {
     expect(await give(contributor, 'Reader')).to.include('forbidden')
   })
 
-  it('are taken away when projection is turned off', async () => {
+  it('are deleted when projection is switched off', async () => {
     const { principalId } = await assign('Reader', boundary)
     await until('the Reader may list', () => may(principalId, 'list', home, 'resourcegroups'))
     await own.endOperator('SIGTERM')

@@ -90,9 +90,9 @@ function memorySeries(): string[] {
 }
 
 const missing = debianIsMissing('prometheus')
-describe('what Prometheus itself tells', () => {
+describe('Prometheus', () => {
   if (missing !== undefined) {
-    it(`is skipped: ${missing}`, function () {
+    it(`skips:  ${missing}`, function () {
       this.skip()
     })
     return
@@ -131,10 +131,10 @@ describe('what Prometheus itself tells', () => {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
   })
 
-  describe('of requests', () => requestFiguresContract(() => figures))
-  describe('of what was measured', () => metricSourceContract(() => metrics))
+  describe('createRequestFigures', () => requestFiguresContract(() => figures))
+  describe('createMetricSource', () => metricSourceContract(() => metrics))
 
-  it('understands every query of the catalogue', async () => {
+  it('accepts every query of the catalogue', async () => {
     const target: MetricTarget = {
       namespace: 'shop-0123456789',
       pods: [{ workload: 'vc-main', tail: 'Ordinal' }],

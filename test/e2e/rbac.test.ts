@@ -11,7 +11,7 @@ import { administrator, testPlatform } from '../worlds/tenant.ts'
 type Result = { action: string; allowed: boolean; reason: string; decidedBy: { kind: string; scope: string } | null }
 type Results = { principalId: string; results: Result[] }
 
-describe('checkAccess', () => {
+describe('POST checkAccess', () => {
   let boundaryId: string
   let path: string
   before(async () => {
@@ -19,7 +19,7 @@ describe('checkAccess', () => {
     path = `/boundaries/${boundaryId}/providers/authorization/checkAccess`
   })
 
-  it('says what the caller may do, and by which assignment', async () => {
+  it('returns whether the caller is allowed, and the deciding assignment', async () => {
     const checks = [{ action: 'boundaries/manage' }, { action: 'vectorcluster/readSecrets', isDataAction: true }]
     const { status, body } = await call<Results>('POST', path, { checks })
     expect(status).to.equal(200)
@@ -30,7 +30,7 @@ describe('checkAccess', () => {
     ])
   })
 
-  it('takes no role of a built-in name, and says of one whose name is taken that it gives nothing', async () => {
+  it('gives a role definition with a taken name no effect until the name is free, and rejects built-in names', async () => {
     const admin = await administrator()
     try {
       const displayName = uniqueName('Twice')
@@ -60,16 +60,16 @@ describe('checkAccess', () => {
         }
         return status?.conditions?.find(({ type }) => type === 'Ready')?.reason
       }
-      await until('the younger says so', async () => (await reasonOf(second)) === 'NameOccupied')
+      await until('the younger is NameOccupied', async () => (await reasonOf(second)) === 'NameOccupied')
       expect(await reasonOf(first)).to.equal('Available')
       await admin.remove(RoleDefinition.resource, { name: first })
-      await until('it counts', async () => (await reasonOf(second)) === 'Available')
+      await until('the younger is Available', async () => (await reasonOf(second)) === 'Available')
     } finally {
       await admin.close()
     }
   })
 
-  it('denies what a role gives that was made anew under the name of a deleted one', async () => {
+  it('denies actions of a new role definition that has the name of a deleted one', async () => {
     const admin = await administrator()
     try {
       const displayName = uniqueName('Custom')
@@ -87,7 +87,7 @@ describe('checkAccess', () => {
       const namespace = boundaryNamespace(boundaryId)
       const pinned = (annotations: Record<string, string> = {}) =>
         annotations[ROLE_INCARNATION_ANNOTATION] !== undefined
-      await until('the controller has written down which role is meant', async () => {
+      await until('the assignment has the incarnation of the role', async () => {
         const { items } = await admin.list<RoleAssignment & KubeObject>(RoleAssignment.resource, { namespace })
         return items.some((one) => one.spec.principalId === principalId && pinned(one.metadata.annotations))
       })
@@ -112,7 +112,7 @@ describe('checkAccess', () => {
     }
   })
 
-  it('agrees with what the routes then do', async () => {
+  it('returns the same verdicts as the routes', async () => {
     const { name } = await makeGroup(boundaryId)
     const scope = `/boundaries/${boundaryId}/resourcegroups/${name}`
     const reader = await makeCaller({ Reader: scope })
@@ -142,7 +142,7 @@ describe('checkAccess', () => {
     expect((await call('POST', '/boundaries', { displayName: 'x' }, options)).status).to.equal(403)
   })
 
-  it('tells about others to holders of rbac/members/read only, and hides the boundary from strangers', async () => {
+  it('answers about others only with rbac/members/read, and returns 404 to strangers', async () => {
     const { name } = await makeGroup(boundaryId)
     const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}/resourcegroups/${name}` })
     const stranger = await makeCaller()
@@ -152,7 +152,7 @@ describe('checkAccess', () => {
     expect((await call('POST', path, { action: 'boundaries/read' }, { token: stranger.token })).status).to.equal(404)
   })
 
-  it('stops counting an assignment that is deleted', async () => {
+  it('drops a deleted assignment', async () => {
     const caller = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
     const options = { token: caller.token }
     expect((await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status).to.equal(200)
@@ -175,11 +175,11 @@ describe('checkAccess', () => {
   const refused: [string, object][] = [
     ['an unknown action', { action: 'jobs/levitate' }],
     ['a scope of another boundary', { action: 'jobs/read', scope: '/boundaries/00000000-0000-4000-8000-000000000000' }],
-    ['no question', { checks: [] }],
-    ['a hundred and one questions', { checks: Array.from({ length: 101 }, () => ({ action: 'jobs/read' })) }],
+    ['no checks', { checks: [] }],
+    ['101 checks', { checks: Array.from({ length: 101 }, () => ({ action: 'jobs/read' })) }],
     ['an unknown field', { action: 'jobs/read', colour: 'red' }],
   ]
   for (const [title, body] of refused) {
-    it(`refuses ${title} with 400`, async () => expect((await call('POST', path, body)).status).to.equal(400))
+    it(`returns 400 for ${title}`, async () => expect((await call('POST', path, body)).status).to.equal(400))
   }
 })

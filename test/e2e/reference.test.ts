@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
-describe('what a newcomer sees without a token', () => {
+describe('pages without a token', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(testPlatform().facadeUrl + path, { headers })
 
-  it('is a page that says what is simulated here', async () => {
+  it('GET / returns HTML that lists what is simulated', async () => {
     const answer = await get('/', { accept: 'text/html' })
     expect(answer.headers.get('content-type')).to.match(/^text\/html/)
     expect(await answer.text())
@@ -14,7 +14,7 @@ describe('what a newcomer sees without a token', () => {
       .and.to.contain('pods')
   })
 
-  it('is one document of all routes, which the reference draws', async () => {
+  it('GET /openapi.json returns all routes, which /reference displays', async () => {
     expect(await (await get('/reference')).text()).to.contain('swagger-ui-bundle.js')
     const answer = await get('/openapi.json')
     expect(answer.status).to.equal(200)
@@ -29,7 +29,7 @@ describe('what a newcomer sees without a token', () => {
     expect(operations).to.have.length(SERVED_ROUTES.length - 1)
   })
 
-  it('is the list of modules, whose own documents still need a token', async () => {
+  it('GET /docs lists the modules, whose manifests require a token', async () => {
     const { modules } = (await (await get('/docs')).json()) as { modules: { module: string; manifest: string }[] }
     expect(modules.map(({ module }) => module)).to.include.members(['db-vector', 'rbac'])
     for (const { manifest } of modules) expect((await get(manifest)).status, manifest).to.equal(401)

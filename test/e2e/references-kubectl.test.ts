@@ -14,7 +14,7 @@ import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
 /**
  * The reference of a variable, trigger or volume is secret: its writer must be allowed to read it, with kubectl too.
  */
-describe('references to secrets, by kubectl', () => {
+describe('references to secrets, with kubectl', () => {
   let at: VaultPlace
   let namespace: string
   /** May write everything in the group, but read no secret. */
@@ -62,7 +62,7 @@ describe('references to secrets, by kubectl', () => {
     return error.denial?.message ?? `${error.message} ${error.causes.map(({ message }) => message).join(' ')}`
   }
 
-  it('let no trigger show a key of a vault that its writer may not read', async () => {
+  it('are refused in a trigger to writers who may not read the vault', async () => {
     const keySecret = { vaultName: at.vault, secretName: 'Key' }
     const triggers = [{ name: 'web', kind: 'Http', path: '/guarded', authLevel: 'Secret', keySecret }]
     expect(await refusal(change(contributor, { triggers }))).to.equal(
@@ -71,7 +71,7 @@ describe('references to secrets, by kubectl', () => {
     await change(owner, { triggers })
   })
 
-  it('let nobody lead another handler, or another function, to the secrets of its namespace', async () => {
+  it('are required in namespaceSecrets of a function whose namespace has secrets', async () => {
     const another = () => {
       const made = object(ServerlessFunction, { namespaceName: home, functionName: 'more', handler: 'index' })
       const more = { ...made, metadata: { ...made.metadata, name: functionObjectName(home, 'more') } }
@@ -86,7 +86,7 @@ describe('references to secrets, by kubectl', () => {
     const env = [{ name: 'KEY', secret: { vaultName: at.vault, secretName: 'Key' } }]
     await owner.mergePatch(FunctionNamespace.resource, { namespace, name: home }, { spec: { env } })
     const refused = 'env of the function namespace refers to a vault whose secrets you may not read'
-    // Policies hear of it a moment after it is stored.
+    // Policies see it a moment after it is stored.
     await until('the policy knows the namespace', () => refusal(another()).catch(() => false))
     expect(await refusal(another())).to.equal(refused)
     expect(await refusal(change(contributor, { handler: 'other', namespaceSecrets: [] }))).to.equal(refused)
@@ -103,7 +103,7 @@ describe('references to secrets, by kubectl', () => {
     expect(await refusal(grow)).to.contain(more)
   })
 
-  it('say themselves what code may be given, and nobody says more than they may read', async () => {
+  it('accept in namespaceSecrets only what the writer may read', async () => {
     const write = (client: KubeClient, namespaceSecrets: string[]) => {
       const functionName = uniqueName('may')
       const made = object(ServerlessFunction, {
@@ -140,7 +140,7 @@ describe('references to secrets, by kubectl', () => {
     )
   })
 
-  it('let nobody lead functions to other code beside secrets that its writer may not read', async () => {
+  it('require functionSecrets of a namespace when its env changes', async () => {
     const ref = { namespace, name: uniqueName('led') }
     const env = [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,' }]
     const made = object(FunctionNamespace, { runtime: 'nodejs' })
@@ -172,13 +172,13 @@ describe('references to secrets, by kubectl', () => {
   const write = (client: KubeClient, count: number) =>
     client.create(ContainerInstance.resource, referring(count), { dryRun: true })
 
-  it('may be as many as a resource may have, to whoever may read those of all vaults of the group', async () => {
+  it('accept up to 20 secrets from readers of all vaults of the group', async () => {
     for (const count of [1, 2, 3, 20]) await write(owner, count)
     expect(await refusal(write(owner, 64))).to.contain('at most 20 secrets and outputs')
     expect(await refusal(write(contributor, 1))).to.equal('env refers to a vault whose secrets you may not read')
   })
 
-  it('may be two to whoever may read those of one vault; more are refused with what to do instead', async () => {
+  it('accept up to two secrets from readers of one vault, and name REST for more', async () => {
     await write(holder, 1)
     await write(holder, 2)
     for (const count of [3, 20]) expect(await refusal(write(holder, count))).to.match(/more than two .* use REST/)

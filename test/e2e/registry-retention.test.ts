@@ -57,7 +57,7 @@ const filesIn = (folder: string) => [
   ...readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
 ]
 
-describe('retention', () => {
+describe('retention of images', () => {
   const { world, client, repository, image, push, digest, makeJob, asOwner } = registrySuite()
   let admin: KubeClient
   let crane: RegistryClient
@@ -131,7 +131,7 @@ describe('retention', () => {
     return [await digest(crane, target), manifest.config.digest, ...manifest.layers.map((each) => each.digest)]
   }
 
-  it('previews, counts and removes what is old and unused, and the data of it from the disk, and nothing else', async () => {
+  it('previews and removes old unused manifests and their blobs, and nothing else', async () => {
     const name = repository()
     await push(crane, image(name))
     const lost = await needsOf(image(name))
@@ -229,7 +229,7 @@ describe('retention', () => {
     }
   }
 
-  it('runs one at a time, and refuses who may not start one', async () => {
+  it('starts one run at a time, and returns 403 without the permission', async () => {
     const answers = await askedAtOnce()
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409])
     const refused = answers.find(({ status }) => status === 409)?.body as unknown as { code: string; runId: string }
@@ -255,7 +255,7 @@ describe('retention', () => {
     }
   })
 
-  it('is started by kubectl in the name of nobody else: the audit names who removed what', async () => {
+  it('rejects runs and installs of kubectl whose startedBy is another principal', async () => {
     const keeper = await makeCaller({ 'Platform Contributor': '/' })
     const theirs = await clientWithToken(keeper.token)
     const made = ({ apiVersion, kind, resource }: AnyKind, spec: object, name = uniqueName('run')) => {
@@ -282,7 +282,7 @@ describe('retention', () => {
     }
   })
 
-  it('keeps pins by REST and by kubectl under the same rules', async () => {
+  it('keeps pins of REST and kubectl under the same rules', async () => {
     const name = repository()
     const pin = { boundary: world.boundary, repository: name, digests: [`sha256:${'b'.repeat(64)}`], keepLast: 3 }
     const put = (change: object, options = asOwner()) =>

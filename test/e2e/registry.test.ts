@@ -17,7 +17,7 @@ type Minted = { username: string; password: string; scope: string; secretName: s
 
 const INTERNAL = '/v1/internal/registries'
 
-describe('the registry', () => {
+describe('container registry', () => {
   const { world, client, repository, image, push, digest, makeJob, asOwner } = registrySuite()
   let admin: KubeClient
   before(async () => {
@@ -51,7 +51,7 @@ describe('the registry', () => {
   const audit = async (query: string) =>
     (await expectCall<{ items: Entry[] }>(200, 'GET', `/resources/registries/audit?${query}`)).body.items
 
-  it('lets a person push and pull with an access token, and tells of it', async () => {
+  it('accepts an access token for push and pull, and records both in the audit', async () => {
     const crane = await client('token', world.owner.token)
     const name = repository()
     await push(crane, image(name))
@@ -60,7 +60,7 @@ describe('the registry', () => {
     const path = `${INTERNAL}/manifests?repository=${name}&tag=v1`
     const { body } = await expectCall<{ digest: string; isPinned: boolean }>(200, 'GET', path, undefined, asOwner())
     expect(body).to.include({ digest: pushed, isPinned: false, isRunning: false })
-    await until('the audit tells of push and pull', async () => {
+    await until('the audit contains push and pull', async () => {
       const entries = await audit(`repository=${name}`)
       const actions = entries.filter(({ actor }) => actor === world.owner.principalId).map(({ action }) => action)
       return ['Token', 'Push', 'Pull'].every((action) => actions.includes(action))
@@ -73,7 +73,7 @@ describe('the registry', () => {
     })
   })
 
-  it('lets a service account in with its id and secret, and mounts layers across repositories', async () => {
+  it('accepts a client id and secret, and mounts blobs across repositories', async () => {
     const account = await makeServiceAccount(admin)
     const spec = { principalId: account.clientId, principalType: 'ServicePrincipal', roleDefinitionName: 'Contributor' }
     await admin.create(RoleAssignment.resource, {
@@ -94,7 +94,7 @@ describe('the registry', () => {
     expect(await regctl.succeed('image', 'digest', image(to))).to.equal(await digest(crane, image(to)))
   })
 
-  it('refuses other boundaries, readers who push, names that are no resource, and deletions', async () => {
+  it('refuses foreign boundaries, pushes by readers, invalid repositories and deletions', async () => {
     const crane = await client('token', world.owner.token)
     const name = repository()
     await push(crane, image(name))
@@ -115,14 +115,14 @@ describe('the registry', () => {
       expect((await crane.run('digest', `${world.host}/${wrong}:v1`)).code, wrong).to.equal(1)
     }
     expect((await crane.run('delete', `${world.host}/${name}@${await digest(crane, image(name))}`)).code).to.equal(1)
-    expect((await (await client()).run('digest', image(name))).code, 'nobody in particular').to.equal(1)
-    await until('the audit tells of the refusal', async () => {
+    expect((await (await client()).run('digest', image(name))).code, 'anonymously').to.equal(1)
+    await until('the audit contains the refusal', async () => {
       const refused = await audit(`boundary=${world.boundary}&action=refused`)
       return refused.some(({ actor }) => actor === stranger.principalId)
     })
   })
 
-  it('mints what pushes one resource for an hour, and nothing else', async () => {
+  it('mints a build token that pushes one resource only', async () => {
     const name = uniqueName('job')
     await makeJob(name)
     const body = { boundary: world.boundary, resourceGroup: world.group, kind: 'jobs', name }
@@ -141,7 +141,7 @@ describe('the registry', () => {
     expect([denied.status, denied.body.code]).to.deep.equal([403, 'FORBIDDEN'])
   })
 
-  it('mints what pulls a boundary, and keeps the same in each group for the nodes', async () => {
+  it('mints a pull credential of the boundary, also stored in its groups, which cannot push', async () => {
     const owner = await client('token', world.owner.token)
     const name = repository()
     await push(owner, image(name))
@@ -172,7 +172,7 @@ describe('the registry', () => {
     expect(denied.status).to.equal(403)
   })
 
-  it('refuses the next token once a right is withdrawn, by whatever it is asked for', async () => {
+  it('issues no further token with a scope once the role is removed', async () => {
     const builder = await makeCaller({ Contributor: `/boundaries/${world.boundary}` })
     const name = uniqueName('job')
     await makeJob(name)
@@ -186,14 +186,14 @@ describe('the registry', () => {
     const again = { grant_type: 'refresh_token', refresh_token: first.body.refresh_token, scope }
     expect((await form(again)).body.scope).to.equal(scope)
     await expectCall(204, 'DELETE', `/boundaries/${world.boundary}/iam/members/${builder.principalId}`)
-    await until('the minted token opens nothing', async () => (await form(fields)).body.scope === null)
+    await until('the minted token gets no scope', async () => (await form(fields)).body.scope === null)
     expect((await form(again)).body.scope).to.equal(null)
     const basic = Buffer.from(`token:${builder.token}`).toString('base64')
     const own = await token(`?scope=${encodeURIComponent(scope)}`, { authorization: `Basic ${basic}` })
     expect([own.status, own.body.scope]).to.deep.equal([200, null])
   })
 
-  it('renews nothing that was got with a secret that has been replaced', async () => {
+  it('rejects a refresh token after the client secret has been replaced', async () => {
     const { clientId: username, clientSecret: password } = await makeServiceAccount(admin)
     const scope = `repository:${repository()}:pull`
     const first = await form({ grant_type: 'password', username, password, scope, access_type: 'offline' })
@@ -204,7 +204,7 @@ describe('the registry', () => {
     expect((await again()).status).to.equal(401)
   })
 
-  it('answers token requests as registries do', async () => {
+  it('returns 400, 401 and anonymous tokens as the token protocol defines', async () => {
     const wrong = await token('?service=another&scope=repository:a:pull')
     expect(wrong.status).to.equal(400)
     const none = await token(`?service=${world.host}`)
@@ -218,7 +218,7 @@ describe('the registry', () => {
     expect((await form({ grant_type: 'refresh_token', refresh_token: 'no' })).status).to.equal(401)
   })
 
-  it('takes notifications once, and only with what was agreed on', async () => {
+  it('accepts a notification once, and only with the shared secret', async () => {
     const { notifySecretFile = '' } = testPlatform().registry ?? {}
     const { readFileSync } = await import('node:fs')
     const shared = { 'x-freehold-registry-secret': readFileSync(notifySecretFile, 'utf8').trim() }
@@ -233,7 +233,7 @@ describe('the registry', () => {
     expect((await notify({ events: [event] }, shared)).body).to.deep.equal({ accepted: 0, duplicates: 1 })
   })
 
-  it('tells of a manifest to those only who may pull it', async () => {
+  it('returns 404 for a missing manifest, and to callers who may not pull', async () => {
     const path = `${INTERNAL}/manifests?repository=${repository()}&tag=v1`
     expect((await call('GET', path, undefined, asOwner())).status).to.equal(404)
     expect((await call('GET', path, undefined, { token: (await makeCaller()).token })).status).to.equal(404)

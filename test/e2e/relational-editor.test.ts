@@ -15,7 +15,7 @@ import { editorRoutesSuite, POSTGRESQL_EDITOR, type QueryResult, type Row } from
 import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 
-describe('the editor of relational databases', () => {
+describe('editor of relational databases', () => {
   let boundaryId: string
   let home: string
   let base: string
@@ -44,7 +44,7 @@ describe('the editor of relational databases', () => {
     return `${status} ${body.code}`
   }
 
-  it('says that engines are played if nothing answers, and what it would run all the same', async () => {
+  it('reports a simulated engine as unreachable, and still analyses statements', async () => {
     const path = `${base}/played`
     await running('played')
     const { status, body } = await call('GET', `${path}/editor/schemas`)
@@ -68,10 +68,10 @@ describe('the editor of relational databases', () => {
     )
   })
 
-  describe('with an engine that really runs', () => {
+  describe('with a real PostgreSQL', () => {
     const missing = postgresqlIsMissing()
     if (missing !== undefined) {
-      it(`is skipped: ${missing}`, function () {
+      it(`skips:  ${missing}`, function () {
         this.skip()
       })
       return
@@ -97,7 +97,7 @@ describe('the editor of relational databases', () => {
       // The server exists, but the logins do not.
       expect(await refusal('GET', `${path}/editor/schemas`)).to.equal('502 DATABASE_UNREACHABLE')
       await makeRoles(admin, server, { namespace: home, name: 'relc-orders' })
-      await until('the editor is let in', async () => {
+      await until('the logins of the editor are granted', async () => {
         const ref = { namespace: home, name: 'orders' }
         const { status } = await admin.get<RelationalCluster & KubeObject>(RelationalCluster.resource, ref)
         return status?.editorAdmittedFor !== undefined
@@ -107,7 +107,7 @@ describe('the editor of relational databases', () => {
 
     editorRoutesSuite(POSTGRESQL_EDITOR, () => ({ boundaryId, path }))
 
-    it('speaks over TLS, and only to a server that the authority of the database vouches for', async () => {
+    it("connects over TLS only to servers with a certificate of the database's authority", async () => {
       const { body } = await query('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
       expect(body.results[0]?.rows).to.deep.equal([[true]])
       const engine = new DriverEngine(server.driver)
@@ -124,7 +124,7 @@ describe('the editor of relational databases', () => {
       }
     })
 
-    it('reads as a login that sees the tables of the owner, also later ones, and no passwords of roles', async () => {
+    it('reads as a login with access to all tables of the owner, but not to pg_authid', async () => {
       const who = await query("select current_user, current_setting('transaction_read_only')")
       expect(who.body.results[0]?.rows).to.deep.equal([['app_reader', 'on']])
       const made = await query('create schema "Odd ""one"; create table "Odd ""one".t (id serial primary key, v text)')
@@ -138,7 +138,7 @@ describe('the editor of relational databases', () => {
       expect(passwords.body.results).to.deep.equal([])
     })
 
-    it('lets the logins at what was there before them, and can do it again', async () => {
+    it('grants its logins access to older tables, repeatedly', async () => {
       const engine = new DriverEngine(server.driver)
       const target = await asOwner()
       const ask = async (sql: string) => {
@@ -164,7 +164,7 @@ describe('the editor of relational databases', () => {
       }
     })
 
-    it('tells the size of the database with its health', async () => {
+    it('returns the size of the database in GET /health', async () => {
       const { body } = await expectCall<{ databaseSizeBytes: number }>(200, 'GET', `${path}/health`)
       expect(body.databaseSizeBytes).to.be.greaterThan(1_000_000)
     })

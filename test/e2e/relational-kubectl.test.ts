@@ -15,7 +15,7 @@ import { kubectl as runKubectl } from '../worlds/kubectl.ts'
 import { makeBoundary, makeGroup } from '../worlds/platform.ts'
 import { administrator, bindEdit, clientWithToken, makeServiceAccount } from '../worlds/tenant.ts'
 
-describe('a relational database with kubectl', () => {
+describe('relational databases with kubectl', () => {
   let admin: KubeClient
   let boundaryId: string
   let group: string
@@ -34,7 +34,7 @@ describe('a relational database with kubectl', () => {
   const create = (kind: typeof RelationalCluster | typeof RelationalSnapshot, name: string, spec: object) =>
     admin.create(kind.resource, objectOf(kind, name, home, spec))
 
-  it('shows what people look for first, and scales', async () => {
+  it('shows the main columns, and scales', async () => {
     await create(RelationalCluster, 'orders', { computePlan: 'relational-small' })
     await kubectl('wait', '--for=condition=Ready', 'relc/orders', '--timeout=2m')
     const shown = /^orders\s+True\s+Running\s+relational-small\s+2\s+2\s+17\s+relc-orders-1\s+Healthy/m
@@ -55,7 +55,7 @@ describe('a relational database with kubectl', () => {
       'ARCHIVING',
     ])
     await kubectl('scale', 'relationalcluster', 'orders', '--replicas=4')
-    await until('four are asked for', async () => {
+    await until('the engine has four instances', async () => {
       const { spec } = await admin.get<KubeObject & { spec: { instances: number } }>(postgresqlCluster, {
         namespace: home,
         name: 'relc-orders',
@@ -65,7 +65,7 @@ describe('a relational database with kubectl', () => {
     await ready('orders')
   })
 
-  it('makes again what somebody deletes or alters of its children', async () => {
+  it('reverts and recreates altered and deleted children', async () => {
     const ref = { namespace: home, name: 'relc-orders' }
     await admin.mergePatch(postgresqlCluster, ref, { spec: { enableSuperuserAccess: true } })
     await until('the change is undone', async () => {
@@ -84,7 +84,7 @@ describe('a relational database with kubectl', () => {
     await until('all are there again', async () => (await names()).sort().join() === before.join())
   })
 
-  it('lets a tenant take snapshots, but not restore without that very right', async () => {
+  it('lets a tenant with edit rights take snapshots, but not restore them', async () => {
     const tenant = await makeServiceAccount(admin)
     await bindEdit(admin, home, tenant.clientId)
     const client = await clientWithToken(tenant.token)
@@ -108,7 +108,7 @@ describe('a relational database with kubectl', () => {
     }
   })
 
-  it('goes with its group and leaves nothing that holds the namespace', async () => {
+  it('is deleted with its group and namespace', async () => {
     await admin.remove(ResourceGroup.resource, { namespace: boundaryNamespace(boundaryId), name: group })
     await until('the namespace is gone', async () => {
       try {

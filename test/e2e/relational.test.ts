@@ -76,7 +76,7 @@ describe('relational databases over REST', () => {
     return `${status} ${body?.code}`
   }
 
-  it('go from an empty body to Running, stop, start, restart, scale and end', async () => {
+  it('creates from an empty body, stops, starts, restarts, scales and deletes', async () => {
     const name = uniqueName('db')
     const made = await expectCall<RelationalClusterDto>(201, 'POST', `${base}/${name}`, {})
     expect(made.body).to.deep.include({
@@ -116,7 +116,7 @@ describe('relational databases over REST', () => {
     expect(left.map(({ metadata }) => metadata.name)).to.deep.equal([])
   })
 
-  it('refuse what kubectl would refuse with the same field, and nothing is written', async () => {
+  it('rejects fields that kubectl rejects, and stores nothing', async () => {
     const cases: [object, string][] = [
       [{ cpuRequest: '2', cpuLimit: '1500m' }, '400 BAD_REQUEST'],
       [{ allowedCidrs: '10.0.0.1/8' }, '400 BAD_REQUEST'],
@@ -144,7 +144,7 @@ describe('relational databases over REST', () => {
     expect(stored.items.map(({ metadata }) => metadata.name)).to.not.include('never')
   })
 
-  it('are read, changed and put back; storage grows and the version goes up, neither goes back', async () => {
+  it('replaces and patches; storage and version only increase', async () => {
     const name = await running({ storageSize: '6Gi', engineVersion: '16', tags: { team: 'shop' } })
     const before = await expectCall<RelationalClusterDto>(200, 'GET', `${base}/${name}`)
     const same = await expectCall<RelationalClusterDto>(200, 'PUT', `${base}/${name}`, before.body)
@@ -171,7 +171,7 @@ describe('relational databases over REST', () => {
     expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
   })
 
-  it('say how to connect, inside and outside, to callers who may know, and what they are worth', async () => {
+  it('returns connection strings, the external address and health to permitted callers', async () => {
     const name = await running({ computePlan: 'relational-small', enablePooler: true, poolerMode: 'Transaction' })
     const inside = await expectCall<Connection>(200, 'GET', `${base}/${name}/connectionstring`)
     expect(inside.headers.get('cache-control')).to.equal('no-store')
@@ -208,7 +208,7 @@ describe('relational databases over REST', () => {
     expect(await refusal('GET', `${base}/${name}/connectionstring`, undefined, reader)).to.equal('403 FORBIDDEN')
   })
 
-  it('are snapshotted, and restored from to the end of a snapshot or to a moment after it', async () => {
+  it('takes snapshots, and restores to the end of one or to a later time', async () => {
     const name = await running()
     expect(await refusal('GET', `${base}/nothing/snapshots`)).to.equal('404 NOT_FOUND')
     const empty = await expectCall<Window>(200, 'GET', `${base}/${name}/snapshots/pitr-window`)
@@ -277,7 +277,7 @@ describe('relational databases over REST', () => {
     expect(await refusal('POST', `${base}/${off}/snapshots`, {})).to.equal('422 BACKUP_TARGET_MISSING')
   })
 
-  it('hand their name and password to one that is restored, which then serves the old connection string', async () => {
+  it('transfers name and password to a restored database, which serves the old connection string', async () => {
     const name = await running()
     const before = (await expectCall<Connection>(200, 'GET', `${base}/${name}/connectionstring`)).body
     const { id } = await snapshotOf(name)
@@ -287,7 +287,7 @@ describe('relational databases over REST', () => {
     await reaches(name, 'Stopped')
     const after = (await expectCall<Connection>(200, 'GET', `${base}/${name}/connectionstring`)).body
     expect(after.connectionString).to.equal(before.connectionString)
-    await until('it leads to the heir', async () => {
+    await until('the Service selects the restored database', async () => {
       const { spec } = await admin.get<KubeObject & { spec: { selector: Record<string, string> } }>(service, {
         namespace: home,
         name: `relcrw-${name}`,
@@ -311,7 +311,7 @@ describe('relational databases over REST', () => {
     )
   })
 
-  it('take one snapshot at a time, and keep one that somebody is being made from', async () => {
+  it('takes one snapshot at a time, and returns 409 IN_USE for one that is being restored', async () => {
     const name = uniqueName('db')
     const waiting = { connectTo: 'nobody' }
     await admin.create(RelationalCluster.resource, objectOf(RelationalCluster, name, home, waiting))
@@ -337,7 +337,7 @@ describe('relational databases over REST', () => {
     )
   })
 
-  it('are protected where they ask for it, and keep a last snapshot that outlives them', async () => {
+  it('refuses deletion under deletionProtection, and keeps a final snapshot', async () => {
     const name = await running({ deletionProtection: true, finalSnapshotOnDelete: true })
     expect(await refusal('DELETE', `${base}/${name}`)).to.equal('409 DELETION_PROTECTED')
     const byHand = await admin.remove(RelationalCluster.resource, { namespace: home, name }).catch((error) => error)
@@ -359,7 +359,7 @@ describe('relational databases over REST', () => {
     expect(kinds.sort()).to.deep.equal(['Final', 'Manual'])
   })
 
-  it('are listed across groups and groups of plans are offered with their verdict', async () => {
+  it('lists across groups, and offers plans with a verdict', async () => {
     const name = await running({ tags: { wanted: 'yes' } })
     const all = `/boundaries/${boundaryId}/resources/relationalclusters`
     const found = await itemsOf<RelationalClusterDto>(`${all}?filter=tags.wanted:eq:yes&filter=archiving:eq:Healthy`)

@@ -48,7 +48,7 @@ describe('resource groups', () => {
       spec: { running: false, replicas: 0, ...more },
     })
 
-  it('are made with their namespace; the same request again answers 200 with the same record', async () => {
+  it('creates the namespace with the group, and returns 200 for the same POST again', async () => {
     const path = at('/resourcegroups/again')
     const first = await call<ResourceGroupDto>('POST', path)
     expect(first.status, first.text).to.equal(201)
@@ -68,13 +68,13 @@ describe('resource groups', () => {
   })
 
   for (const name of ['config', 'validate', 'vectorclusters', 'Upper', '-x', 'x'.repeat(53)]) {
-    it(`cannot be called ${name.slice(0, 20)}`, async () => {
+    it(`rejects the name ${name.slice(0, 20)}`, async () => {
       const { status, body } = await call('POST', at(`/resourcegroups/${name}`))
       expect([status, body.code]).to.deep.equal([400, 'BAD_REQUEST'])
     })
   }
 
-  it('answer 404 for what is not there, and for a name that nothing can have', async () => {
+  it('returns 404 for missing groups and for names that are invalid', async () => {
     for (const name of ['nowhere', 'Upper', 'x'.repeat(53)]) {
       expect((await call('GET', at(`/resourcegroups/${name}`))).status, name).to.equal(404)
     }
@@ -82,7 +82,7 @@ describe('resource groups', () => {
     expect((await call('POST', `/boundaries/${missing}/resourcegroups/x`)).status).to.equal(404)
   })
 
-  it('stop at the quota of the boundary with 422', async () => {
+  it('returns 422 QUOTA_EXCEEDED beyond the quota of the boundary', async () => {
     const { id } = await makeBoundary()
     const quota = { resourceGroups: 1 }
     const { body: limited } = await expectCall<BoundaryDto>(200, 'PUT', `/boundaries/${id}/quota`, quota)
@@ -95,7 +95,7 @@ describe('resource groups', () => {
     expect(body).to.deep.include({ code: 'QUOTA_EXCEEDED', quota: 'resourceGroups', limit: 1, used: 1, requested: 1 })
   })
 
-  it('bound functions by their most copies, in a namespace that is started or gets another plan too', async () => {
+  it('counts functions with their maximum of copies, also on start and for another plan', async () => {
     const { id } = await makeBoundary()
     const { scope } = await makeGroup(id)
     const limit = (quota: object) => expectCall(200, 'PUT', `/boundaries/${id}/quota`, quota)
@@ -131,7 +131,7 @@ describe('resource groups', () => {
     await until('it counts', async () => (await usage(scope)).pods === 3)
   })
 
-  it('take tags and a quota by PATCH, which kubectl reads at once', async () => {
+  it('changes tags and quota by PATCH, visible to kubectl at once', async () => {
     const { name } = await makeGroup(boundary.id)
     const change = { tags: { team: 'search' }, quota: { pods: 3 } }
     const { body } = await expectCall<{ tags: object; quota: object }>(
@@ -148,7 +148,7 @@ describe('resource groups', () => {
     expect(((await admin.get(ResourceGroup.resource, ref)) as unknown as ResourceGroup).spec).to.deep.equal(change)
   })
 
-  it('list what is in them, over groups and by kind, as far as the caller may read', async () => {
+  it('lists resources by group, kind and tag, as far as the caller may read', async () => {
     const [left, right] = [await makeGroup(boundary.id), await makeGroup(boundary.id)]
     await stop(left.name, 'index', { tags: { team: 'search' } })
     await stop(left.name, 'other')
@@ -172,7 +172,7 @@ describe('resource groups', () => {
     expect((await call('GET', summary?.href ?? '')).status).to.equal(200)
   })
 
-  it('are hidden together with their boundary: the same 404 as for one that is not there', async () => {
+  it('returns the same 404 for a boundary that the caller may not read as for a missing one', async () => {
     const stranger = await makeCaller()
     const missing = '00000000-0000-4000-8000-000000000000'
     for (const rest of ['resourcegroups', 'resourcegroups/config', 'resources', 'resources/config']) {
@@ -184,7 +184,7 @@ describe('resource groups', () => {
     }
   })
 
-  it('say whether a name may be given', async () => {
+  it('validates whether a name is valid and available', async () => {
     const { name: group } = await makeGroup(boundary.id)
     await stop(group, 'taken')
     const ask = async (name: string) => {
@@ -198,7 +198,7 @@ describe('resource groups', () => {
     expect((await ask('Not_OK')).violations.map(({ code }) => code)).to.deep.equal(['BadCharacter'])
   })
 
-  it('say of a name that is unique on the platform that another group has it', async () => {
+  it('validates that a platform-wide name is taken in another group, without naming it', async () => {
     const [one, other] = [await makeGroup(boundary.id), await makeGroup(boundary.id)]
     const name = uniqueName('vault')
     await expectCall(201, 'POST', `${one.scope}/resources/secretvaults/${name}`, {})
@@ -212,7 +212,7 @@ describe('resource groups', () => {
     expect((await call('GET', `${one.scope}/resources/${name}/validate?collection=shoes`)).status).to.equal(400)
   })
 
-  it('are found by their namespace by those who may read them; others learn nothing', async () => {
+  it('finds a group by its namespace for readers, and returns the same 403 to others for any name', async () => {
     const group = await makeGroup(boundary.id)
     const find = (name: string, token?: string) =>
       call<Record<string, unknown>>(
@@ -236,7 +236,7 @@ describe('resource groups', () => {
     expect(await refusalOf('kube-system')).to.deep.equal(refused)
   })
 
-  it('are deleted with everything in them, namespace included', async () => {
+  it('deletes a group with its resources and namespace', async () => {
     const group = await makeGroup(boundary.id)
     const path = at(`/resourcegroups/${group.name}`)
     await stop(group.name, 'inside')
@@ -249,11 +249,11 @@ describe('resource groups', () => {
     await until('the group is gone', async () => (await call('GET', path)).status === 404)
     const left = await admin.get(namespace, { name: group.namespace }).catch((error: unknown) => error)
     expect(isKubeError(left, 'NotFound'), String(left)).to.equal(true)
-    // A new group of the name begins anew.
+    // The name is free again.
     await expectCall(201, 'POST', path)
   })
 
-  it('are kept while a resource in them keeps its volumes', async () => {
+  it('returns 409 for a group with a resource that retains its volumes', async () => {
     const group = await makeGroup(boundary.id)
     const path = at(`/resourcegroups/${group.name}`)
     await stop(group.name, 'kept', { onDelete: 'Retain' })
@@ -265,7 +265,7 @@ describe('resource groups', () => {
     expect(body.resources).to.deep.equal(['vectorclusters/kept'])
   })
 
-  it('made with kubectl are served like any other', async () => {
+  it('serves a group that kubectl created like any other', async () => {
     await admin.create(ResourceGroup.resource, {
       apiVersion: ResourceGroup.apiVersion,
       kind: ResourceGroup.kind,

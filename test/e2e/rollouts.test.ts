@@ -50,7 +50,7 @@ const definition = ({ group, version, kind, plural }: Resource) => {
   }
 }
 
-describe('rollouts of the platform', () => {
+describe('rollouts of components', () => {
   let own: OwnPlatform
   /** What Helm says of a release at a version. */
   let helm: (component: string, version: string) => 'deployed' | 'failed' | 'pending' = () => 'deployed'
@@ -162,7 +162,7 @@ describe('rollouts of the platform', () => {
       (error: KubeError) => error.denial?.message ?? error.message,
     )
 
-  it('rolls modules one after the other, one rollout at a time, whoever asks and whatever happens to the operator', async () => {
+  it('roll out modules in order, one rollout at a time, and survive the death of the operator', async () => {
     const planId = await planTo('1.1.0', 'web', 'api')
     const shown = await call('GET', `/rollouts/plans/${planId}`)
     expect([shown.body.status, shown.body.batches]).to.deep.equal([
@@ -183,7 +183,10 @@ describe('rollouts of the platform', () => {
     const second = randomUUID()
     await make(RolloutExecution, second, { plan: await planTo('1.3.0', 'web') })
     expect((await reaches(second, 'Failed')).failure?.message).to.match(/^RolloutBusy: /)
-    await until('the first is told', async () => (await versionsWanted()).join() === '1.1.0,1.0.0')
+    await until(
+      'the first component has the new version',
+      async () => (await versionsWanted()).join() === '1.1.0,1.0.0',
+    )
     await own.keepSeen()
     await own.endOperator('SIGKILL')
     helm = () => 'deployed'
@@ -204,7 +207,7 @@ describe('rollouts of the platform', () => {
     expect([again.status, again.body.code]).to.deep.equal([409, 'PlanExecuted'])
   })
 
-  it('pauses where a component fails, and hears the same of REST and of kubectl', async () => {
+  it('pause when a component fails, and accept the same requests from REST and kubectl', async () => {
     helm = (_, version) => (version === '1.2.0' ? 'failed' : 'deployed')
     const id = await begin('1.2.0', 'web', 'api')
     expect((await reaches(id, 'Paused')).pauseReason?.code).to.equal('ComponentFailed')
@@ -217,13 +220,13 @@ describe('rollouts of the platform', () => {
     expect(await byKubectl(id, { resumeAt: '2026-01-01T00:00:00Z', skipSnapshot: true })).to.match(/without a snapshot/)
     helm = (name, version) => (name === 'api' && version === '1.2.0' ? 'failed' : 'deployed')
     expect(await byKubectl(id, { resumeAt: new Date().toISOString() })).to.equal('taken')
-    await until('the second is told', async () => {
+    await until('the second component has the new version', async () => {
       await playFlux()
       return (await versionsWanted()).join() === '1.2.0,1.2.0'
     })
     await reaches(id, 'Paused')
     expect(await ask(id, 'resume')).to.equal('202')
-    await until('it has tried again and waits', async () => {
+    await until('it has failed again and is paused', async () => {
       await playFlux()
       const { body } = await call<Rollout>('GET', `/rollouts/executions/${id}`)
       return body.state === 'Paused' && body.batches[1]?.components[0]?.state === 'Failed'
@@ -240,7 +243,7 @@ describe('rollouts of the platform', () => {
     expect(await versionsWanted()).to.deep.equal(['1.1.0', '1.1.0'])
   })
 
-  it('sees what was changed by hand, takes it over, and puts it back', async () => {
+  it('detect, adopt and revert manual changes', async () => {
     const labels = {
       'helm.toolkit.fluxcd.io/name': fluxName('web'),
       'helm.toolkit.fluxcd.io/namespace': SYSTEM_NAMESPACE,
@@ -299,7 +302,7 @@ describe('rollouts of the platform', () => {
     expect(overrides.map(({ kind }) => kind)).to.include('DriftReverted')
   })
 
-  it('change the roles that assignments become with the rights that the caller has in the cluster', async () => {
+  it('update the projected ClusterRoles only with the rights that the caller has in the cluster', async () => {
     const name = 'freehold-project-reader'
     const role = await own.admin.get<KubeObject & { rules: object[] }>(clusterRole, { name })
     await own.admin.mergePatch(clusterRole, { name }, { rules: role.rules.slice(1) })

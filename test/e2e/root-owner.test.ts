@@ -51,7 +51,7 @@ describe('the last Owner at the root', () => {
     return { userId, assignmentId: added.body.assignmentId }
   }
 
-  it('stays a member of the tenant until somebody else is Owner, whatever other roles there are', async () => {
+  it('stays a member of the tenant until there is another Owner at the root', async () => {
     const { body: tenant } = await ask('POST', '/admin/tenants', { displayName: 'Acme' })
     const { clientId } = own.platform
     await own.admin.create(RoleAssignment.resource, {

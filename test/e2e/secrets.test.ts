@@ -26,7 +26,7 @@ function formsOf(secret: string): string[] {
 
 /** Includes a resource's activity, once there is some: it is stored compressed, where a text search finds nothing. */
 async function toldAtLeast(path: string, least: number, record: (...given: Parameters<typeof call>) => unknown) {
-  await until(`activity of ${path} is told`, async () => {
+  await until(`activity of ${path} is recorded`, async () => {
     const { body } = await call<{ items: unknown[] }>('GET', `${path}/activity?pageSize=500`)
     return body.items.length >= least
   })
@@ -40,7 +40,7 @@ describe('secrets', () => {
   })
   after(() => admin.close())
 
-  it('of databases and service accounts are in Secret objects and in the one answer that is for them, nowhere else', async () => {
+  it('of databases and service accounts occur only in Secrets and in the answer that returns them', async () => {
     const boundary = await makeBoundary()
     const group = await makeGroup(boundary.id)
     const path = `/boundaries/${boundary.id}/resourcegroups/${group.name}/resources/vectorclusters/guarded`
@@ -110,10 +110,10 @@ describe('secrets', () => {
     const inLogs = logsOf()
       .filter(([, text]) => text.includes(planted))
       .map(([where]) => where)
-    expect(inLogs, 'what callers send astray is not logged').to.deep.equal([])
+    expect(inLogs, 'secrets in wrong fields are not logged').to.deep.equal([])
   })
 
-  it('of deployment sources are in their Secrets, nowhere else', async () => {
+  it('of deployment sources occur only in their Secrets', async () => {
     const { id } = await makeBoundary()
     const path = `/boundaries/${id}/sources`
     const planted = `deploy-key-${randomUUID()}`
@@ -154,7 +154,7 @@ describe('secrets', () => {
     expect(found).to.deep.equal([])
   })
 
-  it('of agents that join are in the one answer that is for them, and nowhere stored', async () => {
+  it('of join tokens occur only in the answer that returns them', async () => {
     const made = await expectCall<{ id: string }>(201, 'POST', '/clusters', { name: uniqueName('canary') })
     const path = `/clusters/${made.body.id}`
     const answers: string[] = []
@@ -187,7 +187,7 @@ describe('secrets', () => {
     expect(found).to.deep.equal([])
   })
 
-  it('of access keys and sessions are in their Secrets and in the one answer that is for them, nowhere else', async function () {
+  it('of access keys and sessions occur only in Secrets and in the answer that returns them', async function () {
     if (testPlatform().store === undefined) {
       console.log('    skipped: no object store runs here, because no Go was found that builds it')
       this.skip()
@@ -233,7 +233,7 @@ describe('secrets', () => {
     expect(found).to.deep.equal([])
   })
 
-  it('of vaults are in single reads only', async () => {
+  it('of vaults occur only in reads of a single secret', async () => {
     const at = await makeVault()
     const [old, value, sent] = [canary(), canary(), canary()]
     const answers: string[] = []
@@ -290,7 +290,7 @@ describe('secrets', () => {
     expect(found).to.deep.equal([])
   })
 
-  it('are not shown to callers who may only read', async () => {
+  it('are refused to Readers', async () => {
     const boundary = await makeBoundary()
     const group = await makeGroup(boundary.id)
     const path = `/boundaries/${boundary.id}/resourcegroups/${group.name}/resources/vectorclusters/guarded`

@@ -20,7 +20,7 @@ type Place = { facadeUrl: string; tokenUrl: string; agentUrl: string }
 /** Sends the same request again; returns its outcome as a word. */
 type Use = (place: Place) => Promise<string>
 
-describe('what counts once, sent to two facades at the same moment', () => {
+describe('single-use tokens, sent to two facades concurrently', () => {
   let own: OwnPlatform
   let places: [Place, Place]
   let boundary: string
@@ -110,7 +110,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     }
   }
 
-  it('a code of a sign-in is exchanged by one at most, and what it gave ends: one of them stole it', async () => {
+  it('an authorization code is exchanged once at most, and its tokens are revoked', async () => {
     const form = await codeForm()
     const given: Tokens[] = []
     const words = await twice('the code', async (place) => {
@@ -122,7 +122,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     await refusedRenewals(given)
   })
 
-  it('a refresh token likewise', async () => {
+  it('a refresh token is exchanged once at most, and its tokens are revoked', async () => {
     const { refresh_token = '' } = await tokens(places[0], await codeForm())
     expect(refresh_token).not.to.equal('')
     const given: Tokens[] = []
@@ -143,7 +143,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     }
   }
 
-  it('a request for a role is decided once', async () => {
+  it('a request for a temporary role is decided once', async () => {
     const authorization = `${boundary}/providers/authorization`
     const grant = { principalId: person.userId, roleDefinitionName: 'Reader' }
     expect((await callOwn(own, 'POST', `${boundary}/members`, grant)).status).to.equal(201)
@@ -168,7 +168,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     expect(outcomes).to.deep.equal(['200', '409 invalid_state'])
   })
 
-  it('the code of a device', async () => {
+  it('a device code is exchanged once', async () => {
     const begun = await fetch(places[0].tokenUrl.replace(/token$/, 'auth/device'), {
       method: 'POST',
       body: new URLSearchParams({ client_id: 'freehold-cli', scope: 'openid' }),
@@ -182,7 +182,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     expect(words).to.deep.equal(['invalid_grant', 'tokens'])
   })
 
-  it('the link of a password reset sets one password', async () => {
+  it('a link of a password reset sets one password', async () => {
     const email = `${person.userName}@example.com`
     await ask(places[0], 'POST', '/identity/password-reset', { email })
     const link = await tokenFromMail(email, 1, own.controlPlane.folder)
@@ -193,7 +193,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     expect(words).to.deep.equal(['200', '404 not_found'])
   })
 
-  it('the link of an invitation makes one account', async () => {
+  it('a link of an invitation creates one account', async () => {
     const email = `invited-${person.userName}@example.com`
     const path = `${boundary}/providers/authorization/invitations`
     await callOwn(own, 'POST', path, { email, roleDefinitionName: 'Reader' })
@@ -205,13 +205,13 @@ describe('what counts once, sent to two facades at the same moment', () => {
     expect(body.items).to.have.length(1)
   })
 
-  it('the state of an installation', async () => {
+  it('a state of an installation is accepted once', async () => {
     const { body } = await callOwn<Body>(own, 'POST', `${boundary}/sources/github/create`, { displayName: 'Git' })
     const path = `${boundary}/sources/github/validate?state=${body.state}&error=access_denied`
     expect(await twice('the state', (place) => ask(place, 'GET', path))).to.deep.equal(['302', '400 state-invalid'])
   })
 
-  it('a join token lets one agent in', async () => {
+  it('a join token admits one agent', async () => {
     const { body: cluster } = await callOwn<Body>(own, 'POST', '/clusters', { name: 'once', displayName: 'Once' })
     const { body } = await callOwn<Body>(own, 'POST', `/clusters/${cluster.id}/join-token`, {})
     const words = await twice('the join token', ({ agentUrl }) =>
@@ -224,7 +224,7 @@ describe('what counts once, sent to two facades at the same moment', () => {
     await callOwn(own, 'DELETE', `/clusters/${cluster.id}`)
   })
 
-  it('counts no more after a process was killed and started again', async () => {
+  it('all stay used after the operator was killed and restarted', async () => {
     await own.endOperator('SIGKILL')
     await own.startOperator()
     for (const [what, use] of used)

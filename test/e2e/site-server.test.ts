@@ -36,11 +36,11 @@ const FILES = {
   ].join('\n'),
 }
 
-describe('the web server of a static web app', () => {
+describe('web server of a static web app', () => {
   const ended: (() => Promise<unknown>)[] = []
   let program = ''
   before(async function () {
-    // That of the release on which the images of sites are built.
+    // nginx of the Debian release on which the images of sites are built.
     const onPath = folderOnPath('nginx')
     const why = onPath === undefined ? debianIsMissing('nginx') : undefined
     if (why !== undefined) {
@@ -101,7 +101,7 @@ describe('the web server of a static web app', () => {
   }
   const text = async (response: Promise<Response>) => (await (await response).text()).trim()
 
-  it('answers paths without a file by the one page, or by the page for what is not there', async () => {
+  it('answers paths without a file with index.html for a single page, and otherwise with 404.html', async () => {
     const single = await serve()
     expect(await text(single('/deep/link'))).to.equal('<h1>home</h1>')
     expect(await text(single('/about'))).to.equal('about')
@@ -116,7 +116,7 @@ describe('the web server of a static web app', () => {
     expect((await many('/assets/')).status).to.equal(404)
   })
 
-  it('says how long a file is kept: a year where its name holds its hash, and no time where there is none', async () => {
+  it('sends cacheControl, a year for names with a hash, and no-cache for missing files', async () => {
     const get = await serve({ isSinglePage: false, cacheControl: 'private, max-age=5' })
     expect(await answer(get('/'))).to.equal('200 private, max-age=5')
     expect(await answer(get('/my-dashboard.js'))).to.equal('200 private, max-age=5')
@@ -124,7 +124,7 @@ describe('the web server of a static web app', () => {
     expect(await answer(get('/assets/index-99999999.js'))).to.equal('404 no-cache')
   })
 
-  it('compresses, knows what has not changed, and answers ranges', async () => {
+  it('compresses, and answers If-None-Match and Range', async () => {
     const get = await serve()
     const whole = await get('/')
     const etag = whole.headers.get('etag') ?? ''
@@ -139,14 +139,14 @@ describe('the web server of a static web app', () => {
     expect(gzipSync(await compressed.text()).length).to.be.greaterThan(0)
   })
 
-  it('sends headers as they are written, with quotes, dollars and backslashes', async () => {
+  it('sends headers with quotes, dollars and backslashes unchanged', async () => {
     const value = `default-src 'self' "$uri" \\ ${'$'}{dollar}; x{}`
     const get = await serve({ headers: { 'X-Policy': value } })
     expect((await get('/')).headers.get('x-policy')).to.equal(value)
     expect((await get('/.env')).headers.get('x-policy')).to.equal(value)
   })
 
-  it('redirects as the file _redirects says, after files, and leaves out what it does not understand', async () => {
+  it('redirects as _redirects defines, after files, and ignores invalid lines', async () => {
     const get = await serve({ isSinglePage: false })
     expect(await answer(get('/old?a=1'))).to.equal('301 /about?a=1')
     expect(await answer(get('/blog/2026/x?b=2'))).to.equal('302 /docs/2026/x?b=2')
@@ -157,7 +157,7 @@ describe('the web server of a static web app', () => {
     expect((await get('/bad')).status).to.equal(404)
   })
 
-  it('is served while the address behind /api leads nowhere, whose answers are not kept', async () => {
+  it('serves files while proxyUrl is unreachable, and returns 502 without caching for /api', async () => {
     const get = await serve({ proxyUrl: 'https://api.example.invalid/v1/' })
     expect(await answer(get('/'))).to.equal('200 public, max-age=300')
     expect((await get('/api/x')).status).to.equal(502)

@@ -17,7 +17,7 @@ async function archiveOf(files: Readonly<Record<string, string>>): Promise<Buffe
   return gzipSync(await buffer(tar as unknown as Readable))
 }
 
-describe('uploaded sources in a real registry', () => {
+describe('sourceArchives with a real registry', () => {
   let running: Awaited<ReturnType<typeof startRealRegistry>> | undefined
   before(async function () {
     const program = await findRegistry(silentProgress, new AbortController().signal)
@@ -45,7 +45,7 @@ describe('uploaded sources in a real registry', () => {
     return error.message
   }
 
-  it('are kept whole, as what a build is given, and the same bytes have the same reference', async () => {
+  it('stores an archive unchanged, and returns the same reference for the same bytes', async () => {
     const name = repository()
     const bytes = await archiveOf({ 'package.json': '{}', 'data.txt': randomBytes(3_000_000).toString('hex') })
     const kept = await archives().keep(name, Readable.from([bytes.subarray(0, 70_000), bytes.subarray(70_000)]))
@@ -60,14 +60,14 @@ describe('uploaded sources in a real registry', () => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).to.equal(true)
   })
 
-  it('are refused for what is in them, and nothing of them is kept', async () => {
+  it('rejects an archive with a path outside of it, and stores nothing', async () => {
     const name = repository()
     const bytes = await archiveOf({ '../outside': 'x', 'long.txt': randomBytes(2_000_000).toString('hex') })
     expect(await refusal(archives().keep(name, Readable.from([bytes])))).to.include('leads out of the archive')
     expect(await stored(name)).to.deep.equal([])
   })
 
-  it('are refused for their length', async () => {
+  it('rejects an archive that is too long', async () => {
     const bytes = await archiveOf({ a: randomBytes(4_000).toString('hex') })
     expect(await refusal(archives(1_000).keep(repository(), Readable.from([bytes])))).to.include(
       'longer than 1000 bytes',

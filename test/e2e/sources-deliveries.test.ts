@@ -26,8 +26,8 @@ const push = (commit: string) =>
   JSON.stringify({ ref: 'refs/heads/main', after: commit, repository: { id: 1, full_name: 'acme/site' } })
 const [ONE, TWO, THREE] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)]
 
-/** Of plain Git, played: what is tested is who may tell of pushes. */
-describe('deliveries to a deployment source', () => {
+/** Of simulated plain Git: the tests are about who may deliver pushes. */
+describe('webhook deliveries to a deployment source', () => {
   let admin: KubeClient
   let boundaryId: string
   let begun: Begun
@@ -71,7 +71,7 @@ describe('deliveries to a deployment source', () => {
     await admin.close()
   })
 
-  it('are verified, recorded once, and found by their signature where the address names no source', async () => {
+  it('verifies a delivery, records it once, and finds the source by the signature if the URL names none', async () => {
     expect(await receipt(await send(push(ONE), 'one'))).to.deep.equal([202, { deliveryId: 'one', accepted: true }])
     expect(await receipt(await send(push(ONE), 'one'))).to.deep.equal([202, { deliveryId: 'one', accepted: false }])
     // Providers do not sign the id: an eavesdropper could send a delivery under another one.
@@ -82,7 +82,7 @@ describe('deliveries to a deployment source', () => {
     expect(heads?.map(({ ref, commit }) => [ref, commit])).to.deep.equal([['refs/heads/main', TWO]])
   })
 
-  it('that come at the same time are all recorded', async () => {
+  it('records 20 concurrent deliveries once each', async () => {
     const bodies = Array.from({ length: 20 }, (_, index) =>
       JSON.stringify({ ref: `refs/heads/b${index}`, after: ONE, repository: { id: 1, full_name: 'acme/site' } }),
     )
@@ -94,7 +94,7 @@ describe('deliveries to a deployment source', () => {
     expect((await stored()).heads).to.have.length(21)
   })
 
-  it(`that are forged, repeated, cut short or too long change nothing: ${ROUNDS} of them`, async () => {
+  it(`changes nothing for ${ROUNDS} deliveries that are forged, repeated, truncated or too long`, async () => {
     const before = await stored()
     const random = new SeededRandom(TEST_CONFIG.seed)
     const good = push(THREE)
@@ -118,7 +118,7 @@ describe('deliveries to a deployment source', () => {
     expect([after.heads, after.deliveries]).to.deep.equal([before.heads, before.deliveries])
   })
 
-  it('of a branch that went forget where it stood, and of one that nobody knew change no other', async () => {
+  it('forgets the head of a deleted branch, and changes nothing for an unknown one', async () => {
     const at = (ref: string, after: string) =>
       JSON.stringify({ ref, after, repository: { id: 1, full_name: 'acme/site' } })
     const before = (await stored()).heads ?? []
@@ -130,7 +130,7 @@ describe('deliveries to a deployment source', () => {
     expect((await stored()).heads).to.deep.equal(before)
   })
 
-  it('that name what Git and its hosts never have are refused, and change nothing', async () => {
+  it('returns 406 for refs and repositories with impossible names, and changes nothing', async () => {
     const before = await stored()
     const at = (ref: string, full_name: string) => JSON.stringify({ ref, after: TWO, repository: { id: 1, full_name } })
     const impossible = [
@@ -148,7 +148,7 @@ describe('deliveries to a deployment source', () => {
     expect([after.heads, after.deliveries]).to.deep.equal([before.heads, before.deliveries])
   })
 
-  it(`that are signed are all taken, ${AT_ONCE} of them at once`, async () => {
+  it(`accepts ${AT_ONCE} concurrent signed deliveries`, async () => {
     // From a separate address: other tests on this machine send requests without a token too.
     const dispatcher = new Agent({ localAddress: '127.0.0.61' })
     const bodies = Array.from({ length: AT_ONCE }, (_, at) => push(at.toString(16).padStart(40, 'd')))
@@ -157,7 +157,7 @@ describe('deliveries to a deployment source', () => {
     await dispatcher.close()
   })
 
-  it('of nobody that is known here are not found', async () => {
+  it('returns 404 source-unknown for an unknown provider', async () => {
     const url = `${testPlatform().facadeUrl}/boundaries/${boundaryId}/sources/bitbucket/webhooks`
     const answer = await fetch(url, { method: 'POST', body: '{}' })
     expect([answer.status, ((await answer.json()) as ErrorBody).code]).to.deep.equal([404, 'source-unknown'])

@@ -101,7 +101,7 @@ describe('a real Gitea as the Git host of the platform', () => {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
   })
 
-  it('tells of a push, which is verified and recorded', async () => {
+  it('delivers a push and a tag, which are verified and recorded', async () => {
     const at = `${sources()}/circuit/installations/${sourceId}`
     const hook = await rest<{ created: boolean }>('POST', `${at}/repositories/${repository.id}/webhooks/ensure`)
     expect([hook.status, hook.body.created]).to.deep.equal([200, true])
@@ -122,7 +122,7 @@ describe('a real Gitea as the Git host of the platform', () => {
     await until('the tag is recorded', async () => (await heads()).some(({ ref }) => ref === 'refs/tags/v1'))
   })
 
-  it('tells of a branch that is deleted, whose head is forgotten', async () => {
+  it('delivers the deletion of a branch, whose head is forgotten', async () => {
     const isThere = async () => (await heads()).some(({ ref }) => ref === 'refs/heads/passing')
     await git('-C', 'work', 'push', 'origin', 'HEAD:passing')
     await until('the branch is recorded', isThere)
@@ -130,7 +130,7 @@ describe('a real Gitea as the Git host of the platform', () => {
     await until('the branch is forgotten', async () => !(await isThere()))
   })
 
-  it('shows nothing of one source to another', async () => {
+  it('hides the repositories of one source from another', async () => {
     const begun = await rest<{ deploymentSourceId: string }>('POST', `${sources()}/circuit/create`, {
       displayName: 'Two',
     })
@@ -149,7 +149,7 @@ describe('a real Gitea as the Git host of the platform', () => {
     expect((await rest('DELETE', `${sources()}/circuit/${id}`)).status).to.equal(204)
   })
 
-  sourceContract('asked directly', {
+  sourceContract('Gitea', {
     hasWebhooks: true,
     count: 1,
     async open() {

@@ -68,7 +68,7 @@ describe('deployment sources of plain Git over ssh', () => {
     return name
   }
 
-  it('are made by REST with a key, asked, and show nothing of it', async () => {
+  it('is created by REST with a private key, which no answer contains', async () => {
     const { body: made, status, text } = await create({ privateKey: key })
     expect([status, made.status], text).to.deep.equal([201, 'Ready'])
     const id = made.deploymentSourceId
@@ -95,7 +95,7 @@ describe('deployment sources of plain Git over ssh', () => {
     expect(repositories.text + health.text + text).to.not.contain(line)
   })
 
-  it('are made by kubectl with a Secret, which is read at each use', async () => {
+  it('is created by kubectl with a Secret, which is read at each use', async () => {
     const name = await apply({ 'private-key': key, 'known-hosts': await server.knownHosts() })
     await phaseOf(name, 'Available')
     const stranger = await readFile(makeKey(server.folder, 'stranger'), 'utf8')
@@ -106,7 +106,7 @@ describe('deployment sources of plain Git over ssh', () => {
     expect(body.checks[1]?.message).to.contain('does not accept this key')
   })
 
-  it('are refused with a key that the host does not know, one with a passphrase, and what is none', async () => {
+  it('refuses keys that are unknown to the host, protected by a passphrase or malformed', async () => {
     const text = (name: string, passphrase = '') => readFile(makeKey(server.folder, name, [], passphrase), 'utf8')
     const cases: [string, RegExp][] = [
       [await text('nobody'), /does not accept this key/],
@@ -122,7 +122,7 @@ describe('deployment sources of plain Git over ssh', () => {
     }
   })
 
-  it('at a place of the inside that is not listed are not called', async () => {
+  it('refuses internal addresses that are not listed, without calling them', async () => {
     let calls = 0
     const inside = createServer((socket) => {
       calls += 1
@@ -139,7 +139,7 @@ describe('deployment sources of plain Git over ssh', () => {
     expect(calls).to.equal(0)
   })
 
-  it('believe the host that they saw first, and no other in its place', async () => {
+  it('trusts the first host key, and refuses another one', async () => {
     const { body } = await create({ privateKey: key })
     const id = body.deploymentSourceId
     const { hostKey } = await phaseOf(id, 'Available')

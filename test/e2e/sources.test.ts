@@ -81,14 +81,14 @@ describe('deployment sources', () => {
     await admin.close()
   })
 
-  describe('of GitLab', () => {
+  describe('GitLab', () => {
     let begun: Begun
     before(async () => {
       begun = await create('gitlab', { baseUrl: base('gitlab'), accessToken: planted })
       await ready(begun.deploymentSourceId)
     })
 
-    it('are listed with what the provider says, and never with their credentials', async () => {
+    it('lists sources with the account of the provider, and without credentials', async () => {
       const list = await expectCall<{ items: DeploymentSourceDto[] }>(200, 'GET', `${path}?filter=sourceName:eq:gitlab`)
       expect(list.body.items[0]).to.include({
         accountName: 'ada',
@@ -106,7 +106,7 @@ describe('deployment sources', () => {
       expect(config.body.sorts).to.include.members(['displayName', 'createdAt'])
     })
 
-    it('show their one installation and its repositories', async () => {
+    it('lists the installation and its repositories', async () => {
       const id = begun.deploymentSourceId
       const [installation] = await itemsOf<{ installationId: string; accountName: string }>(
         `${path}/gitlab/installations`,
@@ -117,7 +117,7 @@ describe('deployment sources', () => {
       expect(all.body.map(({ name }) => name)).to.deep.equal(['site'])
     })
 
-    it('give a token for one repository, which nothing keeps', async () => {
+    it('returns a token for one repository', async () => {
       const at = `${path}/gitlab/installations/${begun.deploymentSourceId}/token`
       const answer = await expectCall<{ token: string; permissions: object }>(200, 'POST', `${at}/1`)
       expect(answer.body).to.include({ token: 'gldt-1' })
@@ -126,14 +126,14 @@ describe('deployment sources', () => {
       expect((await call('POST', `${at}/..%2F1`)).status).to.be.oneOf([400, 404])
     })
 
-    it('have a webhook made once and repaired', async () => {
+    it('creates a webhook once', async () => {
       const at = `${path}/gitlab/installations/${begun.deploymentSourceId}/repositories/1/webhooks/ensure`
       expect((await expectCall<{ created: boolean }>(200, 'POST', at)).body.created).to.equal(true)
       expect((await expectCall<{ created: boolean }>(200, 'POST', at)).body.created).to.equal(false)
       expect(gitLab.hooks.map(({ token }) => token)).to.deep.equal([begun.webhookSecret])
     })
 
-    it('tell whether they work', async () => {
+    it('reports the health of a source', async () => {
       type Report = { status: string; checks: { name: string; status: string }[] }
       const { body } = await expectCall<Report>(200, 'GET', `${path}/gitlab/${begun.deploymentSourceId}/health`)
       expect(body.checks.map(({ name, status }) => `${name} ${status}`)).to.deep.equal([
@@ -142,7 +142,7 @@ describe('deployment sources', () => {
       expect(body.status).to.equal('Healthy')
     })
 
-    it('go, with their Secret', async () => {
+    it('deletes a source with its Secret', async () => {
       const gone = await create('gitlab', { baseUrl: base('gitlab'), accessToken: planted })
       await expectCall(204, 'DELETE', `${path}/gitlab/${gone.deploymentSourceId}`)
       const ref = { namespace: boundaryNamespace(boundaryId), name: `dsrc-${gone.deploymentSourceId}` }
@@ -156,36 +156,36 @@ describe('deployment sources', () => {
     })
   })
 
-  describe('are refused', () => {
+  describe('POST /sources/{sourceName}/create rejects', () => {
     const cases: [string, string, object, number, string][] = [
-      ['of an unknown type', 'svn', {}, 404, 'source-unknown'],
-      ['without a credential', 'gitlab', {}, 400, 'missing-credential'],
+      ['an unknown sourceName', 'svn', {}, 404, 'source-unknown'],
+      ['a body without a credential', 'gitlab', {}, 400, 'missing-credential'],
       [
-        'with a credential that the provider refuses',
+        'a credential that the provider refuses',
         'gitlab',
         { baseUrl: '', accessToken: 'bad' },
         400,
         'credential-rejected',
       ],
-      ['with a credential of another type', 'gitlab', { privateKey: 'x', accessToken: 'x' }, 400, 'bad-request'],
+      ['a credential of another type', 'gitlab', { privateKey: 'x', accessToken: 'x' }, 400, 'bad-request'],
+      ['an internal address', 'gitea', { baseUrl: 'https://10.0.0.1', accessToken: 'x' }, 400, 'url-not-allowed'],
       [
-        'at an address of the inside',
-        'gitea',
-        { baseUrl: 'https://10.0.0.1', accessToken: 'x' },
-        400,
-        'url-not-allowed',
-      ],
-      [
-        'at a cloud metadata address',
+        'a cloud metadata address',
         'git',
         { baseUrl: 'https://169.254.169.254/x', accessToken: 'x' },
         400,
         'url-not-allowed',
       ],
-      ['over ssh to the inside', 'git', { baseUrl: 'ssh://git@127.0.0.1/x', privateKey: 'x' }, 400, 'url-not-allowed'],
-      ['over plain http', 'gitea', { baseUrl: 'http://git.example.com', accessToken: 'x' }, 400, 'url-not-allowed'],
-      ['with a way back to somewhere else', 'github', { returnUrl: 'https://evil.example/' }, 400, 'bad-request'],
-      ['with an unknown field', 'github', { colour: 'red' }, 400, 'MODEL_BINDING_FAILED'],
+      [
+        'an internal address over ssh',
+        'git',
+        { baseUrl: 'ssh://git@127.0.0.1/x', privateKey: 'x' },
+        400,
+        'url-not-allowed',
+      ],
+      ['an http URL', 'gitea', { baseUrl: 'http://git.example.com', accessToken: 'x' }, 400, 'url-not-allowed'],
+      ['a returnUrl to another host', 'github', { returnUrl: 'https://evil.example/' }, 400, 'bad-request'],
+      ['an unknown field', 'github', { colour: 'red' }, 400, 'MODEL_BINDING_FAILED'],
     ]
     for (const [title, type, body, status, code] of cases) {
       it(title, async () => {
@@ -195,7 +195,7 @@ describe('deployment sources', () => {
       })
     }
 
-    it('to who may not, and to nobody in particular', async () => {
+    it('callers without the permission or without a token', async () => {
       const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}` })
       const denied = await call('POST', `${path}/github/create`, { displayName: 'X' }, { token: reader.token })
       expect(denied.status).to.equal(403)
@@ -204,12 +204,12 @@ describe('deployment sources', () => {
     })
   })
 
-  describe('of GitHub', () => {
+  describe('GitHub', () => {
     const back = () => `${testPlatform().facadeUrl}/console`
     const at = (step: string, query: Record<string, string>) =>
       call('GET', `${path}/github/${step}?${new URLSearchParams(query)}`, undefined, { token: null })
 
-    it('are made and installed with states that are good once', async () => {
+    it('creates and installs an App with states that are valid once', async () => {
       const begun = await create('github', { baseUrl: base('github'), returnUrl: back() })
       expect([begun.status, begun.state === null]).to.deep.equal(['AwaitingInstall', false])
       const state = begun.state ?? ''
@@ -240,7 +240,7 @@ describe('deployment sources', () => {
       await expectCall(200, 'POST', ensure)
     })
 
-    it('that were not made end where their maker wanted', async () => {
+    it('redirects to returnUrl when the creation was cancelled', async () => {
       const begun = await create('github', { baseUrl: base('github'), returnUrl: back() })
       const state = begun.state ?? ''
       const failed = await at('validate', { error: 'access_denied', state })
@@ -253,12 +253,12 @@ describe('deployment sources', () => {
     })
   })
 
-  describe('of GitHub, whose states are used up', () => {
+  describe('states of GitHub', () => {
     const at = (step: string, query: Record<string, string>) =>
       call('GET', `${path}/github/${step}?${new URLSearchParams(query)}`, undefined, { token: null })
     const stateAt = (address: string) => new URL(address).searchParams.get('state') ?? ''
 
-    it('by an exchange that fails, and by an installation that is none of the App', async () => {
+    it('are used up by a failed exchange, and by an installation of another App', async () => {
       const first = (await create('github', { baseUrl: base('github') })).state ?? ''
       const refused = await at('validate', { code: 'of-nobody', state: first })
       expect(new URL(refused.headers.get('location') ?? '').searchParams.get('result')).to.equal('failed')
@@ -273,7 +273,7 @@ describe('deployment sources', () => {
     })
   })
 
-  describe('of a registry', () => {
+  describe('container registries', () => {
     let begun: Begun
     let at: string
     before(async () => {
@@ -281,7 +281,7 @@ describe('deployment sources', () => {
       at = `${path}/registry/${begun.deploymentSourceId}`
     })
 
-    it('tell whether an image can be pulled, and send the stored password nowhere else', async () => {
+    it('verifies whether an image can be pulled, and sends the stored password to no other host', async () => {
       const verdict = await expectCall<{ canPull: boolean; digest: string }>(200, 'POST', `${at}/verify`, {
         repository: 'team/app',
       })
@@ -292,7 +292,7 @@ describe('deployment sources', () => {
       expect(inside.body.code).to.equal('url-not-allowed')
     })
 
-    it('become the pull secret of a group, for who may write there', async () => {
+    it('writes the pull secret of a group for callers who may write there', async () => {
       const { name: resourceGroup } = await makeGroup(boundaryId)
       const body = { resourceGroup, repositories: ['team/app'] }
       type Made = { secretName: string; namespace: string; registry: string }
@@ -323,8 +323,8 @@ describe('deployment sources', () => {
     })
   })
 
-  describe('at the Git host of the platform', () => {
-    it('have an account, settings and repositories of their own', async () => {
+  describe('the Git host of the platform', () => {
+    it('has an account, settings and repositories for each source', async () => {
       const begun = await create('circuit', {})
       await ready(begun.deploymentSourceId)
       const at = `${path}/circuit/${begun.deploymentSourceId}/circuit`
@@ -342,7 +342,7 @@ describe('deployment sources', () => {
     })
   })
 
-  describe('with kubectl', () => {
+  describe('kubectl', () => {
     const named = (spec: object) =>
       ({
         apiVersion: DeploymentSource.apiVersion,
@@ -351,7 +351,7 @@ describe('deployment sources', () => {
         spec: { displayName: 'By kubectl', ...spec },
       }) as KubeObject
 
-    it('take their credentials from a Secret that the writer may read, and no other', async () => {
+    it('lets a source use only a Secret that its writer may read', async () => {
       const begun = await create('gitlab', { baseUrl: base('gitlab'), accessToken: planted })
       const contributor = await makeCaller({ Contributor: `/boundaries/${boundaryId}` })
       const tenant = await clientWithToken(contributor.token)
@@ -378,10 +378,10 @@ describe('deployment sources', () => {
       expect(shown).to.include({ accountName: 'ada', hasWebhookSecret: false })
     })
 
-    it('are refused at an address of the inside, by their status', async () => {
+    it('reports a source with an internal address as invalid in its status', async () => {
       const spec = { provider: 'Gitea', baseUrl: 'https://10.0.0.1', credentials: { secretName: 'own' } }
       const made = await admin.create(DeploymentSource.resource, named(spec))
-      await until('it says why', async () => {
+      await until('the status reports the reason', async () => {
         const { status } = (await stored(made.metadata.name)) as { status?: { phase?: string } }
         return status?.phase === 'ConfigurationInvalid' || status?.phase === 'ReferenceMissing'
       })

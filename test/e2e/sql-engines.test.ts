@@ -33,17 +33,17 @@ const TRAP = [
 ]
 
 for (const { name, missing, start, schema } of ENGINES) {
-  // Listed explicitly in the test results: nothing was shown about an engine that is not installed.
+  // Listed explicitly in the test results: an engine that is not installed was not tested.
   if (missing !== undefined) {
-    describe(`${name} itself`, () => {
-      it(`is skipped: ${missing}`, function () {
+    describe(`${name}`, () => {
+      it(`skips: ${missing}`, function () {
         this.skip()
       })
     })
     continue
   }
 
-  describe(`${name} itself`, () => {
+  describe(`${name}`, () => {
     let server: SqlServer
     let world: SqlWorld
 
@@ -53,7 +53,7 @@ for (const { name, missing, start, schema } of ENGINES) {
       const login = (user: string) => ({ user, password: `p'\\${randomBytes(6).toString('hex')}` })
       const logins = { reader: login('app_reader'), writer: login('app_writer'), owner: login('app') }
       await engine.prepare(server.target, { database: 'app', logins })
-      // Twice, as a controller does that died in between.
+      // Twice, like a controller that is restarted in between.
       await engine.prepare(server.target, { database: 'app', logins })
       const others = { reader: login('other_reader'), writer: login('other_writer'), owner: login('other') }
       await engine.prepare(server.target, { database: 'closed', logins: others })
@@ -72,7 +72,7 @@ for (const { name, missing, start, schema } of ENGINES) {
     })
 
     if (name === 'PostgreSQL')
-      it('runs nothing of the owner with the rights of the administrator who prepares the database again', async () => {
+      it('prepare() runs no operator of the owner with the rights of the administrator', async () => {
         const { engine, targets } = world
         const mode = { isReadOnly: false, timeoutMilliseconds: 10_000 }
         const owner = await server.driver.open(targets.owner, mode)

@@ -20,7 +20,7 @@ import { kubectl as runKubectl } from '../worlds/kubectl.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, uniqueName } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 
-describe('a SQL instance with kubectl', () => {
+describe('SQL instances with kubectl', () => {
   let client: KubeClient
   let namespace: string
   let base: string
@@ -62,7 +62,7 @@ describe('a SQL instance with kubectl', () => {
       throw new Error(`${status?.licenseStatus} ${status?.licenseVersion}: ${status?.statusMessage}`)
     })
 
-  it('becomes ready, and shows what people look for first', async () => {
+  it('becomes ready, and shows the main columns', async () => {
     await apply(instance('books', { engine: 'MariaDb', computePlan: 'sql-dev' }))
     await kubectl('wait', '--for=condition=Ready', 'sqli/books', '--timeout=2m')
     const [head = '', row = ''] = (await kubectl('get', 'sqli', 'books')).split('\n')
@@ -82,7 +82,7 @@ describe('a SQL instance with kubectl', () => {
     )
   })
 
-  it('is in the list over all groups of its boundary, for callers who may read it', async () => {
+  it('is listed across the groups of its boundary for readers', async () => {
     const all = `${base.split('/resourcegroups/')[0]}/resources/sqlclusters`
     type List = { items: { name: string; resourceGroup: string }[] }
     const { body } = await expectCall<List>(200, 'GET', `${all}?filter=engine:eq:MariaDb`)
@@ -102,7 +102,7 @@ describe('a SQL instance with kubectl', () => {
     await says('books', 'Available')
   })
 
-  it('stops though its plan is gone, and says so when it is started', async () => {
+  it('stops without its plan, and reports the missing plan when it is started', async () => {
     const name = uniqueName('plan')
     const spec = { ...DEFAULT_PLANS['sql-dev'], isDefault: false }
     await apply({ apiVersion: ComputePlan.apiVersion, kind: 'ComputePlan', metadata: { name }, spec })
@@ -123,7 +123,7 @@ describe('a SQL instance with kubectl', () => {
     await kubectl('delete', 'sqli', 'orphan', '--timeout=2m')
   })
 
-  it('takes another plan, with which its volume grows while the pod is replaced once', async () => {
+  it('applies another plan, with a larger volume and one replacement of the pod', async () => {
     await patch('books', { computePlan: 'sql-small' })
     await says('books', 'Available')
     const claim = await client.get(persistentVolumeClaim, { namespace, name: 'storage-sqli-books-0' })
@@ -133,7 +133,7 @@ describe('a SQL instance with kubectl', () => {
     expect(set.spec).to.have.nested.property('template.spec.containers[0].resources.limits.memory', '4Gi')
   })
 
-  it('grows by its spec around the pod that runs on, and takes the same size in other words', async () => {
+  it('grows its volume without a restart, and accepts the same size in another unit', async () => {
     const before = (await client.get(pod, { namespace, name: 'sqli-books-0' })).metadata.uid
     await patch('books', { storageSize: '60Gi' })
     await says('books', 'Available')
@@ -142,7 +142,7 @@ describe('a SQL instance with kubectl', () => {
     expect((await client.get(pod, { namespace, name: 'sqli-books-0' })).metadata.uid).to.equal(before)
   })
 
-  it('refuses at the API server what can never be', async () => {
+  it('is rejected by the API server with impossible changes', async () => {
     const refusal = (asked: Promise<unknown>) =>
       asked.then(
         () => 'accepted',
@@ -158,7 +158,7 @@ describe('a SQL instance with kubectl', () => {
     expect(await refusal(patch('books', { backupEnabled: true }))).to.match(/SQL instances cannot be backed up yet/)
   })
 
-  it('takes product keys from its Secret, and goes back to the previous one if the engine refuses one', async () => {
+  it('applies product keys of its Secret, and returns to the previous one if the engine rejects one', async () => {
     await apply(instance('paid', { acceptEula: true, edition: 'Standard' }))
     expect(await says('paid', 'LicenseInvalid')).to.include({ licenseStatus: 'Missing' })
     const key = (version: number) =>
@@ -194,7 +194,7 @@ describe('a SQL instance with kubectl', () => {
     await licensed('paid', 'Active', 3)
   })
 
-  it('of which the engine took no key at all says so, until it takes one', async () => {
+  it('reports LicenseInvalid until the engine accepts a product key', async () => {
     await claims('refused', 'Developer Edition (64-bit)')
     await expectCall(201, 'POST', `${base}/refused`, { acceptEula: true, edition: 'Enterprise' })
     const productKey = 'QWERT-YUIOP-ASDFG-HJKLZ-XCVBN'
@@ -207,7 +207,7 @@ describe('a SQL instance with kubectl', () => {
     await says('refused', 'Available')
   })
 
-  it('takes everything along but the volume that was to be kept', async () => {
+  it('is deleted with its children, except a retained volume', async () => {
     await patch('books', { onDelete: 'Retain' })
     await kubectl('delete', 'sqli', 'books', '--timeout=2m')
     const names = async (resource: typeof secret) =>

@@ -8,10 +8,10 @@ import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/plat
 
 type ErrorAnswer = { code: string; error: string; index?: number }
 
-describe('rows of a SQL instance that somebody else holds', () => {
+describe('locked rows of a SQL instance', () => {
   const missing = mariadbIsMissing()
   if (missing !== undefined) {
-    it(`is skipped: ${missing}`, function () {
+    it(`skips: ${missing}`, function () {
       this.skip()
     })
     return
@@ -45,7 +45,7 @@ describe('rows of a SQL instance that somebody else holds', () => {
     expect(body.rows.map(({ values }) => values.v)).to.deep.equal(['old', 'old'])
   }
 
-  it('are 409 DEADLOCK to who met them crosswise, and nothing is changed', async () => {
+  it('return 409 DEADLOCK for a deadlock, and stay unchanged', async () => {
     await other.hold('UPDATE items SET v = v WHERE id = 1')
     for (let id = 1; id <= 20; id += 1) await other.also(`INSERT INTO ballast VALUES (${id})`)
     const values = { v: 'new' }
@@ -64,7 +64,7 @@ describe('rows of a SQL instance that somebody else holds', () => {
     ['PATCH', { values: { v: 'new' } }],
     ['DELETE', undefined],
   ] as const) {
-    it(`are 503 QUERY_TIMEOUT where the engine ends the ${method}`, async () => {
+    it(`return 503 QUERY_TIMEOUT when the engine interrupts the ${method}, and stay unchanged`, async () => {
       await other.hold('UPDATE items SET v = v WHERE id = 1')
       const asked = call<ErrorAnswer>(method, `${rows}/1`, body)
       await other.interrupt(await other.waiting())

@@ -40,7 +40,7 @@ describe('SQL instances', () => {
       return body.status === wanted && body
     })
 
-  it('are made, changed, stopped, started and deleted', async () => {
+  it('creates, changes, stops, starts and deletes', async () => {
     const path = `${base}/ledger`
     const made = await expectCall<Dto>(201, 'POST', path, { ...MARIADB, enableLoadBalancer: true })
     expect(made.body).to.include({ edition: 'Community', engineVersion: '11.8', licenseStatus: 'NotRequired' })
@@ -73,7 +73,7 @@ describe('SQL instances', () => {
     await until('it is gone', async () => (await call('GET', path)).status === 404)
   })
 
-  it('answer the refusals of the tables', async () => {
+  it('rejects each case of the tables with its code', async () => {
     const refused = async (body: object) => (await call('POST', `${base}/refused`, body)).body.code
     expect(await refused({})).to.equal('EULA_NOT_ACCEPTED')
     expect(await refused({ ...MARIADB, edition: 'Express' })).to.equal('BAD_REQUEST')
@@ -98,7 +98,7 @@ describe('SQL instances', () => {
     await call('DELETE', path)
   })
 
-  it('have plans', async () => {
+  it('lists plans', async () => {
     const plans = `/boundaries/${boundaryId}/resources/sqlcomputeplans`
     const { body } = await expectCall<{ items: { id: string; isProductionReady: boolean }[] }>(200, 'GET', plans)
     expect(body.items.map(({ id }) => id)).to.include.members(['sql-dev', 'sql-small', 'sql-medium', 'sql-large'])
@@ -107,7 +107,7 @@ describe('SQL instances', () => {
     expect((await call('GET', `${plans}/vector-dev`)).status).to.equal(404)
   })
 
-  it('of a paid edition wait for a product key, which is never shown', async () => {
+  it('waits for a product key in a paid edition, and never shows it', async () => {
     const path = `${base}/paid`
     await expectCall(201, 'POST', path, { acceptEula: true, edition: 'Standard' })
     const failed = await untilStatus('paid', 'Failed')
@@ -126,10 +126,10 @@ describe('SQL instances', () => {
     expect(texts.join()).to.not.include('QWERT')
   })
 
-  describe('with an engine that really runs', () => {
+  describe('with a real MariaDB', () => {
     const missing = mariadbIsMissing()
     if (missing !== undefined) {
-      it(`is skipped: ${missing}`, function () {
+      it(`skips: ${missing}`, function () {
         this.skip()
       })
       return
@@ -149,7 +149,7 @@ describe('SQL instances', () => {
 
     editorRoutesSuite(MARIADB_EDITOR, () => ({ boundaryId, path }))
 
-    it('keeps its passwords in one Secret', async () => {
+    it('stores its passwords in one Secret', async () => {
       const namespace = groupNamespace(boundaryId, group)
       const found = await admin.get<KubeObject & { data: Record<string, string> }>(secret, {
         namespace,

@@ -61,7 +61,7 @@ describe('bindings of external issuers', () => {
     boundaryId = (await makeBoundary()).id
   })
 
-  it('give a role at a scope, are listed, and end', async () => {
+  it('creates a binding of a role at a scope, lists it and deletes it', async () => {
     const body = { ...claim(), roleDefinitionName: 'Reader', scope: `/boundaries/${boundaryId}` }
     const made = await expectCall<Binding>(201, 'POST', path, body)
     expect(made.body).to.include({ claim: 'groups', groupId: null, scope: body.scope, matchedUserCount: 0 })
@@ -72,7 +72,7 @@ describe('bindings of external issuers', () => {
     expect((await call('DELETE', `${path}/${made.body.id}`)).status).to.equal(404)
   })
 
-  it('give the role to people whom the issuer names, and take it back with the binding', async () => {
+  it('grants the role to people with the claim until the binding is deleted', async () => {
     const scope = `/boundaries/${boundaryId}`
     const body = { ...claim(), roleDefinitionName: 'Reader', scope }
     const { body: made } = await expectCall<Binding>(201, 'POST', path, body)
@@ -88,7 +88,7 @@ describe('bindings of external issuers', () => {
     await until('the person may no longer', async () => !(await isAllowed()))
   })
 
-  it('make members of a group', async () => {
+  it('adds people with the claim to a group until the binding is deleted', async () => {
     const { body } = await expectCall<{ id: string }>(
       201,
       'POST',
@@ -111,43 +111,43 @@ describe('bindings of external issuers', () => {
 
   const refusals: [string, () => object, number, string][] = [
     [
-      'both a group and a role',
+      'a group together with a role',
       () => ({ groupId: randomUUID(), roleDefinitionName: 'Reader', scope: '/' }),
       400,
       'BAD_REQUEST',
     ],
-    ['neither', () => ({}), 400, 'BAD_REQUEST'],
+    ['no group and no role', () => ({}), 400, 'BAD_REQUEST'],
     ['a role without a scope', () => ({ roleDefinitionName: 'Reader' }), 400, 'BAD_REQUEST'],
     [
-      'a scope with a slash at its end',
+      'a scope with a trailing slash',
       () => ({ roleDefinitionName: 'Reader', scope: '/boundaries/' }),
       400,
       'BAD_REQUEST',
     ],
-    ['plain http', () => ({ issuer: 'http://login.acme.example', groupId: randomUUID() }), 400, 'URL_NOT_ALLOWED'],
-    ['a role that nobody defined', () => ({ roleDefinitionName: 'Wizard', scope: '/' }), 400, 'unknown_role'],
+    ['an http issuer', () => ({ issuer: 'http://login.acme.example', groupId: randomUUID() }), 400, 'URL_NOT_ALLOWED'],
+    ['an unknown role', () => ({ roleDefinitionName: 'Wizard', scope: '/' }), 400, 'unknown_role'],
     [
-      'a role of the root elsewhere',
+      'a role of the root at a boundary',
       () => ({ roleDefinitionName: 'Platform Reader', scope: `/boundaries/${boundaryId}` }),
       403,
       'forbidden',
     ],
     [
-      'a boundary that is not there',
+      'an unknown boundary',
       () => ({ roleDefinitionName: 'Reader', scope: `/boundaries/${randomUUID()}` }),
       422,
       'boundary_not_found',
     ],
-    ['a group that is not there', () => ({ groupId: randomUUID() }), 422, 'principal_not_found'],
+    ['an unknown group', () => ({ groupId: randomUUID() }), 422, 'principal_not_found'],
   ]
   for (const [title, change, status, code] of refusals) {
-    it(`refuse ${title}: ${status} ${code}`, async () => {
+    it(`rejects ${title} with ${status} ${code}`, async () => {
       const answer = await call('POST', path, { ...claim(), ...change() })
       expect([answer.status, answer.body.code, answer.body.module]).to.deep.equal([status, code, 'rbac'])
     })
   }
 
-  it('are not shown to another tenant', async () => {
+  it('hides bindings from other tenants', async () => {
     const made = await expectCall<Binding>(201, 'POST', path, { ...claim(), roleDefinitionName: 'Reader', scope: '/' })
     const other = await makeTenant()
     expect((await call<{ items: [] }>('GET', `${other.path}/idp-bindings`)).body.items).to.deep.equal([])
@@ -178,7 +178,7 @@ describe('single sign-on of a tenant', () => {
       name: tenant.id,
     })
 
-  it('is empty at first, and hidden if there is no tenant or no permission', async () => {
+  it('is empty at first, and returns 404 without the tenant and 403 without the permission', async () => {
     const { body } = await expectCall<Sso>(200, 'GET', sso)
     expect(body).to.deep.include({ tenantId: tenant.id, enabled: false, domains: [], identityProviders: [] })
     for (const id of [randomUUID(), 'x']) {
@@ -190,7 +190,7 @@ describe('single sign-on of a tenant', () => {
     expect((await call('GET', sso, undefined, { token: null })).status).to.equal(401)
   })
 
-  it('has the domains that were set last, each with the record that shows whose it is', async () => {
+  it('replaces domains, each with its verification record, and returns 409 for a domain of another tenant', async () => {
     const [first, second] = [`${uniqueName('a')}.example`, `${uniqueName('b')}.example`]
     const { body } = await expectCall<Sso>(200, 'PUT', `${sso}/domains`, { domains: [first.toUpperCase(), second] })
     expect(body.domains.map(({ domain }) => domain)).to.deep.equal([first, second])
@@ -213,13 +213,13 @@ describe('single sign-on of a tenant', () => {
     ['a.example', 'A.example'],
     [`${'x'.repeat(64)}.example`],
   ]) {
-    it(`refuses the domains ${domains.join(', ').slice(0, 40)}`, async () => {
+    it(`rejects the domains ${domains.join(', ').slice(0, 40)}`, async () => {
       const answer = await call('PUT', `${sso}/domains`, { domains })
       expect([answer.status, answer.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
     })
   }
 
-  it('takes an identity provider, whose secret no answer and no record shows', async () => {
+  it('stores an identity provider, whose secret is in a Secret only', async () => {
     const body = acme()
     const made = await expectCall<Provider>(201, 'POST', providers, body)
     expect(made.body).to.include({ alias: 'acme', hasClientSecret: true, status: 'Active' })
@@ -240,7 +240,7 @@ describe('single sign-on of a tenant', () => {
     expect(again.text).not.to.contain('a-secret-of-acme')
   })
 
-  it('changes what a patch names, keeps the secret or replaces it, and lets a provider go', async () => {
+  it('patches an identity provider, keeps or replaces its secret, and deletes it', async () => {
     await expectCall(201, 'POST', providers, acme())
     const one = `${providers}/acme`
     const before = (await stored()).spec.identityProviders[0]?.clientSecretName ?? ''
@@ -273,17 +273,17 @@ describe('single sign-on of a tenant', () => {
     ['another protocol', { protocol: 'Saml' }, 'BAD_REQUEST', 'protocol'],
     ['an unknown field', { color: null }, 'MODEL_BINDING_FAILED', 'color'],
     ['a wrong type', { enabled: 'yes' }, 'MODEL_BINDING_FAILED', 'enabled'],
-    ['no keys any more', { jwksUrl: null }, 'BAD_REQUEST', 'metadataUrl'],
+    ['no JWKS URL', { jwksUrl: null }, 'BAD_REQUEST', 'metadataUrl'],
   ]
   for (const [title, patch, code, field] of patches) {
-    it(`refuses a patch with ${title}: 400 ${code}`, async () => {
+    it(`rejects a patch with ${title} with 400 ${code}`, async () => {
       await expectCall(201, 'POST', providers, acme())
       const answer = await call('PATCH', `${providers}/acme`, patch)
       expect([answer.status, answer.body.code, answer.body.errors?.[0]?.field]).to.deep.equal([400, code, field])
     })
   }
 
-  it('refuses a stale If-Match', async () => {
+  it('returns 409 for a stale If-Match', async () => {
     await expectCall(201, 'POST', providers, acme())
     const answer = await call('PATCH', `${providers}/acme`, { displayName: 'x' }, { headers: { 'if-match': '"99-1"' } })
     expect([answer.status, answer.body.code]).to.deep.equal([409, 'CONFLICT'])
@@ -294,18 +294,18 @@ describe('single sign-on of a tenant', () => {
     metadataUrl: url,
   })
   const refusals: [string, object, number, string][] = [
-    ['plain http', { tokenUrl: 'http://login.acme.example/token' }, 400, 'URL_NOT_ALLOWED'],
-    ['an address of this machine', { jwksUrl: 'https://127.0.0.1/keys' }, 400, 'URL_NOT_ALLOWED'],
-    ['the metadata address of clouds', metadataUrl('https://169.254.169.254/latest'), 400, 'URL_NOT_ALLOWED'],
-    ['a name of the inside', metadataUrl('https://kubernetes.default.svc/'), 400, 'URL_NOT_ALLOWED'],
-    ['an address with a password', { issuer: 'https://u:p@login.acme.example' }, 400, 'URL_NOT_ALLOWED'],
-    ['no addresses', { jwksUrl: null }, 400, 'BAD_REQUEST'],
+    ['an http URL', { tokenUrl: 'http://login.acme.example/token' }, 400, 'URL_NOT_ALLOWED'],
+    ['a loopback address', { jwksUrl: 'https://127.0.0.1/keys' }, 400, 'URL_NOT_ALLOWED'],
+    ['a cloud metadata address', metadataUrl('https://169.254.169.254/latest'), 400, 'URL_NOT_ALLOWED'],
+    ['an internal host name', metadataUrl('https://kubernetes.default.svc/'), 400, 'URL_NOT_ALLOWED'],
+    ['a URL with a password', { issuer: 'https://u:p@login.acme.example' }, 400, 'URL_NOT_ALLOWED'],
+    ['no endpoints', { jwksUrl: null }, 400, 'BAD_REQUEST'],
     ['no secret', { clientSecret: null }, 400, 'BAD_REQUEST'],
-    ['an alias that is not a name', { alias: 'A b' }, 400, 'BAD_REQUEST'],
-    ['a field that is not one', { color: 'red' }, 400, 'MODEL_BINDING_FAILED'],
-    ['a role that nobody defined', { defaultRoleDefinitionName: 'Wizard' }, 400, 'unknown_role'],
+    ['an invalid alias', { alias: 'A b' }, 400, 'BAD_REQUEST'],
+    ['an unknown field of the provider', { color: 'red' }, 400, 'MODEL_BINDING_FAILED'],
+    ['an unknown default role', { defaultRoleDefinitionName: 'Wizard' }, 400, 'unknown_role'],
     [
-      'SAML, which the local identity provider does not speak',
+      'SAML, which the local identity provider does not support',
       { protocol: 'saml', signingCertificate: '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----' },
       501,
       'NOT_IMPLEMENTED',
@@ -318,7 +318,7 @@ describe('single sign-on of a tenant', () => {
     ],
   ]
   for (const [title, change, status, code] of refusals) {
-    it(`refuses ${title}: ${status} ${code}, and keeps nothing`, async () => {
+    it(`rejects ${title} with ${status} ${code}, and stores nothing`, async () => {
       const answer = await call('POST', providers, acme(change))
       expect([answer.status, answer.body.code]).to.deep.equal([status, code])
       expect(answer.text).not.to.contain('a-secret-of-acme')

@@ -56,7 +56,7 @@ describe('static web apps', () => {
   const deployments = async (name: string) =>
     (await expectCall<Page<Entry>>(200, 'GET', `${base}/${name}/deployments`)).body.items
 
-  it('of an image are served, take another one, and go back by its number', async () => {
+  it('deploys an image, deploys another, and rolls back to a deployment by its number', async () => {
     const name = uniqueName('docs')
     const preview = { name, resourceGroup: group }
     const { body: before } = await expectCall<{ host: string; isAvailable: boolean }>(
@@ -97,7 +97,7 @@ describe('static web apps', () => {
     await until('it is gone', async () => expect((await call('GET', `${base}/${name}`)).status).to.equal(404))
   })
 
-  it('of a repository are deployed once for each commit that is asked for', async () => {
+  it('deploys a commit once for two concurrent requests', async () => {
     const name = uniqueName('docs')
     await expectCall(201, 'POST', `${base}/${name}`, { repositoryUrl: REPOSITORY })
     await until('the first deployment is over', async () =>
@@ -105,9 +105,9 @@ describe('static web apps', () => {
         ['main', true],
       ]),
     )
-    // One with an external builder, so that the next one waits for its turn however long the requests take.
+    // A build of an external builder, so that the next one is queued, however long the requests take.
     await expectCall(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
-    await until('it is in its turn', async () =>
+    await until('it is being built', async () =>
       expect((await deployments(name)).map(({ phase }) => phase)).to.include('Building'),
     )
     const ask = { branch: 'next', commit: 'a'.repeat(40) }
@@ -120,7 +120,7 @@ describe('static web apps', () => {
     expect((one.body as unknown as Entry).phase).to.equal('Queued')
   })
 
-  it('that are built elsewhere serve what was reported, whose image is served again without a build', async () => {
+  it('serves images that an external builder reports, and rolls back to one without a build', async () => {
     const name = uniqueName('docs')
     await expectCall(201, 'POST', `${base}/${name}`, { repositoryUrl: REPOSITORY, deployOnPush: false })
     const report = async (image: string, commitSha: string) => {
@@ -146,7 +146,7 @@ describe('static web apps', () => {
     expect(String(log)).to.not.equal('')
   })
 
-  it('from a manifest are served without any call to REST, and scale as kubectl asks', async () => {
+  it('deploys from a manifest without REST', async () => {
     const name = uniqueName('docs')
     const { apiVersion, kind, resource } = StaticWebApp
     await client.create(resource, { apiVersion, kind, metadata: { name, namespace }, spec: { image: IMAGE } })
@@ -156,7 +156,7 @@ describe('static web apps', () => {
     expect(own.map(({ spec }) => spec.image)).to.deep.equal([IMAGE])
   })
 
-  it('answer under the host that was chosen, which is one of their boundary', async () => {
+  it('accepts only hosts of its boundary', async () => {
     const [name, foreign] = [uniqueName('docs'), uniqueName('docs')]
     const made = await expectCall<Site>(201, 'POST', `${base}/${name}`, { image: IMAGE })
     const domain = made.body.ingressHost?.split('.').slice(1).join('.') ?? ''
@@ -172,14 +172,18 @@ describe('static web apps', () => {
   })
 
   for (const [what, body, code] of [
-    ['neither a repository nor an image', {}, 'BAD_REQUEST'],
-    ['both', { image: IMAGE, repositoryUrl: REPOSITORY }, 'BAD_REQUEST'],
-    ['a proxy to the inside', { image: IMAGE, proxyUrl: 'https://kubernetes.default.svc/x' }, 'URL_NOT_ALLOWED'],
-    ['a header that the server says itself', { image: IMAGE, headers: { 'Content-Length': '1' } }, 'BAD_REQUEST'],
+    ['a body without repository and image', {}, 'BAD_REQUEST'],
+    ['repository and image together', { image: IMAGE, repositoryUrl: REPOSITORY }, 'BAD_REQUEST'],
+    [
+      'a proxyUrl to an internal host',
+      { image: IMAGE, proxyUrl: 'https://kubernetes.default.svc/x' },
+      'URL_NOT_ALLOWED',
+    ],
+    ['a header that the server sets itself', { image: IMAGE, headers: { 'Content-Length': '1' } }, 'BAD_REQUEST'],
     ['an unknown source', { repositoryUrl: REPOSITORY, deploymentSourceId: randomUUID() }, 'REFERENCE_NOT_FOUND'],
-    ['another plan', { image: IMAGE, resourcePlanId: 'vector-small' }, undefined],
+    ['a plan of another family', { image: IMAGE, resourcePlanId: 'vector-small' }, undefined],
   ] as const) {
-    it(`are refused with ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       const answer = await call('POST', `${base}/${uniqueName('docs')}`, body)
       expect(answer.status, JSON.stringify(answer.body)).to.be.oneOf([400, 422])
       if (code !== undefined) expect(answer.body.code).to.equal(code)

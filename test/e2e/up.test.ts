@@ -69,7 +69,7 @@ describe('npm run up', () => {
     return (await kubectlOf(path)(...args)).stdout
   }
 
-  it('in the background ends with a platform whose dev.json says everything', async () => {
+  it('--detach starts a platform and writes dev.json', async () => {
     started = (await npmRun('up', '--detach')).stdout
     expect(started).to.match(/Ready, running in the background/)
     const file = await dev()
@@ -91,7 +91,7 @@ describe('npm run up', () => {
     expect((await stat(join(folder, 'dev.json'))).mode & 0o077, 'it holds a secret').to.equal(0)
   })
 
-  it('says of itself in dev.json, and where it was started, what /version says', async () => {
+  it('lists in dev.json and in its output what is simulated, like /version', async () => {
     const { facadeUrl, kubernetes } = await dev()
     const told = (await (await fetch(`${facadeUrl}/version`)).json()) as Told
     expect(kubernetes).to.include({ version: told.kubernetesVersion })
@@ -99,7 +99,7 @@ describe('npm run up', () => {
     expect(started).to.include(`played: ${told.simulated.join(', ')}`)
   })
 
-  it('lets REST make a boundary, a group and a database, which runs within five seconds of its pods', async () => {
+  it('lets REST create a database, which is Running within five seconds of its pods', async () => {
     const boundary = await rest<{ id: string }>('POST', '/boundaries', { displayName: 'Acme' })
     expect(boundary.status).to.equal(201)
     const group = `/boundaries/${boundary.body.id}/resourcegroups/search`
@@ -131,7 +131,7 @@ describe('npm run up', () => {
     await kubectl('wait', '--for=condition=Ready', 'vectorcluster/products', '-n', namespace, '--timeout=2m')
   })
 
-  it('lets kubectl apply the examples, which REST then shows with the same ids', async () => {
+  it('lets kubectl apply the examples, which REST shows with the same ids', async () => {
     const { kubeconfig } = await dev()
     const kubectl = kubectlOf(kubeconfig)
     for (const [step, kind] of [
@@ -153,7 +153,7 @@ describe('npm run up', () => {
     expect(boundaries.map(({ id }) => id).sort()).to.deep.equal(names.split(' ').sort())
   })
 
-  it('lets REST show at once what kubectl makes', async () => {
+  it('shows within a second by REST what kubectl creates', async () => {
     const { kubeconfig } = await dev()
     const kubectl = kubectlOf(kubeconfig)
     const manifest = `apiVersion: freehold.dev/v1alpha1\nkind: Boundary\nmetadata: {name: ${BOUNDARY}}\nspec: {displayName: By kubectl}\n`
@@ -167,7 +167,7 @@ describe('npm run up', () => {
     )
   })
 
-  it('finds everything again after down, and nothing runs in between', async () => {
+  it('keeps everything over npm run down, which leaves no process', async () => {
     const before = await dev()
     await npmRun('down')
     expect(await processesOf(folder)).to.deep.equal([])
@@ -191,7 +191,7 @@ describe('npm run up', () => {
     expect(shown.body.items).to.have.length(3)
   })
 
-  it('in the foreground ends with Ctrl-C and leaves no process', async () => {
+  it('ends with SIGINT in the foreground, and leaves no process', async () => {
     const ended = new Promise<number | null>((done) => foreground.once('exit', done))
     foreground.kill('SIGINT')
     expect(await ended).to.equal(0)

@@ -38,7 +38,7 @@ function contentsOf({ data = {} }: StoredSecret): string[] {
 
 type StoredSecret = KubeObject & { data?: Record<string, string>; type?: string }
 
-describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
+describe(`${SECRETS} vault secrets with ${VERSIONS} versions each`, () => {
   let own: OwnPlatform
   let group: string
   let home: string
@@ -115,7 +115,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
   })
   after(() => giveBack(own))
 
-  it('are all readable, each version of each', async () => {
+  it('can all be read', async () => {
     await inParallel([...planted], async ([key, value]) => {
       const [name = '', version = ''] = key.split(' ')
       const read = JSON.parse(await expectCall(200, 'GET', `${path(name)}/versions/${version}`)) as { value: string }
@@ -124,8 +124,8 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
     await until('the vault counts them', async () => (await vaultStatus())?.secretCount === SECRETS)
   })
 
-  it('are in no byte of etcd, in no object as the API server tells it, in no log and no event', async () => {
-    // Checks the search itself: one value is put where it does not belong.
+  it('are in plain text neither in etcd nor in objects, logs and events', async () => {
+    // Proves that the search finds values: one is stored in a ConfigMap.
     const decoy = `canary-${randomBytes(18).toString('hex')}`
     const values = new Set([...planted.values(), decoy])
     const bait = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'bait', namespace: home }, data: { decoy } }
@@ -154,7 +154,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
     await own.admin.remove(configMap, { namespace: home, name: 'bait' })
   })
 
-  it('lose no read while the platform key is replaced', async () => {
+  it('can be read throughout the rotation of the platform key', async () => {
     const before = (await storedKeys())[0]?.kid ?? ''
     let [reads, isOver] = [0, false]
     const failures: string[] = []
@@ -189,9 +189,9 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
     expect(reads).to.be.greaterThan(SECRETS)
   })
 
-  it('are re-wrapped to the end by the next operator where one is killed in the middle', async () => {
+  it('are all re-wrapped after the operator was killed in the middle', async () => {
     await addKey('third')
-    await until('it has begun', async () => {
+    await until('re-wrapping has begun', async () => {
       const { items } = await own.admin.list(VaultEntry.resource, { namespace: home })
       return items.some((item) => (item as unknown as VaultEntry).status?.keyId === 'third')
     })
@@ -211,7 +211,7 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
     expect([...new Set(ids)]).to.deep.equal(['third'])
   })
 
-  it('do not come back from a backup of etcd once they were purged and the platform key was retired', async () => {
+  it('cannot be read from a backup of etcd after purge and retirement of the platform key', async () => {
     const { etcdData } = layout(own.controlPlane.folder)
     const backup = `${etcdData}-backup`
     await own.restart(SETTINGS, () => cp(etcdData, backup, { recursive: true }))

@@ -75,7 +75,7 @@ describe('secret vaults with kubectl', () => {
     })
   const valueBy = async (name: string) => (await call<SecretBody>('GET', at.secret(name))).body?.value
 
-  it('are made, claimed and seen by REST', async () => {
+  it('create a vault, and set NameOccupied for a second one with its name', async () => {
     const name = uniqueName('vault')
     const vault = {
       apiVersion: SecretVault.apiVersion,
@@ -90,20 +90,20 @@ describe('secret vaults with kubectl', () => {
     await expectCall(200, 'GET', path)
     const second = { ...vault, metadata: { name, namespace: (await makeGroupPlace()).namespace } }
     expect(await kubectl('apply -f -', { input: second })).to.include({ code: 0 })
-    await until('the second of the name stands still', async () => {
+    await until('the second one is NameOccupied', async () => {
       const found = await admin.get(SecretVault.resource, second.metadata)
       return (found as unknown as SecretVault).status?.phase === 'NameOccupied'
     })
     const { stdout } = await kubectl(`-n ${at.namespace} get svault ${name}`)
     expect(stdout).to.match(/READY +STATUS +SECRETS +DELETED +SOFT DELETE +PURGE PROTECTION/)
     expect(await kubectl(`-n ${at.namespace} delete svault ${name} --timeout=2m`)).to.include({ code: 0 })
-    await until('the second has the name now', async () => {
+    await until('the second one is Available', async () => {
       const found = await admin.get(SecretVault.resource, second.metadata)
       return (found as unknown as SecretVault).status?.phase === 'Available'
     })
   })
 
-  it('follow a Secret, which stays as it is, and the value is in no object but that and the vault', async () => {
+  it('follow a Secret, and store its value in no other object', async () => {
     const [first, second] = [canary(), canary()]
     await admin.create(secret, plain('incoming', first))
     const incoming = { name: 'incoming', namespace: at.namespace }
@@ -122,7 +122,7 @@ describe('secret vaults with kubectl', () => {
         secret,
         plain('incoming', value, { metadata: { ...incoming, labels: { run: String(version) } } }),
       )
-      await until('it is taken', async () => {
+      await until('the change is processed', async () => {
         return (await stored('FromGit')).spec.history?.source?.resourceVersion === metadata.resourceVersion
       })
       await until('REST reads it', async () => (await valueBy('fromgit')) === value)
@@ -138,7 +138,7 @@ describe('secret vaults with kubectl', () => {
     expect(columns.stdout).to.contain('FromGit')
   })
 
-  it('wait for a Secret that comes later, and take none that belongs to something else', async () => {
+  it('wait for a missing Secret, and refuse one with an owner', async () => {
     expect(
       await kubectl('apply -f -', { input: entry('late', { valueFrom: { secretName: 'later', key: 'value' } }) }),
     ).to.include({ code: 0 })
@@ -153,7 +153,7 @@ describe('secret vaults with kubectl', () => {
     expect(await secretOf('owned')).not.to.equal(undefined)
   })
 
-  it('say what the object must be called, and which vault is missing', async () => {
+  it('reject a VaultEntry with another name than that of its secret', async () => {
     // If a name does not show its vault, no right to read or remove it could be checked.
     const odd = { ...entry('named'), metadata: { name: 'my-name', namespace: at.namespace } }
     const refused = await kubectl('create -f -', { input: odd })
@@ -161,18 +161,18 @@ describe('secret vaults with kubectl', () => {
     const name = `${at.vault}-${'0'.repeat(20)}`
     const wrong = { ...entry('named'), metadata: { name, namespace: at.namespace } }
     await admin.create(VaultEntry.resource, wrong as KubeObject)
-    await until('it says so', async () => {
+    await until('the status contains the right name', async () => {
       const found = (await admin.get(VaultEntry.resource, wrong.metadata)) as unknown as VaultEntry
       return found.status?.statusMessage?.includes(`"${at.entry('named')}"`)
     })
     expect((await kubectl(`-n ${at.namespace} delete vent ${name}`)).code).to.equal(0)
   })
 
-  it('are deleted, recovered and purged by their state, and REST sees it', async () => {
+  it('delete, recover and purge a secret through spec.state', async () => {
     await expectCall(200, 'PUT', at.secret('state'), { value: 'x' })
     expect((await patch('state', { state: 'Purged' })).stderr).to.contain('only a deleted secret can be purged')
     await patch('state', { state: 'Deleted' })
-    await until('REST calls it deleted', async () => {
+    await until('REST lists it as deleted', async () => {
       const { body } = await expectCall<{ items: SecretBody[] }>(
         200,
         'GET',
@@ -192,7 +192,7 @@ describe('secret vaults with kubectl', () => {
     expect((await call('POST', `${at.secret('state')}/recover`)).status).to.equal(404)
   })
 
-  it('stay while purge protection says so, for administrators too', async () => {
+  it('refuse to delete secrets and vaults under purge protection, also for administrators', async () => {
     const guarded = await makeVault({ enablePurgeProtection: true }, at)
     await expectCall(200, 'PUT', guarded.secret('x'), { value: 'y' })
     await expectCall(200, 'DELETE', guarded.secret('x'))
@@ -202,7 +202,7 @@ describe('secret vaults with kubectl', () => {
     expect(stderr).to.contain('purge protection')
     const removal = await kubectl(`-n ${at.namespace} delete vent ${guarded.entry('x')}`)
     expect(removal.stderr).to.contain('goes only when it was deleted')
-    await until('the vault counts', async () => {
+    await until('the vault counts the deleted secret', async () => {
       const found = await admin.get(SecretVault.resource, { namespace: at.namespace, name: guarded.vault })
       return (found as unknown as SecretVault).status?.deletedCount === 1
     })
@@ -215,13 +215,13 @@ describe('secret vaults with kubectl', () => {
     await kubectl(
       `-n ${at.namespace} patch svault ${later.vault} --type=merge -p {"spec":{"enablePurgeProtection":true}}`,
     )
-    await until('the secret knows', async () => {
+    await until('the secret is protected', async () => {
       const found = await admin.get(VaultEntry.resource, { namespace: at.namespace, name: later.entry('x') })
       return (found as unknown as VaultEntry).spec.history?.purgeProtection
     })
   })
 
-  it('keep a Secret for workloads at the current value', async () => {
+  it('keep a Secret for workloads at the current value while that is readable', async () => {
     const decoded = async () =>
       Buffer.from((await secretOf('db-credentials'))?.data?.password ?? '', 'base64').toString()
     const [first, second] = [canary(), canary()]
@@ -249,7 +249,7 @@ describe('secret vaults with kubectl', () => {
     await until('it goes with the secret', async () => (await secretOf('db-credentials')) === undefined)
   })
 
-  it('give each caller what the roles give, and no more', async () => {
+  it('allow each caller what the roles allow', async () => {
     const token = async (role: string) => (await makeCaller({ [role]: at.scope })).token
     const [reader, officer] = [await token('Secrets Reader'), await token('Secrets Officer')]
     await expectCall(200, 'PUT', at.secret('roles'), { value: 'x' })
@@ -269,7 +269,7 @@ describe('secret vaults with kubectl', () => {
     expect((await kubectl(`-n ${at.namespace} get secrets`, { token: officer })).stderr).to.contain('Forbidden')
   })
 
-  it('count against the number of resources', async () => {
+  it('count towards the quota of resources', async () => {
     const home = await makeGroupPlace()
     await admin.mergePatch(
       { group: 'freehold.dev', version: 'v1alpha1', plural: 'boundaries', kind: 'Boundary', namespaced: false },
@@ -288,7 +288,7 @@ describe('secret vaults with kubectl', () => {
       return (found as unknown as SecretVault).status?.phase === 'Available'
     })
     expect(await kubectl('apply -f -', { input: vault(two) })).to.include({ code: 0 })
-    await until('the second is over it', async () => {
+    await until('the second exceeds the quota', async () => {
       const found = await admin.get(SecretVault.resource, { namespace: home.namespace, name: two })
       return (found as unknown as SecretVault).status?.phase === 'QuotaExceeded'
     })

@@ -38,7 +38,7 @@ describe('secret vaults', () => {
   const read = async (at: VaultPlace, name: string) => (await expectCall<SecretBody>(200, 'GET', at.secret(name))).body
 
   describe('vaults', () => {
-    it('are made, changed, patched, listed and deleted', async () => {
+    it('creates, replaces, patches, lists and deletes vaults', async () => {
       const at = await makeVault({ tags: { team: 'x' } }, place)
       type Vault = Record<string, unknown>
       const { body } = await expectCall<Vault>(200, 'GET', at.path)
@@ -81,7 +81,7 @@ describe('secret vaults', () => {
       await expectCall(201, 'POST', at.path, {})
     })
 
-    it('have names that are unique on the platform, without telling where the other one is', async () => {
+    it('returns 409 for a name in use, without its boundary, group or namespace', async () => {
       const at = await makeVault({}, place)
       const other = await makeGroupPlace()
       const path = `/boundaries/${other.boundaryId}/resourcegroups/${other.group}/resources/secretvaults/${at.vault}`
@@ -90,7 +90,7 @@ describe('secret vaults', () => {
       for (const word of [place.boundaryId, place.group, place.namespace]) expect(answer.text).not.to.contain(word)
     })
 
-    it('go to one of many who ask at once', async () => {
+    it('gives a name to one of two concurrent requests', async () => {
       const other = await makeGroupPlace()
       const name = uniqueName('wanted')
       const paths = [place, other].map(
@@ -100,7 +100,7 @@ describe('secret vaults', () => {
       expect(codes.sort()).to.deep.equal(['201', '409 VAULT_NAME_TAKEN'])
     })
 
-    it('under purge protection stay while they hold a secret, and so do their groups', async () => {
+    it('refuses to delete a vault under purge protection with secrets, and its group', async () => {
       const home = await makeGroupPlace()
       const at = await makeVault({ enablePurgeProtection: true }, home)
       await put(at, 'kept', 'x')
@@ -113,7 +113,7 @@ describe('secret vaults', () => {
       expect(refused.body.resources).to.deep.equal([`secretvaults/${at.vault}`])
     })
 
-    it('are listed as accessible to callers who may read or write their secrets', async () => {
+    it('lists accessible vaults with the rights on their secrets', async () => {
       const at = await makeVault({}, place)
       await put(at, 'one', 'x')
       const list = `/boundaries/${place.boundaryId}/resources/secretvaults/accessible`
@@ -135,7 +135,7 @@ describe('secret vaults', () => {
       at = await makeVault({}, place)
     })
 
-    it('are written as versions, and read one by one', async () => {
+    it('writes versions, and reads them one by one', async () => {
       const [first, second] = [canary(), canary()]
       const made = await put(at, 'DbPassword', first, { contentType: 'text/plain', tags: { team: 'shop' } })
       expect(made).to.include({ name: 'DbPassword', version: 1, value: null, enabled: true, isDeleted: false })
@@ -163,7 +163,7 @@ describe('secret vaults', () => {
       expect(vault.secretCount).to.equal(1)
     })
 
-    it('are found by the name of the vault alone, and missing and hidden are one answer', async () => {
+    it('finds a secret by the name of the vault, and returns the same 404 for hidden and missing ones', async () => {
       const value = canary()
       await put(at, 'by-name', value)
       await put(at, 'by-name', canary())
@@ -184,7 +184,7 @@ describe('secret vaults', () => {
       await expectCall(200, 'GET', path, undefined, { token: reader.token })
     })
 
-    it('take up to 65536 bytes, and nothing that the records refuse', async () => {
+    it('accepts up to 65536 bytes, and rejects invalid fields', async () => {
       const path = at.secret('bounds')
       for (const value of ['', 'ß'.repeat(32_768), 'a'.repeat(65_536)]) {
         await put(at, 'bounds', value)
@@ -212,7 +212,7 @@ describe('secret vaults', () => {
       expect((await read(at, 'bounds')).version).to.equal(3)
     })
 
-    it('are not read while they are disabled, not valid yet or expired; nor are their versions', async () => {
+    it('returns 409 for reads of disabled, not yet valid and expired secrets and of their versions', async () => {
       const cases: [string, object, string][] = [
         ['disabled', { enabled: false }, '409 SECRET_DISABLED'],
         ['early', { notBefore: '2999-01-01T00:00:00Z' }, '409 SECRET_NOT_YET_VALID'],
@@ -232,7 +232,7 @@ describe('secret vaults', () => {
       }
     })
 
-    it('are deleted, listed as such, recovered and purged', async () => {
+    it('deletes, lists as deleted, recovers and purges a secret', async () => {
       const value = canary()
       await put(at, 'old', value)
       expect(await codeOf('POST', `${at.secret('old')}/purge`)).to.equal('409 INVALID_STATE')
@@ -262,13 +262,13 @@ describe('secret vaults', () => {
         const labelSelector = valueSelector(at.entry('old'))
         return (await admin.list(secret, { namespace: place.namespace, labelSelector })).items.length === 0
       })
-      // The numbers go on.
+      // Version numbers continue.
       expect((await put(at, 'old', 'again')).version).to.equal(2)
       expect((await read(at, 'old')).value).to.equal('again')
       expect(await codeOf('GET', `${at.secret('old')}/versions/1`)).to.equal('404 NOT_FOUND')
     })
 
-    it('lose their data key at once when they are purged', async () => {
+    it('removes the data key at once when a secret is purged', async () => {
       await put(at, 'key', 'x')
       const { key } = valueNames(at.entry('key'), 1)
       const stored = () => admin.get<KubeObject & { data?: object }>(secret, { namespace: place.namespace, name: key })
@@ -279,7 +279,7 @@ describe('secret vaults', () => {
       expect(after?.data ?? {}).to.deep.equal({})
     })
 
-    it('go at once where the vault keeps no deleted ones', async () => {
+    it('deletes at once in a vault without soft delete', async () => {
       const plain = await makeVault({ softDeleteEnabled: false }, place)
       await put(plain, 'x', 'y')
       await expectCall(204, 'DELETE', plain.secret('x'))
@@ -289,7 +289,7 @@ describe('secret vaults', () => {
       expect((await read(plain, 'x')).value).to.equal('z')
     })
 
-    it('are not purged under protection, and the answer says until when', async () => {
+    it('returns 409 PURGE_PROTECTED with purgeAt under purge protection', async () => {
       const guarded = await makeVault({ enablePurgeProtection: true, softDeleteRetentionDays: 7 }, place)
       await put(guarded, 'x', 'y')
       const { body } = await expectCall<SecretBody>(200, 'DELETE', guarded.secret('x'))
@@ -299,7 +299,7 @@ describe('secret vaults', () => {
       await expectCall(200, 'POST', `${guarded.secret('x')}/recover`)
     })
 
-    it('are not lost by writers at once', async () => {
+    it('keeps the values of 24 concurrent writers', async () => {
       const writers = Array.from({ length: 24 }, (_, index) => `value-${index}`)
       const answers = await Promise.all(writers.map((value) => put(at, 'busy', value)))
       const versions = answers.map(({ version }) => version).sort((one, other) => one - other)
@@ -315,7 +315,7 @@ describe('secret vaults', () => {
       expect(values).to.deep.equal(versions.map((version) => byVersion.get(version)))
     })
 
-    it('obey If-Match', async () => {
+    it('returns 409 for PUT with a stale If-Match', async () => {
       await put(at, 'tagged', 'x')
       const etag = (await call('GET', at.secret('tagged'))).headers.get('etag') ?? ''
       const again = (tag: string) => call('PUT', at.secret('tagged'), { value: 'y' }, { headers: { 'if-match': tag } })
@@ -323,7 +323,7 @@ describe('secret vaults', () => {
       expect((await again(etag)).status).to.equal(409)
     })
 
-    it('keep a hundred versions, and their values no longer', async () => {
+    it('keeps 100 versions and their values', async () => {
       for (let version = 1; version <= 103; version += 1) await put(at, 'many', `v${version}`)
       const versions = await itemsOf<{ version: number }>(`${at.secret('many')}/versions`)
       expect([versions.length, versions[0]?.version, versions.at(-1)?.version]).to.deep.equal([100, 103, 4])
@@ -338,11 +338,11 @@ describe('secret vaults', () => {
       })
     })
 
-    it('of the platform itself are not changed by people', async () => {
+    it('returns 409 MANAGED_SECRET for writes to secrets of the platform', async () => {
       await put(at, 'managed', 'x')
       const ref = { namespace: place.namespace, name: at.entry('managed') }
       await admin.mergePatch(VaultEntry.resource, ref, { spec: { history: { isManaged: true } } })
-      await until('the facade knows', async () => {
+      await until('the facade shows it as managed', async () => {
         const { body } = await call<{ isManaged: boolean }>('GET', at.secret('managed'))
         return body.isManaged
       })
@@ -351,7 +351,7 @@ describe('secret vaults', () => {
       expect((await read(at, 'managed')).value).to.equal('x')
     })
 
-    it('are read and written by callers with the permission, and by nobody else', async () => {
+    it('allows reads and writes to callers with the permission only', async () => {
       await put(at, 'guarded', 'x')
       const path = at.secret('guarded')
       const token = async (role: string, scope: string) => (await makeCaller({ [role]: scope })).token

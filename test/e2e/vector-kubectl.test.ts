@@ -21,7 +21,7 @@ import { until } from '../make/until.ts'
 import { kubectl as runKubectl } from '../worlds/kubectl.ts'
 import { administrator, removeGroups } from '../worlds/tenant.ts'
 
-describe('a vector database with kubectl', () => {
+describe('vector databases with kubectl', () => {
   const boundaryId = randomUUID()
   const namespace = groupNamespace(boundaryId, 'search')
   let client: KubeClient
@@ -84,7 +84,7 @@ describe('a vector database with kubectl', () => {
     await client?.close()
   })
 
-  it('becomes ready from an empty spec, and kubectl wait sees it', async () => {
+  it('becomes ready from an empty spec', async () => {
     await apply(cluster('empty'))
     await kubectl('-n', namespace, 'wait', '--for=condition=Ready', 'vc/empty', '--timeout=2m')
     const { spec, status } = await stored('empty')
@@ -125,7 +125,7 @@ describe('a vector database with kubectl', () => {
     await says('empty', 'Available')
   })
 
-  it('is public on demand: a claimed host and an address, both let go again', async () => {
+  it('claims a host and an address on demand, and releases both', async () => {
     await patch('empty', { enableIngress: true, enableLoadBalancer: true, allowedCidrs: '203.0.113.0/24' })
     const status = await until('it has an address', async () => {
       const said = await says('empty', 'Available')
@@ -142,7 +142,7 @@ describe('a vector database with kubectl', () => {
     await until('the Service is gone', () => gone(service, { namespace, name: 'vcpublic-empty' }))
   })
 
-  it('keeps out who was shut out and has a new key, also while its plan is missing', async () => {
+  it('restricts networks and rotates keys also while its plan is missing', async () => {
     const ways = async () => {
       const lists = await Promise.all([ingress, service, networkPolicy].map((type) => client.list(type, { namespace })))
       return JSON.stringify(
@@ -171,7 +171,7 @@ describe('a vector database with kubectl', () => {
       .and.not.include('narrowed":"true"')
   })
 
-  it('gives a host to one only; the other goes on when it is free', async () => {
+  it('gives a host to one database, and to the other when it is free', async () => {
     const { ingressHost = '' } = await (async () => {
       await apply(cluster('holder', { enableIngress: true }))
       return says('holder', 'Available')
@@ -186,7 +186,7 @@ describe('a vector database with kubectl', () => {
     await kubectl('-n', namespace, 'delete', 'vc', 'loser', '--timeout=2m')
   })
 
-  it('refuses at the API server what can never be', async () => {
+  it('is rejected by the API server with impossible changes', async () => {
     const cases: [object, RegExp][] = [
       [{ storageSize: '1Gi' }, /./],
       [{ apiKeyVersion: 9 }, /apiKeyVersion grows by one/],
@@ -204,7 +204,7 @@ describe('a vector database with kubectl', () => {
     }
   })
 
-  it('lets its volume grow while the peer runs on', async () => {
+  it('grows its volume without a restart', async () => {
     const before = (await client.get(pod, { namespace, name: 'vc-empty-0' })).metadata.uid
     await patch('empty', { storageSize: '7Gi' })
     await says('empty', 'Available')
@@ -215,7 +215,7 @@ describe('a vector database with kubectl', () => {
     expect(workload.spec).to.have.nested.property('volumeClaimTemplates[0].spec.resources.requests.storage', '7Gi')
   })
 
-  it('says what is missing and goes on when it is there', async () => {
+  it('reports a missing plan, and becomes ready with another one', async () => {
     await apply(cluster('planless', { computePlan: 'vector-of-nobody' }))
     expect((await says('planless', 'PlanNotFound')).statusMessage).to.equal(
       'There is no compute plan "vector-of-nobody".',
@@ -226,7 +226,7 @@ describe('a vector database with kubectl', () => {
     expect(await claims('planless')).to.deep.equal([])
   })
 
-  it('makes again what somebody deletes', async () => {
+  it('recreates a deleted StatefulSet', async () => {
     const before = (await client.get(statefulSet, { namespace, name: 'vc-empty' })).metadata.uid
     await client.remove(statefulSet, { namespace, name: 'vc-empty' })
     await until('there is another one', async () => {
@@ -236,7 +236,7 @@ describe('a vector database with kubectl', () => {
     await until('it is ready', async () => (await stored('empty')).status?.phase === 'Available')
   })
 
-  it('keeps its volume where that was asked for, and a new one of that name has it back', async () => {
+  it('retains its volume on request, and a new database of the name uses it again', async () => {
     await patch('empty', { onDelete: 'Retain' })
     const name = 'storage-vc-empty-0'
     const before = (await client.get(persistentVolumeClaim, { namespace, name })).metadata.uid

@@ -44,7 +44,7 @@ describe('vector databases over REST', () => {
       throw new Error(`${dto.status} ${dto.phase}: ${dto.statusMessage}`)
     })
 
-  it('go from an empty body to Running, stop, start, scale and end', async () => {
+  it('creates from an empty body, stops, starts, scales and deletes', async () => {
     const name = uniqueName('vec')
     const made = await expectCall<VectorClusterDto>(201, 'POST', `${base}/${name}`, {})
     expect(made.body).to.include({ name, boundaryId, resourceGroup: group, computePlan: 'vector-dev', replicas: 1 })
@@ -67,7 +67,7 @@ describe('vector databases over REST', () => {
     await until('it is gone', async () => (await call('GET', `${base}/${name}`)).status === 404)
   })
 
-  it('take everything that kubectl would refuse with the same field, and nothing is written', async () => {
+  it('rejects fields that kubectl rejects, and stores nothing', async () => {
     const cases: [object, number, string][] = [
       [{ cpuRequest: '2', cpuLimit: '1500m' }, 400, 'BAD_REQUEST'],
       [{ allowedCidrs: '10.0.0.1/8' }, 400, 'BAD_REQUEST'],
@@ -84,7 +84,7 @@ describe('vector databases over REST', () => {
     expect(stored.items.map(({ metadata }) => metadata.name)).to.not.include('never')
   })
 
-  it('are read, changed and put back under If-Match, and a stale one is told', async () => {
+  it('replaces and patches under If-Match, and returns 409 for a stale one', async () => {
     const name = uniqueName('vec')
     await expectCall(201, 'POST', `${base}/${name}`, { tags: { team: 'search' } })
     const before = await expectCall<VectorClusterDto>(200, 'GET', `${base}/${name}`)
@@ -105,7 +105,7 @@ describe('vector databases over REST', () => {
     expect(metadata.annotations?.['freehold.dev/actor']).to.match(/^3 [0-9a-f-]{36}$/)
   })
 
-  it('show kubectl users and REST callers the same object', async () => {
+  it('shows an object of kubectl with its defaults', async () => {
     const name = uniqueName('vec')
     const namespace = groupNamespace(boundaryId, group)
     await admin.create(VectorCluster.resource, {
@@ -125,7 +125,7 @@ describe('vector databases over REST', () => {
     expect(listed.map((item) => item.name)).to.deep.equal([name])
   })
 
-  it('give and rotate their keys for callers with the permission, and for nobody else', async () => {
+  it('returns and rotates keys for callers with the permission', async () => {
     const name = uniqueName('vec')
     await expectCall(201, 'POST', `${base}/${name}`, {})
     await reaches(name, 'Running')
@@ -165,7 +165,7 @@ describe('vector databases over REST', () => {
     await expectCall(200, 'GET', `${base}/${name}/external-ip`)
   })
 
-  it('are read by a Reader and written by nobody who only reads', async () => {
+  it('lets a Reader read, and returns 403 for each write', async () => {
     const name = uniqueName('vec')
     const { token } = reader
     await expectCall(201, 'POST', `${base}/${name}`, {})
@@ -182,7 +182,7 @@ describe('vector databases over REST', () => {
     }
   })
 
-  it('have snapshots, one at a time, by REST and by kubectl', async () => {
+  it('takes snapshots one at a time, by REST and by kubectl', async () => {
     const name = uniqueName('vec')
     const path = `${base}/${name}/snapshots`
     await expectCall(201, 'POST', `${base}/${name}`, {})
@@ -209,7 +209,7 @@ describe('vector databases over REST', () => {
     await call('DELETE', `${base}/${name}`)
   })
 
-  it('are offered in plans with a verdict of this moment', async () => {
+  it('lists plans with a verdict', async () => {
     type Plan = { id: string; verdict: string; verdictReason: string | null }
     const plans = await itemsOf<Plan>(`/boundaries/${boundaryId}/resources/vectorcomputeplans`)
     expect(plans.map(({ id }) => id)).to.include.members(['vector-dev', 'vector-small', 'vector-medium'])
@@ -225,7 +225,7 @@ describe('vector databases over REST', () => {
     expect(small.body.id).to.equal('vector-small')
   })
 
-  it('say how they can be listed and filled in', async () => {
+  it('returns the configuration of its list', async () => {
     const { body } = await expectCall<{ columns: { key: string }[] }>(200, 'GET', `${base}/config`)
     expect(body).to.be.an('object').and.not.empty
   })
