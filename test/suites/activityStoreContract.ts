@@ -29,16 +29,16 @@ export function stateOf(generation: number, spec: object, uid = 'one-life') {
   return { uid, generation, spec, labelling: '', isNew: generation === 1 }
 }
 
-/** What every store of activity promises; each case has a resource of its own. */
+/** The contract of every store of activity; each case has a resource of its own. */
 export function activityStoreContract(open: () => ActivityStore | Promise<ActivityStore>): void {
   const make = async () => ({ store: await open(), resource: { ...RESOURCE, resourceName: `r-${randomUUID()}` } })
 
-  it('knows nothing of a resource of which nothing was told', async () => {
+  it('returns undefined for a resource without entries', async () => {
     const { store, resource } = await make()
     expect(await store.read(resource)).to.equal(undefined)
   })
 
-  it('keeps each entry once, in order, whoever tells it how often', async () => {
+  it('stores each entry once, in order, also if it is appended again', async () => {
     const { store, resource } = await make()
     const [first, second, third] = [sighting(), sighting(), sighting()]
     await store.append(resource, [third, first])
@@ -46,14 +46,14 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     expect((await store.read(resource))?.map(({ id }) => id)).to.deep.equal([first.id, second.id, third.id])
   })
 
-  it('keeps the entries of many writers at once', async () => {
+  it('stores the entries of six concurrent writers', async () => {
     const { store, resource } = await make()
     const all = Array.from({ length: 6 }, () => sighting())
     await Promise.all(all.map((one) => store.append(resource, [one])))
     expect(await store.read(resource)).to.have.length(6)
   })
 
-  it('tells what a write changed, from the write before', async () => {
+  it('records what a write changed since the previous one', async () => {
     const { store, resource } = await make()
     await store.append(resource, [sighting({ after: stateOf(1, { replicas: 1 }) })])
     await store.append(resource, [sighting({ after: stateOf(2, { replicas: 3, env: { KEY: 'hunter2' } }) })])
@@ -65,7 +65,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     ])
   })
 
-  it('closes what is old, and reads it again', async () => {
+  it('reads 700 entries in order, over closed and open logs', async () => {
     const { store, resource } = await make()
     const all = Array.from({ length: 700 }, () => sighting())
     for (let at = 0; at < all.length; at += 100) await store.append(resource, all.slice(at, at + 100))
@@ -74,7 +74,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     expect((await store.read(resource))?.map(({ id }) => id)).to.deep.equal(all.map(({ id }) => id))
   })
 
-  it('tells the newest of all resources of a boundary, as far as they are wanted', async () => {
+  it('returns the newest entries of all resources of a boundary, filtered by the caller', async () => {
     const store = await open()
     const boundaryId = randomUUID()
     const of = (resourceName: string) => ({ ...RESOURCE, boundaryId, resourceName })
@@ -95,7 +95,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     expect(some.map(({ entry }) => entry.id)).to.deep.equal([third.id])
   })
 
-  it('tells of a boundary what is closed, too', async () => {
+  it('returns entries of a boundary from closed logs too', async () => {
     const store = await open()
     const resource = { ...RESOURCE, boundaryId: randomUUID() }
     const all = Array.from({ length: 400 }, () => sighting())

@@ -10,21 +10,21 @@ export function backupTargetContract(open: () => Opened): void {
     return (await opened.targets.test({ ...opened.good, ...change(opened) })).code
   }
 
-  it('is good where the bucket can be listed', async () => {
+  it('returns Ok if the bucket can be listed', async () => {
     expect(await said(() => ({}))).to.equal('Ok')
     expect(await said(() => ({ prefix: 'a/folder' }))).to.equal('Ok')
   })
-  it('tells a wrong secret and an unknown key', async () => {
+  it('returns AuthenticationFailed for a wrong secret and an unknown key', async () => {
     expect(await said(() => ({ secretAccessKey: 'another-secret-of-some-length' }))).to.equal('AuthenticationFailed')
     expect(await said(() => ({ accessKeyId: 'nobody' }))).to.equal('AuthenticationFailed')
   })
-  it('tells a missing bucket', async () => {
+  it('returns BucketMissing for a missing bucket', async () => {
     expect(await said(({ missing }) => ({ bucket: missing }))).to.equal('BucketMissing')
   })
-  it('tells a bucket that the key may not list', async () => {
+  it('returns AccessDenied for a bucket that the key may not list', async () => {
     expect(await said(({ forbidden }) => ({ bucket: forbidden }))).to.equal('AccessDenied')
   })
-  it('never calls where clouds give credentials to machines', async () => {
+  it('returns invalid-target for the metadata address of clouds, without calling it', async () => {
     const { targets, good } = open()
     const verdict = await targets.test({ ...good, endpoint: 'http://169.254.169.254' })
     expect(verdict.code).to.equal('invalid-target')

@@ -26,7 +26,7 @@ const VERSIONS = ['./../../../../../../secret', '../../../../../../objects/', 'n
 
 /** Stores that keep buckets as folders may build paths from parts of a request other than its bucket. */
 export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: string }): void {
-  describe('whatever a request names,', () => {
+  describe('isolation of buckets against path traversal', () => {
     let clients: { mine: S3Client; theirs: S3Client }
     let mine: string
     let theirs: string
@@ -59,7 +59,7 @@ export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: s
     const asked = async (command: unknown): Promise<number> =>
       statusOf(clients.mine.send(command as GetObjectCommand)).catch(() => 0)
 
-    it('a list of keys to delete reaches nothing outside of the bucket', async () => {
+    it('deletes no object of another bucket by keys of DeleteObjects', async () => {
       const keys = [
         `../${theirs}/kept`,
         `x/../../${theirs}/kept`,
@@ -74,7 +74,7 @@ export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: s
         )
     })
 
-    it('an upload reaches nothing outside of its own', async () => {
+    it('grants no multipart request with a path as upload id', async () => {
       for (const UploadId of [`../../../../${theirs}`, '../../..', '..', '.', '../../../../', 'a/../..']) {
         const upload = { Bucket: mine, Key: 'up', UploadId }
         const part = { ...upload, PartNumber: 7 }
@@ -90,7 +90,7 @@ export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: s
       }
     })
 
-    it('a version is one of its object', async () => {
+    it('grants no request with a path as version id', async () => {
       for (const VersionId of VERSIONS) {
         const version = { Bucket: mine, Key: 'kept', VersionId }
         const CopySource = `${mine}/kept?versionId=${encodeURIComponent(VersionId)}`

@@ -23,7 +23,7 @@ export type CallsWorld = {
 export function callsContract(open: () => CallsWorld) {
   const call = { milliseconds: 12.5, isError: false, wasCold: true }
 
-  it('tells what was counted of a function, and of no other', async () => {
+  it('returns the counts of one function', async () => {
     const { clock, figures, calls } = open()
     const at = clock.now() / 1000
     figures.called('space/home.hello', call)
@@ -36,13 +36,13 @@ export function callsContract(open: () => CallsWorld) {
     })
   })
 
-  it('tells that nothing was counted of a function that nobody called, or that is none', async () => {
+  it('returns no buckets for unknown functions and invalid names', async () => {
     const { calls } = open()
     for (const name of ['home.idle', '..', 'a/b', '%', 'é', '?x=1', '#'])
       expect((await calls.of('space', name))?.buckets, name).to.deep.equal([])
   })
 
-  it('tells all of a function that is called without end', async () => {
+  it('returns all buckets of a function that was called continuously', async () => {
     const { clock, figures, calls } = open()
     const long = { milliseconds: 899_999.9, isError: true, wasCold: false }
     for (let second = 0; second <= CALL_RETENTION_SECONDS; second += CALL_BUCKET_SECONDS) {
@@ -54,7 +54,7 @@ export function callsContract(open: () => CallsWorld) {
     expect(buckets.every(({ durations }) => durations.length === CALL_SAMPLES_MAX)).to.equal(true)
   })
 
-  it('knows nothing where nobody counts', async () => {
+  it('returns undefined counts without an activator', async () => {
     const { calls, end } = open()
     await end()
     expect(await calls.of('space', 'home.hello')).to.equal(undefined)
@@ -62,7 +62,7 @@ export function callsContract(open: () => CallsWorld) {
   const asked = { boundaryId: 'one', method: 'POST', path: '/a?b=%20', headers: { host: 'shop' }, body: 'aGk=' }
   const never = new AbortController().signal
 
-  it('hands a test call on as it is, and its answer back', async () => {
+  it('passes a test call and its answer on unchanged', async () => {
     const { calls, makes } = open()
     const body = Buffer.alloc(MAX_ANSWER_BODY_BYTES, 'é').toString('base64')
     const heard = { statusCode: 418, headers: { 'x-a': '1' }, body, durationMilliseconds: 2.5 }
@@ -78,7 +78,7 @@ export function callsContract(open: () => CallsWorld) {
     }
   })
 
-  it('ends a test call that nobody waits for', async () => {
+  it('aborts a test call when its caller disconnects', async () => {
     const { calls, makes } = open()
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const { promise: ended, resolve: end } = Promise.withResolvers<TestAnswer>()
@@ -95,7 +95,7 @@ export function callsContract(open: () => CallsWorld) {
     await answer
   })
 
-  it('makes no test call where there is no activator', async () => {
+  it('returns undefined for a test call without an activator', async () => {
     const { calls, end } = open()
     await end()
     expect(await calls.call('space', 'home.hello', asked, never)).to.equal(undefined)

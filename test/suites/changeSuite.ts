@@ -10,7 +10,7 @@ export function changeTests({ body, shows }: { body: object; shows: object }, wo
   const { base, call, create, has } = world
   const one = `${base}/${NAME}`
 
-  it('are changed by a merge patch, held to If-Match', async () => {
+  it('applies a merge patch, and returns 409 for a stale If-Match', async () => {
     const { headers } = await create()
     const stale = await call('patch', one).set('if-match', '"7-1"').send(body)
     expect([stale.status, stale.body.code, stale.body.currentVersion]).to.deep.equal([409, 'CONFLICT', headers.etag])
@@ -26,7 +26,7 @@ export function changeTests({ body, shows }: { body: object; shows: object }, wo
     expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
 
-  it('are changed by one of several who have read the same version', async () => {
+  it('applies one of several concurrent patches with the same If-Match', async () => {
     const { headers } = await create()
     const answers = await askAtOnce(world.server, (app, index) =>
       request(app)
@@ -39,7 +39,7 @@ export function changeTests({ body, shows }: { body: object; shows: object }, wo
   })
 
   if (!has('put', '/x')) return
-  it('are not written when what was read is put back', async () => {
+  it('writes nothing for PUT of its own record', async () => {
     await create()
     const read = (await call('get', one)).body
     world.server.client.calls.length = 0
@@ -63,7 +63,7 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
   }
 
   if (has('cpuLimit')) {
-    it('follow their plan where they said what it says in other words', async () => {
+    it('drops overrides that equal the plan in other units, and follows the next plan', async () => {
       const larger = { cpuRequest: '2', cpuLimit: '4', memoryRequest: '4Gi', memoryLimit: '8Gi', storageSize: '40Gi' }
       plans(larger)
       const inOtherWords = { cpuRequest: '1000m', cpuLimit: '1.0', memoryRequest: '2048Mi', memoryLimit: '2147483648' }
@@ -77,7 +77,7 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
 
   const planField = kind.sized === 'ContainerInstance' && has('branch') ? 'resourcePlanId' : 'computePlan'
   if (kind.sized !== undefined) {
-    it('may be changed and written back as they were read although their plan is gone', async () => {
+    it('accepts PATCH, and PUT of its own record, after its plan was deleted', async () => {
       plans({})
       const made = await create(NAME, { ...body, [planField]: 'one' })
       expect(made.status, JSON.stringify(made.body)).to.equal(201)
@@ -97,7 +97,7 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
 
   const isUnnamed = (kind.spec.parse(body) as { computePlan?: string }).computePlan === undefined
   if (kind.sized !== undefined && isUnnamed) {
-    it('go on following the default plan where a manifest of kubectl names none, until somebody names one', async () => {
+    it('keeps following the default plan until a request names one', async () => {
       const namespace = groupNamespace(BOUNDARY, 'shop')
       world.server.put(kind, NAME, body, namespace)
       const planOf = async () => {
@@ -114,7 +114,7 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
   }
 
   if (has('cpuLimit') && has('replicas')) {
-    it('have as many replicas as their plan says where null is sent, and keep theirs where nothing is', async () => {
+    it('resets replicas to those of the plan for null, and keeps them if the field is absent', async () => {
       plans({ replicas: 3 })
       expect((await create(NAME, { ...body, computePlan: 'another', replicas: 1 })).body.replicas).to.equal(1)
       expect((await call('patch', one).send({ computePlan: 'one' })).body.replicas).to.equal(1)
@@ -127,7 +127,7 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
 }
 
 export function powerTests({ kind, body }: ResourceCase, world: World): void {
-  it('stop, start and restart', async () => {
+  it('stops, starts and restarts', async () => {
     const { base, call, create } = world
     await create()
     const act = (word: string) => call('put', `${base}/${NAME}/actions/${word}`)
@@ -144,7 +144,7 @@ export function powerTests({ kind, body }: ResourceCase, world: World): void {
 
   const none = scaledToZero({ kind, body })
   if (none === undefined) return
-  it('are stopped where they have no copies, and have at least one of each once they are started', async () => {
+  it('counts as stopped without copies, and starts with at least one of each', async () => {
     const { base, call, server } = world
     server.put(kind, NAME, none, groupNamespace(BOUNDARY, 'shop'))
     const act = (word: string) => call('put', `${base}/${NAME}/actions/${word}`)
@@ -167,7 +167,7 @@ function scaledToZero({ kind, body }: Pick<ResourceCase, 'kind' | 'body'>): obje
 }
 
 export function scaleTests({ kind, body, scale: bounds }: ResourceCase, world: World): void {
-  it('scale, within their bounds', async () => {
+  it('scales within its bounds', async () => {
     const { base, call, create } = world
     await create()
     const scale = (targetScale: unknown) => call('post', `${base}/${NAME}/scale`).send({ targetScale })
@@ -182,7 +182,7 @@ export function scaleTests({ kind, body, scale: bounds }: ResourceCase, world: W
     expect((await call('get', `${base}/${NAME}/scale`)).body).to.include({ targetScale: target, minScale, maxScale })
   })
 
-  it('scale to what their plan says where a manifest of kubectl says nothing, also when they are started', async () => {
+  it('takes replicas of the plan if a manifest of kubectl has none, also on start', async () => {
     const { base, call, server } = world
     for (const { metadata, spec } of server.caches.get(ComputePlan.resource).list())
       server.put(ComputePlan, metadata.name, { ...(spec as object), replicas: 4 })
@@ -196,7 +196,7 @@ export function scaleTests({ kind, body, scale: bounds }: ResourceCase, world: W
     expect((await call('get', `${base}/${NAME}`)).body.replicas).to.equal(4)
   })
 
-  it('are not on their way once they are stopped, however many are to run again', async () => {
+  it('is scaling while it stops, and no longer once it is stopped', async () => {
     const { base, call, create, server } = world
     await create()
     await call('put', `${base}/${NAME}/actions/stop`)

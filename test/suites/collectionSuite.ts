@@ -65,15 +65,15 @@ type Listed = { items: Item[]; pagination: { totalItems: number; hasNextPage: bo
  * refusals.
  */
 export function collectionSuite(given: CollectionCase): void {
-  describe(`the collection of ${given.kind.kind}`, () => {
+  describe(`collection of ${given.kind.kind}`, () => {
     const world = worldOf(given)
-    describe('when asked', () => {
+    describe('reads', () => {
       before(() => begin(given, world))
       after(() => world.server.stop())
       listTests(given, world)
       columnTests(given, world)
     })
-    describe('when written to', () => {
+    describe('writes', () => {
       beforeEach(() => begin(given, world))
       afterEach(() => world.server.stop())
       changeTests(given, world)
@@ -129,7 +129,7 @@ function listTests(given: CollectionCase, world: World): void {
   const { path } = given
   const { call, listed, one, routeOf } = world
 
-  it('lists each with the fields of its record, in pages', async () => {
+  it('lists records in pages', async () => {
     expect(world.made.length).to.be.at.least(2)
     const first = await listed({ pageSize: '1' })
     const second = await listed({ pageSize: '1', page: '2' })
@@ -137,7 +137,7 @@ function listTests(given: CollectionCase, world: World): void {
     expect(first.pagination).to.deep.include({ totalItems: world.made.length, hasNextPage: world.made.length > 1 })
   })
 
-  it('refuses a filter, a sort and a page that the list does not have', async () => {
+  it('returns 400 for an unknown filter, sort, page and parameter', async () => {
     for (const query of [{ filter: 'nonsense:eq:1' }, { sort: 'nonsense' }, { page: '0' }, { nonsense: '1' }]) {
       const { status, body } = await call('get', path).query(query)
       expect([status, body.code, body.parameter]).to.deep.equal([400, 'BAD_REQUEST', Object.keys(query)[0]])
@@ -145,7 +145,7 @@ function listTests(given: CollectionCase, world: World): void {
   })
 
   if (routeOf('get', true) !== undefined) {
-    it('shows one as the list does, with its ETag', async () => {
+    it('returns one record as in the list, with its ETag', async () => {
       const answer = await call('get', one(world.made[0]))
       expect([answer.status, answer.body]).to.deep.equal([200, world.made[0]])
       expect(answer.headers.etag).to.match(/^"\d+-\w+-\w+"$/)
@@ -162,7 +162,7 @@ function columnTests(given: CollectionCase, world: World): void {
   for (const [name, field] of Object.entries(list.fields)) {
     const isText = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
 
-    it(field.isFiltered === false ? `is not filtered by ${name}` : `is filtered by ${name}`, async () => {
+    it(`${field.isFiltered === false ? 'rejects' : 'accepts'} a filter by ${name}`, async () => {
       const { status } = await call('get', path).query({ filter: `${name}:exists:true` })
       expect(status).to.equal(field.isFiltered === false ? 400 : 200)
       const value = world.made[0]?.[name]
@@ -171,7 +171,7 @@ function columnTests(given: CollectionCase, world: World): void {
       expect(same).to.deep.equal(world.made.filter((item) => item[name] === value))
     })
 
-    it(field.isSorted === false ? `is not sorted by ${name}` : `is sorted by ${name}`, async () => {
+    it(`${field.isSorted === false ? 'rejects' : 'accepts'} a sort by ${name}`, async () => {
       const { status, body } = await call('get', path).query({ sort: name })
       expect(status).to.equal(field.isSorted === false ? 400 : 200)
       const values = new Set(world.made.map((item) => item[name]))
@@ -182,7 +182,7 @@ function columnTests(given: CollectionCase, world: World): void {
     })
 
     if (field.isSearched !== true) continue
-    it(`is searched by ${name}`, async () => {
+    it(`searches ${name}`, async () => {
       const value = world.made[0]?.[name]
       if (typeof value !== 'string') return
       const { items: found } = await listed({ search: value.toUpperCase() })
@@ -197,7 +197,7 @@ function changeTests(given: CollectionCase, world: World): void {
   const { call, listed, one, routeOf } = world
 
   if ('bodies' in items) {
-    it('refuses a body that is not an object, and fields that the record does not have', async () => {
+    it('returns 400 for a body that is not an object, and for unknown fields', async () => {
       const [body] = items.bodies
       for (const wrong of [[], { ...body, nonsense: 1 }]) {
         const answer = await call('post', path).send(wrong)
@@ -206,7 +206,7 @@ function changeTests(given: CollectionCase, world: World): void {
       expect((await listed()).items).to.deep.equal(world.made)
     })
 
-    it('makes nothing under If-Match: what does not exist has no version', async () => {
+    it('returns 409 for POST with If-Match', async () => {
       for (const version of ['"1-1-abcdef01"', '*']) {
         const answer = await call('post', path).set('if-match', version).send(items.bodies[0])
         expect([answer.status, answer.body.code], version).to.deep.equal([409, 'CONFLICT'])
@@ -214,7 +214,7 @@ function changeTests(given: CollectionCase, world: World): void {
       expect((await listed()).items).to.deep.equal(world.made)
     })
 
-    it('takes what several ask for at once as if one had asked after the other', async () => {
+    it('answers concurrent POSTs like sequential ones', async () => {
       const [body] = items.bodies
       const ask = (app: Server['app']) => request(app).post(path).set('authorization', bearer(OWNER)).send(body)
       const seen: unknown[] = []
@@ -228,7 +228,7 @@ function changeTests(given: CollectionCase, world: World): void {
   }
 
   if (patch !== undefined) {
-    it('is changed by a merge patch, held to If-Match', async () => {
+    it('applies a merge patch, and returns 409 for a stale If-Match', async () => {
       const stale = await call('patch', one(world.made[0])).set('if-match', '"99-1"').send(patch.body)
       expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
       const answer = await call('patch', one(world.made[0])).send(patch.body)
@@ -247,7 +247,7 @@ function changeTests(given: CollectionCase, world: World): void {
     for (const name of Object.keys(patch.body)) {
       const isLeftOut = 'bodies' in items && !Object.hasOwn(begun, name)
       if (!isLeftOut || given.nullKeeps === true || shape[name]?.safeParse(null).success !== true) continue
-      it(`shows of ${name} what it began with where a merge patch says null`, async () => {
+      it(`resets ${name} to its initial value for null in a merge patch`, async () => {
         await call('patch', one(world.made[0])).send(patch.body)
         const answer = await call('patch', one(world.made[0])).send({ [name]: null })
         expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
@@ -259,7 +259,7 @@ function changeTests(given: CollectionCase, world: World): void {
     const shown = Object.keys((reply as { shape?: object } | undefined)?.shape ?? {})
     for (const name of ['boundaryId', 'accountName'].filter((each) => template.includes(`{${each}}`))) {
       if (!shown.includes(name)) continue
-      it(`refuses a merge patch of another ${name} than that of the path`, async () => {
+      it(`returns 400 for a merge patch with another ${name} than in the path`, async () => {
         const { body, headers } = await call('patch', one(world.made[0])).send(patch.body)
         const wrong = await call('patch', one(body)).send({ [name]: name.endsWith('Id') ? randomUUID() : 'another' })
         const errors = wrong.body.errors?.map(({ field }: { field: string }) => field)
@@ -269,7 +269,7 @@ function changeTests(given: CollectionCase, world: World): void {
       })
     }
 
-    it('takes the record that it answered: what cannot be written is ignored', async () => {
+    it('ignores read-only fields of its own record in a merge patch', async () => {
       const { body } = await call('patch', one(world.made[0])).send(patch.body)
       const answer = await call('patch', one(body)).send({ ...body, id: 'another', createdAt: 'never' })
       expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
@@ -278,7 +278,7 @@ function changeTests(given: CollectionCase, world: World): void {
   }
 
   if (given.stays !== true && routeOf('delete', true) !== undefined) {
-    it('lets one go, held to If-Match, and then knows it no more', async () => {
+    it('deletes, returns 409 for a stale If-Match, and 404 afterwards', async () => {
       const stale = await call('delete', one(world.made[0])).set('if-match', '"99-1"')
       expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
       const answer = await call('delete', one(world.made[0]))
@@ -298,7 +298,7 @@ function absenceTests(given: CollectionCase, world: World): void {
 
   for (const method of ['get', 'patch', 'delete'] as const) {
     if (routeOf(method, true) === undefined) continue
-    it(`answers ${method} of one that is not there with ${missing}`, async () => {
+    it(`returns 404 ${missing} for ${method.toUpperCase()} of a missing one`, async () => {
       const answer = await call(method, `${path}/${NOBODY}`).send(
         method === 'patch' ? (patch?.body ?? given.wellFormed) : undefined,
       )
@@ -307,7 +307,7 @@ function absenceTests(given: CollectionCase, world: World): void {
   }
 
   if (path.startsWith(`/boundaries/${BOUNDARY}`)) {
-    it('is not there in a boundary that is not', async () => {
+    it('returns 404 in a missing boundary', async () => {
       const { status, body } = await call('get', path.replace(BOUNDARY, NOBODY))
       expect([status, body.code]).to.deep.equal([404, 'NOT_FOUND'])
     })
@@ -325,12 +325,12 @@ function absenceTests(given: CollectionCase, world: World): void {
       expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
     }
 
-    it('takes nothing new in what is being deleted', async () => {
+    it('returns 409 for POST while the parent is being deleted', async () => {
       world.server.caches.get(owner.kind.resource).observeWrite(leave())
       await refused()
     })
 
-    it('takes nothing new in what another replica has just begun to delete', async () => {
+    it('returns 409 for POST when another replica has just deleted the parent', async () => {
       await world.server.stop()
       await begin({ ...given, items: { seed: () => {} } }, world)
       const before = (await listed()).items
@@ -356,12 +356,12 @@ function refusalTests(given: CollectionCase, world: World): void {
       return [answer.status, answer.body.code]
     }
 
-    it(`is closed to ${method} without the permission`, async () => {
+    it(`returns 403 for ${method.toUpperCase()} without the permission`, async () => {
       expect(await refusal(STRANGER)).to.deep.equal([403, 'FORBIDDEN'])
     })
 
     if (!path.startsWith(`/boundaries/${BOUNDARY}`)) continue
-    it(`is closed to ${method} by a deny`, async () => {
+    it(`returns 403 for ${method.toUpperCase()} under a deny`, async () => {
       // At the root: a deny in a boundary does not apply to an Owner of the platform.
       const spec = { principalId: OWNER, principalType: 'User', actions: [authorization.action], scope: '/' }
       world.server.put(DenyAssignment, 'deny', spec, SYSTEM_NAMESPACE)

@@ -21,7 +21,7 @@ export function creationTests(
 ): void {
   const { base, call, create } = world
 
-  it('are made of the least body, and say where they are', async () => {
+  it('creates from the minimal body, with the location in the record', async () => {
     const answer = await create()
     expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
     const place = { boundary: 'Shop', boundaryId: BOUNDARY, resourceGroup: 'shop', collection: segment }
@@ -36,7 +36,7 @@ export function creationTests(
     expect((await call('get', `${base}/${NAME}`)).body).to.deep.equal(answer.body)
   })
 
-  it('are read through to the API server with one question', async () => {
+  it('reads from the API server with one request for Cache-Control: no-cache', async () => {
     await create()
     const { client } = world.server
     client.calls.length = 0
@@ -45,7 +45,7 @@ export function creationTests(
     expect(client.count('get', kind.resource)).to.equal(1)
   })
 
-  it('answer 200 to the same POST again and 409 to another one', async () => {
+  it('returns 200 for the same POST again, and 409 for another one', async () => {
     await create()
     expect((await create()).status).to.equal(200)
     const answer = await create(NAME, other)
@@ -54,14 +54,14 @@ export function creationTests(
     expect(answer.body.module).to.equal(module)
   })
 
-  it('answer 200 to the POST of what was read, which changes nothing', async () => {
+  it('returns 200 for POST of its own record, and changes nothing', async () => {
     await create()
     const read = await call('get', `${base}/${NAME}`)
     const answer = await create(NAME, read.body)
     expect([answer.status, answer.headers.etag], JSON.stringify(answer.body)).to.deep.equal([200, read.headers.etag])
   })
 
-  it('answer 200 to the same POST after what only actions and kubectl set', async () => {
+  it('returns 200 for the same POST after changes of fields that POST does not have', async () => {
     const { body: record } = await create()
     const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
     const { shape } = kind.spec as { shape: object }
@@ -79,7 +79,7 @@ export function creationTests(
   })
 
   if (kind.runsAnywhere === true)
-    it('answer 200 to the same POST after another cluster has become the default, and 409 to one that names it', async () => {
+    it('keeps its cluster when the default changes, and returns 409 for POST with another one', async () => {
       const { headers } = await create()
       world.server.put(PlatformCluster, FAR, { displayName: 'Far', region: 'south', domain: 'far.example.test' })
       world.server.put(BoundaryProjection, FAR, { clusterId: FAR }, boundaryNamespace(BOUNDARY))
@@ -90,7 +90,7 @@ export function creationTests(
       expect([elsewhere.status, elsewhere.body.code]).to.deep.equal([409, 'ALREADY_EXISTS'])
     })
 
-  it('are not made under If-Match, which compares what is there', async () => {
+  it('returns 409 for POST with If-Match, unless the stored version matches', async () => {
     const [some, any] = ['"1-1-abcdef01"', '*']
     for (const version of [some, any]) {
       const answer = await create().set('if-match', version)
@@ -104,7 +104,7 @@ export function creationTests(
     expect((await create().set('if-match', some)).body.code).to.equal('CONFLICT')
   })
 
-  it('are not made in a group that another replica has just begun to delete', async () => {
+  it('returns 409 when another replica has just deleted the group', async () => {
     const { caches, client } = world.server
     await caches.stopAll()
     client.edit(ResourceGroup.resource, { namespace: boundaryNamespace(BOUNDARY), name: 'shop' }, ({ metadata }) => {
@@ -115,7 +115,7 @@ export function creationTests(
     expect([...client.stored(kind.resource)]).to.deep.equal([])
   })
 
-  it('are made once if several ask at once: the same spec answers 200, another one 409', async () => {
+  it('creates once for concurrent POSTs: 200 for the same spec, 409 for another one', async () => {
     const answers = await askAtOnce(world.server, (app, index) =>
       request(app)
         .post(`${base}/${NAME}`)
@@ -137,7 +137,7 @@ export function creationTests(
     ['a reserved tag', { ...body, tags: { 'freehold.dev/x': 'y' } }, isBrief ? unknown : 'BAD_REQUEST'],
   ]
   for (const [sentence, wrongBody, code] of wrong) {
-    it(`refuse ${sentence} without a call`, async () => {
+    it(`rejects ${sentence} without a request to the API server`, async () => {
       const answer = await call('post', `${base}/${NAME}`).send(wrongBody as object)
       expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([400, code])
       expect(world.server.client.calls).to.have.length(0)

@@ -15,7 +15,7 @@ type World = {
 
 /** Keycloak, which manages people itself, reports the state of callers. */
 export function directoryStandingSuite(worldOf: () => World): void {
-  it('tells of people whom it has disabled or deleted, and lets service accounts pass', async () => {
+  it('directoryPrincipalStatus() reports disabled and deleted people, and no service account', async () => {
     const { users, serviceAccount, administrator } = worldOf()
     const { principalId } = await serviceAccount()
     const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }

@@ -83,7 +83,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     }
   })
 
-  it('shows its schema', async () => {
+  it('lists schemas with tables and primary keys', async () => {
     type Schema = { schemas: { name: string; tables: { name: string; primaryKey: string[]; columns: object[] }[] }[] }
     const { body } = await expectCall<Schema>(200, 'GET', editor('schemas'))
     expect(body.schemas.map(({ name }) => name)).to.deep.equal([dialect.schema])
@@ -92,7 +92,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     expect(JSON.stringify(body)).to.not.include('fullType')
   })
 
-  it('takes, changes and gives up rows', async () => {
+  it('inserts, updates and deletes rows, one and many', async () => {
     const one = await expectCall<Row>(201, 'POST', rows('items'), { values: { name: 'pen', price: '1.50' } })
     expect(one.body.values).to.deep.include({ name: 'pen', price: '1.50', twice: '3.00' })
     const id = one.body.values.id
@@ -123,7 +123,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     await expectCall(204, 'DELETE', `${rows('items')}/${last?.values.id}`)
   })
 
-  it('names each row by the text of its key, whatever it holds', async () => {
+  it('finds a row by its text key with any characters', async () => {
     const at = rows(encodeURIComponent('a/b c'))
     const everyByte = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('')
     const keys = ['', 'a/b', 'a\\b', '../x', '%2F', 'a b', 'a\u0010b\u001fc', 'e\u0301', 'é', '\u0085', ':bulk', '?&#']
@@ -138,7 +138,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     }
   })
 
-  it('answers every code of the table', async () => {
+  it('returns each documented code', async () => {
     await expectCall(201, 'POST', rows('items'), { values: { id: 500, name: 'one', price: '1' } })
     const cases: [due: string, method: Method, at: string, body?: object][] = [
       ['404 TABLE_NOT_FOUND', 'GET', rows('nothing')],
@@ -193,7 +193,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     ['POST', () => `tables/${dialect.schema}/items/rows:bulk-insert`, { rows: [{ name: 'never' }] }],
   ]
 
-  it('is closed without a token or a right, and takes no other body', async () => {
+  it('returns 401, 403, 404 and 400 on each route', async () => {
     const stranger = await makeCaller()
     for (const [method, place, body] of routes) {
       const at = editor(place())
@@ -225,7 +225,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     }
   })
 
-  it(`is not moved by ${HOSTILE_NAMES} hostile names in any place of a request`, async () => {
+  it(`returns 400 or 404 for ${HOSTILE_NAMES} hostile names in each part of a request, and changes nothing`, async () => {
     const everything = async () => {
       const { body } = await query({ sql: 'select id, name, price from items order by id', execute: true })
       const { body: schema } = await expectCall<object>(200, 'GET', editor('schemas'))
@@ -260,7 +260,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     expect(await everything()).to.equal(before)
   })
 
-  it('lets each caller do what the rights say, and no more', async () => {
+  it('runs statements within the permissions of the caller', async () => {
     const scope = `/boundaries/${world().boundaryId}`
     const reader = { token: (await makeCaller({ Reader: scope })).token }
     const write = { sql: "update items set price = 7 where name = 'one'" }
@@ -279,7 +279,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     expect(named.body.results[0]?.rows).to.deep.equal([['one']])
   })
 
-  it('names the field of a database that is not there, and remembers what it answered', async () => {
+  it('returns 400 for a missing database with the field, and records it in the history', async () => {
     const { status, body } = await query({ sql: 'select 4711', database: 'nowhere', execute: true })
     expect([status, body.code, body.errors?.map(({ field }) => field)]).to.deep.equal([
       400,
@@ -294,7 +294,7 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
     expect((await query({ sql: 'select 1', database: 'nowhere' })).status).to.equal(200)
   })
 
-  it('remembers who ran what, without what was in it', async () => {
+  it('records statements in the history without their literals', async () => {
     await query({ sql: "select 'top secret', 4711", execute: true })
     type Entries = { items: { sql: string; outcome: string; principalId: string }[] }
     const { body } = await expectCall<Entries>(200, 'GET', `${editor('history')}?limit=100`)

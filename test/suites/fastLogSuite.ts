@@ -14,7 +14,7 @@ type World = {
 
 /** The log of a real container that writes as fast as it can. */
 export function fastLogSuite(worldOf: () => World): void {
-  it('end with the last line that there was, and are followed, where megabytes are written each second', async () => {
+  it('returns the last 500 lines, and follows, while megabytes are written each second', async () => {
     const { logs, write } = worldOf()
     const line = 'x'.repeat(200)
     const { source, remove } = await write(`yes ${line} | head -n 1500000; yes ${line}`)

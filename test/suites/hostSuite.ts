@@ -13,20 +13,20 @@ export function hostTests({ body, hosted }: ResourceCase, world: World): void {
   const sent = (app: Server['app'], method: 'post' | 'patch', name: string) =>
     request(app)[method](`${base}/${name}`).set('authorization', bearer(OWNER)).send(hosted)
 
-  it('get a host that several new ones ask for at once: one of them', async () => {
+  it('gives a host to one of several concurrent POSTs', async () => {
     const answers = await askAtOnce(world.server, (app, index) => sent(app, 'post', `site-${index}`))
     expect(outcomes(answers)).to.deep.equal(['201', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
     const fields = new Set(answers.filter(({ status }) => status === 409).map((refusal) => refusal.body.field))
     expect(Object.keys(hosted ?? {}), 'the field that names it').to.include.members([...fields])
   })
 
-  it('get a host that several are changed to at once: one of them', async () => {
+  it('gives a host to one of several concurrent PATCHes', async () => {
     for (let index = 0; index < 6; index += 1) expect((await create(`site-${index}`, body)).status).to.equal(201)
     const answers = await askAtOnce(world.server, (app, index) => sent(app, 'patch', `site-${index}`))
     expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
   })
 
-  it('are told who has the host if they may read it, and nothing of others', async () => {
+  it('returns 409 HOST_TAKEN, and names the holder only to callers who may read it', async () => {
     const { server } = world
     expect((await create('first', hosted ?? {})).status).to.equal(201)
     const refused = await create('second', hosted ?? {})
@@ -44,7 +44,7 @@ export function hostTests({ body, hosted }: ResourceCase, world: World): void {
 
   const takesDomains = hosted !== undefined && 'customDomains' in hosted
   const itOfDomains = takesDomains ? it : () => undefined
-  itOfDomains('get no host below the domain of a cluster, their own or another', async () => {
+  itOfDomains('rejects custom domains below the domain of any cluster', async () => {
     const { server } = world
     server.put(PlatformCluster, randomUUID(), {
       displayName: 'East',
@@ -57,7 +57,7 @@ export function hostTests({ body, hosted }: ResourceCase, world: World): void {
     }
   })
 
-  it('leave no host taken by what was refused', async () => {
+  it('claims no host for a refused POST', async () => {
     const refused = await create(NAME, { ...hosted, tags: { 'freehold.dev/x': 'y' } })
     expect(refused.status).to.equal(400)
     expect((await create('another', hosted ?? {})).status).to.equal(201)

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { type FederatedTenant, IdentityProviderError } from '../../src/adapters/identity/port.ts'
 import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
 
-/** What a test can observe of an identity provider from outside. */
+/** An identity provider, with access to what it shows to others. */
 export type ProviderUnderTest = {
   provider: IdentityAdministration
   /** Whether the person could sign in with it. */
@@ -33,7 +33,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
   }
 
   describe('people', () => {
-    it('are found as they were made, by id and by address in whatever case', async () => {
+    it('finds a person by id, by address in any case, and by search', async () => {
       const { users } = open().provider
       const person = somebody()
       const made = await users.create(person)
@@ -49,20 +49,20 @@ export function identityContract(open: () => ProviderUnderTest): void {
         ).to.deep.equal([made.id])
     })
 
-    it('are not there when nobody made them', async () => {
+    it('finds no unknown person', async () => {
       const { users } = open().provider
       expect(await users.find(randomUUID())).to.equal(undefined)
       expect(await users.findByEmail(`${randomUUID()}@example.com`)).to.equal(undefined)
       expect(await users.list({ search: randomUUID(), limit: 10 })).to.deep.equal([])
     })
 
-    it('are no more than asked for', async () => {
+    it('lists at most as many as requested', async () => {
       const { users } = open().provider
       for (let made = 0; made < 2; made += 1) await users.create(somebody())
       expect(await users.list({ limit: 1 })).to.have.length(1)
     })
 
-    it('have the id that was chosen for them, and nobody else gets it', async () => {
+    it('creates a person with a given id, and refuses to use the id again', async () => {
       const { users } = open().provider
       const [id, person] = [randomUUID(), somebody()]
       const made = await users.create({ ...person, id })
@@ -72,7 +72,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await reasonOf(users.create({ ...person, id: randomUUID() }))).to.equal('NameTaken')
     })
 
-    it('have a password of this provider from when it was set', async () => {
+    it('reports a local password once it is set', async () => {
       const { provider, takesPassword } = open()
       const made = await provider.users.create({ ...somebody(), id: randomUUID() })
       expect(await provider.users.hasLocalPassword(made.id)).to.equal(false)
@@ -82,7 +82,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await provider.users.hasLocalPassword(randomUUID())).to.equal(false)
     })
 
-    it('join tenants and leave them, as often as one likes', async () => {
+    it('adds a person to tenants and removes it, idempotently', async () => {
       const { users } = open().provider
       const { id } = await users.create(somebody())
       const tenants = [randomUUID(), randomUUID()]
@@ -99,7 +99,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await reasonOf(users.joinTenant(randomUUID(), tenants[1] ?? ''))).to.equal('NotFound')
     })
 
-    it('share neither a user name nor an address', async () => {
+    it('refuses a user name or address in use', async () => {
       const { users } = open().provider
       const person = somebody()
       await users.create(person)
@@ -107,7 +107,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await reasonOf(users.create({ ...somebody(), email: person.email }))).to.equal('NameTaken')
     })
 
-    it('change in what is named, and in nothing else', async () => {
+    it('updates only the named fields', async () => {
       const { users } = open().provider
       const made = await users.create(somebody())
       const changed = await users.update(made.id, { firstName: 'Grace', emailVerified: false })
@@ -116,7 +116,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await reasonOf(users.update(randomUUID(), { firstName: 'x' }))).to.equal('NotFound')
     })
 
-    it('sign in with the password that was set last, and with no other', async () => {
+    it('accepts only the password that was set last', async () => {
       const { provider, takesPassword } = open()
       const made = await provider.users.create({ ...somebody(), password: GOOD })
       expect(await takesPassword(made.userName, GOOD)).to.equal(true)
@@ -126,7 +126,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await reasonOf(provider.users.setPassword(randomUUID(), GOOD))).to.equal('NotFound')
     })
 
-    it('get no password that breaks the rules', async () => {
+    it('refuses passwords that break the rules', async () => {
       const { provider, takesPassword } = open()
       const rules = await provider.passwordRules()
       expect(rules).to.include({ minLength: 12, minDigits: 1 })
@@ -138,7 +138,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await takesPassword(made.userName, GOOD), 'the old one stays').to.equal(true)
     })
 
-    it('cannot sign in while disabled', async () => {
+    it('refuses the password of a disabled person', async () => {
       const { provider, takesPassword } = open()
       const made = await provider.users.create({ ...somebody(), password: GOOD })
       expect((await provider.users.update(made.id, { isEnabled: false })).isEnabled).to.equal(false)
@@ -147,7 +147,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await takesPassword(made.userName, GOOD)).to.equal(true)
     })
 
-    it('are gone when deleted, as often as one likes', async () => {
+    it('deletes a person, idempotently', async () => {
       const { provider, takesPassword } = open()
       const made = await provider.users.create({ ...somebody(), password: GOOD })
       await provider.users.signOut(made.id)
@@ -193,7 +193,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       enabled,
     })
 
-    it('are known as they were applied last, however often', async () => {
+    it('replaces domains and providers, idempotently', async () => {
       const wanted = tenant()
       for (let time = 0; time < 2; time += 1) {
         expect(await apply(wanted)).to.deep.equal({ domains: wanted.domains, providers: [shown(acme)] })
@@ -208,7 +208,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(less).to.deep.equal({ domains: [], providers: [shown(other)] })
     })
 
-    it('have an alias that other tenants may use too', async () => {
+    it('keeps equal aliases of two tenants apart', async () => {
       const [one, two] = [tenant(), tenant()]
       await apply(one)
       await apply(two)
@@ -216,7 +216,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect((await open().provider.federation.find(two.tenantId))?.providers).to.deep.equal([shown(acme)])
     })
 
-    it('are gone with the tenant, as often as one likes, and its people stay', async () => {
+    it('removes the providers of a tenant, idempotently, and keeps its people', async () => {
       const { provider, record } = open()
       const wanted = tenant()
       await apply(wanted)
@@ -231,7 +231,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(await provider.federation.find(randomUUID())).to.equal(undefined)
     })
 
-    it('that speak what the provider does not are refused', async () => {
+    it('refuses protocols that the provider does not support', async () => {
       const { provider } = open()
       const saml = { ...acme, protocol: 'Saml' as const, signingCertificate: 'MIIB' }
       const wanted = tenant({ providers: [saml] })
@@ -241,7 +241,7 @@ export function identityContract(open: () => ProviderUnderTest): void {
     })
   })
 
-  it('ends with the signal of its caller', async () => {
+  it('rejects with the reason of an aborted signal', async () => {
     const gone = new Error('the caller is gone')
     const thrown = await open()
       .provider.users.find(randomUUID(), AbortSignal.abort(gone))

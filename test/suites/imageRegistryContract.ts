@@ -17,7 +17,7 @@ export function imageRegistryContract(open: () => { registry: ImageRegistry; pus
     repository = `${randomUUID()}/group/containerinstances/web`
   })
 
-  it('tells of nothing where nothing was pushed', async () => {
+  it('returns nothing for an empty repository', async () => {
     expect(await registry.tags(repository)).to.deep.equal([])
     expect(await registry.manifest(repository, 'latest')).to.equal(undefined)
     expect(await registry.digestOf(repository, 'latest')).to.equal(undefined)
@@ -25,7 +25,7 @@ export function imageRegistryContract(open: () => { registry: ImageRegistry; pus
     expect(await registry.repositories()).not.to.include(repository)
   })
 
-  it('tells of a pushed image by its tag and by its digest', async () => {
+  it('returns a pushed image by tag and by digest', async () => {
     const digest = await push(repository, 'v1', 'one')
     expect(await registry.repositories()).to.include(repository)
     expect(await registry.tags(repository)).to.deep.equal(['v1'])
@@ -38,7 +38,7 @@ export function imageRegistryContract(open: () => { registry: ImageRegistry; pus
     expect(details.platform).to.equal('linux/amd64')
   })
 
-  it('goes on telling of a manifest whose tag was given to another', async () => {
+  it('keeps a manifest whose tag was moved', async () => {
     const first = await push(repository, 'v1', 'one')
     const second = await push(repository, 'v1', 'two')
     expect(await registry.digestOf(repository, 'v1')).to.equal(second)
@@ -46,7 +46,7 @@ export function imageRegistryContract(open: () => { registry: ImageRegistry; pus
     expect((await registry.manifest(repository, first))?.digest).to.equal(first)
   })
 
-  it('removes a manifest with its tags, again and again, and nothing else', async () => {
+  it('removes a manifest with its tags, idempotently, and no other one', async () => {
     const [first, second] = [await push(repository, 'v1', 'one'), await push(repository, 'v2', 'two')]
     await registry.remove(repository, first)
     await registry.remove(repository, first)
@@ -56,7 +56,7 @@ export function imageRegistryContract(open: () => { registry: ImageRegistry; pus
     expect(await registry.digests(repository)).to.deep.equal([second])
   })
 
-  it('sweeps what nothing needs, but nothing of a busy repository and nothing that is new', async () => {
+  it('sweeps unused blobs, except in busy repositories and new ones', async () => {
     const [gone, kept] = [await push(repository, 'v1', 'one'), await push(repository, 'v2', 'two')]
     await registry.remove(repository, gone)
     const later = Date.now() + 60_000

@@ -22,7 +22,7 @@ export function kubeClientContract(subject: () => Subject): void {
     subject().client.create(configMap, make(name, data))
   const get = (name: string) => subject().client.get<ConfigMap>(configMap, { namespace: subject().namespace, name })
 
-  it('gives a created object its uid and version', async () => {
+  it('creates an object with uid and resourceVersion', async () => {
     const { metadata, data } = await create('created', { a: '1' })
     expect(metadata.uid).to.be.a('string')
     expect(metadata.resourceVersion).to.match(/^[0-9]+$/)
@@ -30,17 +30,17 @@ export function kubeClientContract(subject: () => Subject): void {
     expect((await get('created')).metadata.uid).to.equal(metadata.uid)
   })
 
-  it('refuses a name that is taken', async () => {
+  it('throws AlreadyExists for a name in use', async () => {
     await create('taken')
     await expectReason('AlreadyExists', create('taken'))
   })
 
-  it('says which object does not exist', async () => {
+  it('throws NotFound with the name of the object', async () => {
     const error = await expectReason('NotFound', get('nowhere'))
     expect(error.message).to.contain('nowhere')
   })
 
-  it('lists the objects of one namespace, and those that a label selects', async () => {
+  it('lists the objects of a namespace, also by label', async () => {
     const { client, namespace } = subject()
     const labelled = make('labelled')
     await client.create(configMap, { ...labelled, metadata: { ...labelled.metadata, labels: { pick: 'me' } } })
@@ -52,27 +52,27 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(picked.items.map((item) => item.metadata.name)).to.deep.equal(['labelled'])
   })
 
-  it('replaces an object of the version that was read, and no other', async () => {
+  it('updates an object, and throws Conflict for an older version', async () => {
     const first = await create('replaced', { a: '1' })
     const second = await subject().client.update(configMap, { ...first, data: { b: '2' } })
     expect(second.data).to.deep.equal({ b: '2' })
     await expectReason('Conflict', subject().client.update(configMap, { ...first, data: { c: '3' } }))
   })
 
-  it('merges a patch, and null removes a field', async () => {
+  it('merges a patch, in which null removes a field', async () => {
     const { metadata } = await create('merged', { a: '1', b: '2' })
     const merged = await subject().client.mergePatch<ConfigMap>(configMap, metadata, { data: { a: null, c: '3' } })
     expect(merged.data).to.deep.equal({ b: '2', c: '3' })
   })
 
-  it('refuses a patch for another version or another incarnation', async () => {
+  it('throws Conflict for a patch with another resourceVersion or uid', async () => {
     const { metadata } = await create('guarded')
     const patch = { data: { x: '1' } }
     await expectReason('Conflict', subject().client.mergePatch(configMap, metadata, patch, { resourceVersion: '1' }))
     await expectReason('Conflict', subject().client.mergePatch(configMap, metadata, patch, { uid: 'other' }))
   })
 
-  it('refuses the status of another incarnation, and leaves nothing of it', async () => {
+  it('throws Conflict for a status patch with another uid, and stores nothing', async () => {
     const { client, namespace, custom } = subject()
     const { kind, group, version } = custom
     const made: KubeObject = { apiVersion: `${group}/${version}`, kind, metadata: { name: 'reborn', namespace } }
@@ -85,7 +85,7 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(own.status).to.deep.equal(patch.status)
   })
 
-  it('creates by apply, changes nothing by the same apply, and removes what is no longer wanted', async () => {
+  it('creates by apply, writes nothing for the same apply, and removes fields that it no longer contains', async () => {
     const { client } = subject()
     const first = await client.apply(configMap, make('applied', { a: '1', b: '2' }), { force: true })
     const again = await client.apply(configMap, make('applied', { a: '1', b: '2' }), { force: true })
@@ -94,7 +94,7 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(less.data).to.deep.equal({ a: '1' })
   })
 
-  it('leaves fields of others alone when it applies', async () => {
+  it('keeps fields of other writers in an apply', async () => {
     const { client } = subject()
     const { metadata } = await client.apply(configMap, make('shared', { ours: '1' }), { force: true })
     await client.mergePatch(configMap, metadata, { data: { theirs: '1' } })
@@ -102,7 +102,7 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(applied.data).to.deep.equal({ ours: '2', theirs: '1' })
   })
 
-  it('keeps what another manager applied too when one lets go of it', async () => {
+  it('keeps a field of two managers until both have dropped it', async () => {
     const { client } = subject()
     const amend = (content: Record<string, string>) =>
       client.apply(configMap, make('amended', content), { force: true, fieldManager: 'amending' })
@@ -112,7 +112,7 @@ export function kubeClientContract(subject: () => Subject): void {
     expect((await amend({})).data).to.deep.equal({ both: '2', one: '1' })
   })
 
-  it('makes an object by an apply with the first version only if there is none', async () => {
+  it('creates by an apply with resourceVersion 1, and throws Conflict if the object exists', async () => {
     const { client } = subject()
     const first = (data: Record<string, string>) => {
       const intent = make('only-once', data)
@@ -125,14 +125,14 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(later.data).to.deep.equal({ a: '3' })
   })
 
-  it('refuses to apply to another incarnation', async () => {
+  it('throws Conflict for an apply with another uid', async () => {
     await create('reborn')
     const intent = make('reborn', { a: '1' })
     const other = { ...intent, metadata: { ...intent.metadata, uid: '3bab1f9c-3854-4d12-b088-38e7d6732686' } }
     await expectReason('Conflict', subject().client.apply(configMap, other, { force: true }))
   })
 
-  it('deletes only the incarnation and the version that it was told', async () => {
+  it('deletes only with the right uid and resourceVersion', async () => {
     const { client } = subject()
     const { metadata } = await create('deleted')
     await expectReason('Conflict', client.remove(configMap, metadata, { uid: 'other' }))
@@ -141,14 +141,14 @@ export function kubeClientContract(subject: () => Subject): void {
     await expectReason('NotFound', get('deleted'))
   })
 
-  it('deletes what is gone without a word, unless it must exist', async () => {
+  it('ignores the deletion of a missing object, unless mustExist is set', async () => {
     const { client, namespace } = subject()
     const ref = { namespace, name: 'never-was' }
     expect(await client.remove(configMap, ref)).to.equal(undefined)
     await expectReason('NotFound', client.remove(configMap, ref, { mustExist: true }))
   })
 
-  it('keeps a deleted object until its last finalizer is gone', async () => {
+  it('keeps a deleted object until its last finalizer is removed', async () => {
     const { client } = subject()
     const intent = make('held')
     const held = await client.create(configMap, {
@@ -161,13 +161,13 @@ export function kubeClientContract(subject: () => Subject): void {
     await expectReason('NotFound', get('held'))
   })
 
-  it('changes nothing in a dry run', async () => {
+  it('stores nothing in a dry run', async () => {
     const { client } = subject()
     await client.create(configMap, make('rehearsed'), { dryRun: true })
     await expectReason('NotFound', get('rehearsed'))
   })
 
-  it('fills a cache and keeps it up to date', async () => {
+  it('fills a WatchCache and keeps it current', async () => {
     const { client, namespace } = subject()
     await create('watched', { n: '1' })
     const cache = new WatchCache<ConfigMap>({ client, resource: configMap, namespace })
@@ -203,7 +203,7 @@ export async function expectReason(reason: KubeErrorReason, call: Promise<unknow
   throw new Error(`Expected ${reason}, but the call succeeded.`)
 }
 
-/** Waits for a condition with a deadline: a hanging test explains nothing. */
+/** Waits for a condition with a deadline, because a test that hangs does not say why. */
 export async function until(condition: () => boolean, milliseconds = PATIENCE): Promise<void> {
   const deadline = performance.now() + milliseconds
   while (!condition()) {

@@ -55,7 +55,7 @@ export function metricSourceContract(open: () => MetricSource) {
     )
   const flat = (value: number, ...times: number[]) => times.map((at) => [at, value])
 
-  it('tells of each container what was measured in each step, and of nobody else', async () => {
+  it('returns the average of each container and step, for the target only', async () => {
     expect(named(await of({}))).to.deep.equal({
       'vc-main-0/qdrant': flat(100, 0, 60, 120, 180, 240),
       'vc-main-0/beside': flat(1, 0, 60, 120, 180, 240),
@@ -63,12 +63,12 @@ export function metricSourceContract(open: () => MetricSource) {
     })
   })
 
-  it('tells of one container alone', async () => {
+  it('returns one container', async () => {
     expect(Object.keys(named(await of({ container: 'beside' })))).to.deep.equal(['vc-main-0/beside'])
     expect(await of({ container: 'none' })).to.deep.equal([])
   })
 
-  it('sums up what is asked for as one', async () => {
+  it('sums all series for isSummed', async () => {
     const [one, ...others] = await of({ isSummed: true }, 300, 420)
     expect(others).to.deep.equal([])
     expect(one?.points.map(({ at, value }) => [at - BEGIN, value])).to.deep.equal(flat(351, 300, 360))
@@ -80,18 +80,18 @@ export function metricSourceContract(open: () => MetricSource) {
     ['Maximum', 300],
     ['Last', 300],
   ] as const) {
-    it(`tells the ${aggregation} of a step in which it changes`, async () => {
+    it(`returns ${aggregation} of a step in which the value changes`, async () => {
       const found = named(await of({ aggregation }, 240, 360, 120))
       expect(found['vc-main-0/qdrant']).to.deep.equal([[240, expected]])
     })
   }
 
-  it('ends with a shorter step where the time is no multiple of one', async () => {
+  it('ends with a shorter step if the time span is no multiple of the step', async () => {
     const found = named(await of({ aggregation: 'Last' }, 0, 150))
     expect(found['vc-main-1/qdrant']).to.deep.equal(flat(50, 0, 60, 120))
   })
 
-  it('takes names as names, whatever they hold', async () => {
+  it('escapes names in queries', async () => {
     const pods = [
       { workload: '.*', tail: 'Ordinal' },
       { workload: 'x"} or vector(1) or y{z="', tail: 'Any' },
@@ -101,7 +101,7 @@ export function metricSourceContract(open: () => MetricSource) {
     expect(await of({ target: { ...target, pods: [] } })).to.deep.equal([])
   })
 
-  it('tells nothing of a time in which nobody measured', async () => {
+  it('returns nothing for a time without samples', async () => {
     expect(await of({}, -7_200, -3_600)).to.deep.equal([])
   })
 }

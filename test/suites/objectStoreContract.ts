@@ -97,7 +97,7 @@ export function objectStoreContract(
   }
   const all = (permission: StoreGrant['permission']): StoreGrant[] => [{ bucket, permission }]
 
-  it('a key reads and writes its bucket and nobody else can', async () => {
+  it('issues a key that reads and writes its bucket, and no other', async () => {
     const { pair, kept } = await issue(all('ReadWrite'))
     expect(kept).to.deep.equal([pair])
     expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
@@ -107,7 +107,7 @@ export function objectStoreContract(
     expect(await client({ ...pair, secretAccessKey: 'x'.repeat(40) }, 'read', bucket, 'a')).to.equal(403)
   })
 
-  it('a key does what its permission says, and a prefix holds it', async () => {
+  it('enforces permission and prefix of a key, and changes of them', async () => {
     const { pair } = await issue(all('Read'))
     expect(await client(pair, 'write', bucket, 'a')).to.equal(403)
     await issue(all('Write'), { known: pair })
@@ -119,7 +119,7 @@ export function objectStoreContract(
     expect(await client(pair, 'read', bucket, 'a')).to.equal(403)
   })
 
-  it('each permission can be held to a prefix, the one that only writes too', async () => {
+  it('enforces a prefix for each permission', async () => {
     const { pair: owner } = await issue(all('ReadWrite'))
     for (const key of ['in/a', 'out/a']) expect(await client(owner, 'write', bucket, key)).to.equal(200)
     for (const permission of ['Read', 'Write', 'ReadWrite', 'Admin'] as const) {
@@ -133,7 +133,7 @@ export function objectStoreContract(
     }
   })
 
-  it(`a bucket has room for ${keys} keys, and each opens what it should`, async () => {
+  it(`issues ${keys} keys for one bucket, each with its permission`, async () => {
     const users = Array.from({ length: keys }, (_, index) => ({ user: nobodysUser(), index }))
     const permissionOf = (index: number) => (['Read', 'Write', 'ReadWrite', 'Admin'] as const)[index % 4] ?? 'Read'
     const make = ({ user: one, index }: (typeof users)[number]) =>
@@ -156,7 +156,7 @@ export function objectStoreContract(
     expect(await client(pairs.at(-2), 'write', bucket, 'a')).to.equal(permissionOf(keys - 2) === 'Read' ? 403 : 200)
   })
 
-  it('a name may hold a dot', async () => {
+  it('supports a dot in the name of a bucket', async () => {
     const name = `dotted-${randomUUID().slice(0, 8)}.one`
     await store.ensureBucket(settings(name))
     const { pair } = await issue([{ bucket: name, permission: 'ReadWrite' }])
@@ -165,7 +165,7 @@ export function objectStoreContract(
     expect(await store.removeBucket(name, WHOLE)).to.equal('Gone')
   })
 
-  it('grants come and go with what is asked for', async () => {
+  it('withdraws a grant that is no longer requested', async () => {
     const { pair } = await issue([...all('ReadWrite'), { bucket: other, permission: 'ReadWrite' }])
     expect(await client(pair, 'write', other, 'a')).to.equal(200)
     await issue(all('ReadWrite'), { known: pair })
@@ -173,7 +173,7 @@ export function objectStoreContract(
     expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
   })
 
-  it('the same request again makes no second key, and a lost secret makes another', async () => {
+  it('issues no second key for the same request, and a new one for a lost secret', async () => {
     const { pair } = await issue(all('ReadWrite'))
     const again = await issue(all('ReadWrite'), { known: pair })
     expect(again).to.deep.equal({ pair, kept: [] })
@@ -183,7 +183,7 @@ export function objectStoreContract(
     expect(await client(anew.pair, 'write', bucket, 'a')).to.equal(200)
   })
 
-  it('a key that could not be kept is not left to be found', async () => {
+  it('leaves no key behind when its secret could not be stored', async () => {
     const failing = store.ensureKey({
       ...{ user, isActive: true, grants: all('ReadWrite'), among: [bucket], known: undefined },
       keep: () => Promise.reject(new Error('the Secret was refused')),
@@ -194,7 +194,7 @@ export function objectStoreContract(
     expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
   })
 
-  it('a key that is set inactive is refused within two seconds, and works again afterwards', async () => {
+  it('refuses an inactive key within two seconds, and accepts it again when active', async () => {
     const { pair } = await issue(all('ReadWrite'))
     await issue(all('ReadWrite'), { known: pair, isActive: false })
     await until('it is refused', async () => (await client(pair, 'write', bucket, 'a')) === 403, promised(2_000))
@@ -202,7 +202,7 @@ export function objectStoreContract(
     await until('it works', async () => (await client(pair, 'write', bucket, 'a')) === 200)
   })
 
-  it('a removed key is refused, its grants hinder no others, and removing it again is not an error', async () => {
+  it('refuses a removed key, idempotently, and still changes grants of others', async () => {
     const { pair } = await issue(all('ReadWrite'))
     const first = user
     user = nobodysUser()
@@ -214,7 +214,7 @@ export function objectStoreContract(
     await until('the other key works', async () => (await client(second.pair, 'write', other, 'a')) === 200)
   })
 
-  it('a key that nobody knows of is found, as long as it opens anything', async () => {
+  it('reports keys that the platform does not know', async () => {
     const known = storeUserName(randomUUID())
     const unknown = storeUserName(randomUUID())
     user = known
@@ -232,7 +232,7 @@ export function objectStoreContract(
     await store.removeKey(known, [bucket, other])
   })
 
-  it('a bucket goes when it is empty, or with what is in it where that is asked for', async () => {
+  it('removes a bucket when it is empty, or with its objects on request', async () => {
     const { pair } = await issue(all('ReadWrite'))
     expect(await store.isEmpty(bucket)).to.equal(true)
     for (const key of ['a', 'b/c']) expect(await client(pair, 'write', bucket, key)).to.equal(200)
@@ -247,7 +247,7 @@ export function objectStoreContract(
   })
 
   for (const versioning of ['Off', 'Enabled'] as const)
-    it(`a bucket goes with whatever keys its objects have, versioning ${versioning}`, async () => {
+    it(`removes a bucket with any keys of objects, versioning ${versioning}`, async () => {
       await store.ensureBucket(settings(bucket, { versioning }))
       const { pair } = await issue(all('ReadWrite'))
       for (const key of [...KEYS, ...KEYS.slice(0, 1)])
@@ -255,7 +255,7 @@ export function objectStoreContract(
       for (const key of RARE_KEYS) expect([200, 403]).to.include(await client(pair, 'write', bucket, key))
       await until('it is gone', async () => {
         const state = await store.removeBucket(bucket, WHOLE)
-        expect(state, 'what is left becomes less').to.be.oneOf(['Emptying', 'Gone'])
+        expect(state, 'it makes progress').to.be.oneOf(['Emptying', 'Gone'])
         return state === 'Gone'
       })
       await store.ensureBucket(settings(bucket))
@@ -268,21 +268,21 @@ export function objectStoreContract(
     ['below objects', BELOW_OBJECTS, 'Off'],
     ['below objects, versioned', BELOW_OBJECTS, 'Enabled'],
   ] as const)
-    it(`a bucket goes although writes of keys were refused ${what}`, async () => {
+    it(`removes a bucket after refused writes of keys ${what}`, async () => {
       await store.ensureBucket(settings(bucket, { versioning }))
       const { pair } = await issue(all('ReadWrite'))
       await until('it writes', async () => (await client(pair, 'write', bucket, 'plain')) === 200)
       for (const key of refused) await client(pair, 'write', bucket, key)
       await until('it is gone', async () => {
         const state = await store.removeBucket(bucket, WHOLE)
-        expect(state, 'what is left becomes less').to.be.oneOf(['Emptying', 'Gone'])
+        expect(state, 'it makes progress').to.be.oneOf(['Emptying', 'Gone'])
         return state === 'Gone'
       })
       await store.ensureBucket(settings(bucket))
       expect(await store.isEmpty(bucket)).to.equal(true)
     })
 
-  it('a bucket in which no write was taken goes, if need be with what the store kept of it', async () => {
+  it('removes a bucket without objects, also one in which a refused write left a folder', async () => {
     const { pair } = await issue(all('ReadWrite'))
     const key = `folder/below/${LONG}`
     const answered = await until('it may write', async () => {
@@ -294,7 +294,7 @@ export function objectStoreContract(
     expect(await store.removeBucket(bucket, WHOLE)).to.equal('Gone')
   })
 
-  it('a bucket of somebody else is neither taken over nor deleted', async () => {
+  it('neither adopts nor deletes a bucket of another owner', async () => {
     const { pair } = await issue(all('ReadWrite'))
     await client(pair, 'write', bucket, 'a')
     const failure = await store.ensureBucket(settings(bucket, { owner: 'owner-2' })).catch((error: unknown) => error)
@@ -303,7 +303,7 @@ export function objectStoreContract(
     expect(await client(pair, 'read', bucket, 'a')).to.equal(200)
   })
 
-  it('what is locked stays, and is told of', async () => {
+  it('keeps locked objects, and returns Locked', async () => {
     const name = `lock-${randomUUID().slice(0, 8)}`
     await store.ensureBucket(settings(name, { versioning: 'Enabled', objectLock: true, lockDays: 1 }))
     bucket = name
@@ -314,7 +314,7 @@ export function objectStoreContract(
     expect(await store.removeBucket(name, { ...WHOLE, objectLock: true })).to.equal('Locked')
   })
 
-  it('versioning that was on once is suspended, never off', async () => {
+  it('suspends versioning that was enabled once', async () => {
     const change = (versioning: BucketSettings['versioning']) => store.ensureBucket(settings(bucket, { versioning }))
     for (const [wanted, has] of [
       ['Off', 'Off'],
@@ -327,27 +327,27 @@ export function objectStoreContract(
       expect(await change(wanted), wanted).to.deep.equal({ versioning: has })
   })
 
-  it('settings of a bucket can be changed and repeated', async () => {
+  it('changes settings of a bucket, idempotently', async () => {
     const { pair } = await issue(all('ReadWrite'))
     await client(pair, 'write', bucket, 'a')
     const cors = { origins: ['https://a.example'], methods: ['GET'], headers: [], maxAgeSeconds: 60 }
     const wanted = settings(bucket, { versioning: 'Enabled', publicRead: true, corsRules: [cors] })
     await store.ensureBucket(wanted)
     await store.ensureBucket(wanted)
-    await until('everybody may read', async () => (await client(undefined, 'read', bucket, 'a')) === 200)
+    await until('anonymous reads are allowed', async () => (await client(undefined, 'read', bucket, 'a')) === 200)
     expect(await client(undefined, 'write', bucket, 'a')).to.equal(403)
     await store.ensureBucket(settings(bucket))
-    await until('nobody else may', async () => (await client(undefined, 'read', bucket, 'a')) === 403)
+    await until('anonymous reads are refused', async () => (await client(undefined, 'read', bucket, 'a')) === 403)
     expect(await client(pair, 'write', bucket, 'a'), 'the key kept its grant').to.equal(200)
   })
 
   if (audits) {
-    it('tells who asked for what, newest first', async () => {
+    it('returns audit records, newest first', async () => {
       const { pair } = await issue(all('ReadWrite'))
       await client(pair, 'write', bucket, 'a b')
       await client(pair, 'read', bucket, 'a b')
       await client(pair, 'write', other, 'a')
-      const [read, write] = await until('both are told of', async () => {
+      const [read, write] = await until('both records exist', async () => {
         const found = await store.audit(new Set([bucket]), 10)
         const mine = found.filter(({ accessKeyId }) => accessKeyId === pair.accessKeyId)
         return mine.length >= 2 && mine
@@ -356,11 +356,11 @@ export function objectStoreContract(
       expect(read).to.include({ bucket, key: 'a b', statusCode: 200, remoteAddress: '127.0.0.1' })
     })
 
-    it('tells of one request, whatever lines its key holds', async () => {
+    it('returns one record for a key that contains a forged log line', async () => {
       const forged = logged({ Bucket: bucket, Key: 'y', Requester: 'AKIA9', RequestID: 'FORGED' })
       for (const key of [`a\n${forged}z`, `a\n${forged}`, `a\n${forged.trimEnd()}`]) {
         await client(undefined, 'read', bucket, key)
-        const found = await until('it is told of', async () => {
+        const found = await until('the record exists', async () => {
           const records = await store.audit(new Set([bucket]), 10)
           return records[0]?.key === key && records
         })

@@ -19,21 +19,21 @@ export function podLogsContract(open: () => WrittenLogs) {
     return chunks === undefined ? undefined : Buffer.from(await lastBytes(chunks, 1e6)).toString()
   }
 
-  it('are none of a pod or a container that does not exist', async () => {
+  it('returns undefined for a missing pod or container', async () => {
     const { running } = open()
     expect(await textOf({ ...running, pod: 'nobody' })).to.equal(undefined)
     expect(await textOf({ ...running, container: 'nobody' })).to.equal(undefined)
     expect(await textOf({ ...running, pod: 'nobody' }, { follow: true })).to.equal(undefined)
   })
 
-  it('are whole, or as many lines from the end as are asked for', async () => {
+  it('returns the whole log or its last lines', async () => {
     const { running } = open()
     expect(await textOf(running)).to.equal('one\ntwo\nthree\n')
     expect(await textOf(running, { tailLines: 2 })).to.equal('two\nthree\n')
     expect(await textOf(running, { tailLines: 0 })).to.equal('')
   })
 
-  it('begin each line with its time if that is asked for, later lines with later times', async () => {
+  it('adds ascending timestamps on request', async () => {
     const lines = ((await textOf(open().running, { timestamps: true })) ?? '').trim().split('\n').map(parseLogLine)
     expect(lines.map(({ text }) => text)).to.deep.equal(['one', 'two', 'three'])
     const times = lines.map(({ timestamp }) => timestamp ?? '')
@@ -41,14 +41,14 @@ export function podLogsContract(open: () => WrittenLogs) {
     expect(times).not.to.include('')
   })
 
-  it('are those of the run before, if that is asked for and there was one', async () => {
+  it('returns the log of the previous run on request', async () => {
     const { running, restarted } = open()
     expect(await textOf(restarted, { previous: true })).to.equal('before\n')
     expect(await textOf(restarted)).to.equal('after\n')
     expect(await textOf(running, { previous: true })).to.equal(undefined)
   })
 
-  it('end with the signal when they are followed', async () => {
+  it('stops following when the signal aborts', async () => {
     const stop = new AbortController()
     const chunks = await open().logs.open(open().running, { follow: true, signal: stop.signal })
     let text = ''
@@ -63,7 +63,7 @@ export function podLogsContract(open: () => WrittenLogs) {
     expect(text).to.equal('one\ntwo\nthree\n')
   })
 
-  it('go on with new lines when they are followed, until the container ends', async () => {
+  it('follows new lines until the container ends', async () => {
     const { logs, running, goOn } = open()
     const stop = new AbortController()
     const chunks = await logs.open(running, { follow: true, tailLines: 1, timestamps: true, signal: stop.signal })

@@ -16,17 +16,17 @@ export function releaseFeedContract(start: () => Promise<FeedUnderTest> | FeedUn
     under = await start()
   })
 
-  it('knows nothing of a repository that there is not', async () => {
+  it('returns nothing for a missing repository', async () => {
     expect(await under.feed.versions(url)).to.deep.equal([])
     expect(await under.feed.release(url, '1.0.0')).to.equal(undefined)
   })
 
-  it('tells versions, the newest first, and no tag that is none', async () => {
+  it('lists versions, newest first, and skips other tags', async () => {
     for (const tag of ['1.9.0', '1.10.0', 'latest', '1.10.0-rc.1', 'v2.0.0']) under.push(url, tag)
     expect(await under.feed.versions(url)).to.deep.equal(['v2.0.0', '1.10.0', '1.10.0-rc.1', '1.9.0'])
   })
 
-  it('tells what a version says of itself, and whether it is signed', async () => {
+  it('returns annotations, digest and signature of a version', async () => {
     under.push(url, '1.20.0', { 'lifecycle.freehold.dev/pins': 'a=1.0.0' }, true)
     under.push(url, '1.21.0')
     const release = await under.feed.release(url, '1.20.0')
@@ -36,7 +36,7 @@ export function releaseFeedContract(start: () => Promise<FeedUnderTest> | FeedUn
     expect(await under.feed.release(url, '1.21.0')).to.include({ isSigned: false })
   })
 
-  it('says that nobody answered', async () => {
+  it('throws Unreachable if the registry does not answer', async () => {
     under.push(url, '1.0.0')
     under.away()
     const error = await under.feed.versions(url).catch((thrown: unknown) => thrown)

@@ -36,7 +36,7 @@ export function requestFiguresContract(open: () => RequestFigures) {
     open().of(routed, { from: BEGIN + from, to: BEGIN + to, stepSeconds })
   const nothing = { codes: {}, bytesIn: 0, bytesOut: 0, seconds: 0, durations: [] }
 
-  it('tells of each step what was answered in it', async () => {
+  it('returns codes, bytes and durations of each step', async () => {
     const { isComplete, steps = [] } = (await of(SHOP, 60, 180, 60)) ?? {}
     const rounded = steps.map((step) => ({ ...step, seconds: Math.round(step.seconds * 1000) / 1000 }))
     expect({ isComplete, steps: rounded }).to.deep.equal({
@@ -70,13 +70,13 @@ export function requestFiguresContract(open: () => RequestFigures) {
     })
   })
 
-  it('loses nothing when the Gateway begins anew', async () => {
+  it('counts across a restart of the Gateway', async () => {
     const { isComplete, steps = [] } = (await of(SHOP, 840, 960, 30)) ?? {}
     expect(isComplete).to.equal(true)
     expect(steps.map(({ codes }) => codes)).to.deep.equal([{}, { 500: 1 }, { 200: 2 }, {}])
   })
 
-  it('counts nothing of others, whatever they are called', async () => {
+  it('counts only the service of the route', async () => {
     const requests = async (routed: RoutedService) => {
       const { steps = [] } = (await of(routed, 60, 1800, 60)) ?? {}
       return steps.reduce((total, { codes }) => total + (codes[200] ?? 0), 0)
@@ -84,14 +84,14 @@ export function requestFiguresContract(open: () => RequestFigures) {
     expect([await requests(SHOP), await requests(ALIKE), await requests(ELSEWHERE)]).to.deep.equal([4, 1, 1])
   })
 
-  it('tells that nobody asked for what nobody asked for', async () => {
+  it('returns zeros for a service without requests', async () => {
     expect(await of(IDLE, 60, 180, 60)).to.deep.equal({
       isComplete: true,
       steps: [60, 120].map((second) => ({ at: BEGIN + second, ...nothing })),
     })
   })
 
-  it('ends with a shorter step where the time is no multiple of one', async () => {
+  it('ends with a shorter step if the time span is no multiple of the step', async () => {
     const { isComplete, steps = [] } = (await of(SHOP, 60, 135, 60)) ?? {}
     expect([isComplete, steps.map((step) => [step.at - BEGIN, step.codes])]).to.deep.equal([
       true,
@@ -102,7 +102,7 @@ export function requestFiguresContract(open: () => RequestFigures) {
     ])
   })
 
-  it('does not say that all is known of a time in which nobody measured yet, or no longer', async () => {
+  it('returns isComplete false for times before and after the measurement', async () => {
     const before = (await of(SHOP, 0, 180, 60)) ?? { isComplete: true, steps: [] }
     expect([before.isComplete, before.steps.map(({ codes }) => codes)]).to.deep.equal([
       false,

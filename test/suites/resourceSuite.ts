@@ -37,7 +37,7 @@ export function resourceSuite(given: ResourceCase): void {
     has: (method, below) => SERVED_ROUTES.some((route) => isServed(route, method, `${base}${below}`)),
   }
 
-  describe(`${segment}, as resources of a group`, () => {
+  describe(`resources of a group: ${segment}`, () => {
     const start = async (change: Parameters<typeof startFacade>[0] = {}) => {
       world.server = await startFacade(change)
       world.server.boundary(BOUNDARY)
@@ -80,7 +80,7 @@ function storedTests(
   const hasField = (name: string) => Object.hasOwn(kind.spec.shape as object, name)
   const byKubectl = (spec: object = body) => world.server.put(kind, NAME, spec, ref.namespace)
 
-  it('answer 200 to the POST of what was read of what kubectl made without optional words', async () => {
+  it('returns 200 for POST of the record of a minimal object of kubectl', async () => {
     byKubectl()
     const read = await call('get', one)
     for (const sent of [read.body, body]) {
@@ -89,7 +89,7 @@ function storedTests(
     }
   })
 
-  it('are given nothing that nobody said: not by a PUT of what was read, nor by a patch of another field', async () => {
+  it('stores no defaults by PUT of its own record or PATCH of another field', async () => {
     byKubectl()
     const specOf = async () => (await world.server.client.get(kind.resource, ref)).spec as Record<string, unknown>
     const { body: read } = await call('get', one)
@@ -104,7 +104,7 @@ function storedTests(
     expect(await specOf()).to.deep.equal({ ...before, tags: { team: 'books' } })
   })
 
-  it('take nothing of a quota by the POST of what was read, stopped or not', async () => {
+  it('reserves no quota by POST of its own record', async () => {
     world.server.group(BOUNDARY, 'shop', { quota: { cpu: '64', resources: 9 } })
     byKubectl({ ...body, ...(hasField('running') && { running: false }) })
     const { body: read } = await call('get', one)
@@ -113,7 +113,7 @@ function storedTests(
   })
 
   if (isBrief) return
-  it('may be written as they were read, although an earlier version took more', async () => {
+  it('accepts its own record with values that an earlier version allowed, but no more of them', async () => {
     // What it stored no longer matches the documents.
     await restart({ checkReplies: false })
     await create()
@@ -141,7 +141,7 @@ function storedTests(
 function listTests({ kind, body }: ResourceCase, segment: string, world: World): void {
   const { base, call, create, has } = world
 
-  it('are listed page by page, filtered and sorted', async () => {
+  it('lists by page, filter, sort and search', async () => {
     for (const name of ['c-one', 'a-one', 'b-one']) expect((await create(name)).status).to.equal(201)
     const names = async (query: string) => {
       const answer = await call('get', `${base}?${query}`)
@@ -164,7 +164,7 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
     expect(all.body.pagination.totalItems).to.equal(3)
   })
 
-  it('are found by what their record shows, also where kubectl left out what may be absent', async () => {
+  it('filters by each field of the record, also by defaults of an object of kubectl', async () => {
     world.server.put(kind, NAME, body, groupNamespace(BOUNDARY, 'shop'))
     const { body: record } = await call('get', `${base}/${NAME}`)
     const found = async (path: string, field: string, value: unknown) => {
@@ -184,7 +184,7 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
     expect([summary.computePlan, await found(`${GROUP}/resources`, 'computePlan', plan)]).to.deep.equal([plan, [NAME]])
   })
 
-  it('have the status of their record in the list over all kinds', async () => {
+  it('has the same status in the list of all kinds', async () => {
     await create()
     const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
     // A job reports its progress; in any case both show the same status.
@@ -202,14 +202,14 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
     if (segment === 'jobs') expect(status).to.equal('Succeeded')
   })
 
-  it('are not there in a group that is not', async () => {
+  it('returns 404 in a missing group', async () => {
     const elsewhere = base.replace('/shop/', '/none/')
     for (const path of [elsewhere, `${elsewhere}/x`]) expect((await call('get', path)).status, path).to.equal(404)
     expect((await world.call('post', `${elsewhere}/x`).send(body)).status).to.equal(404)
   })
 
   if (has('get', '/config')) {
-    it('say what their lists can be asked for', async () => {
+    it('returns actions, sorts and reserved names in GET /config', async () => {
       const { body: config, status } = await call('get', `${base}/config`, READER)
       expect(status).to.equal(200)
       expect(config.actions).to.have.length.greaterThan(0)
@@ -223,7 +223,7 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
     SERVED_ROUTES.some((route) => isServed(route, 'get', path)),
   )
   if (configs.length > 0)
-    it('say what a new one may be named', async () => {
+    it('returns the pattern of names in GET /config', async () => {
       for (const path of configs) {
         const { pattern } = (await call('get', path, READER)).body.names
         const isName = (length: number) => new RegExp(pattern).test('a'.repeat(length))
@@ -237,7 +237,7 @@ function deletionTests({ kind }: ResourceCase, world: World): void {
   const { base, call, create } = world
   const one = `${base}/${NAME}`
 
-  it('go, held to If-Match, and then nothing is there', async () => {
+  it('deletes, and returns 409 for a stale If-Match', async () => {
     await create()
     const stale = await call('delete', one).set('if-match', '"7-1"')
     expect([stale.status, stale.body.code]).to.deep.equal([409, 'CONFLICT'])
@@ -258,7 +258,7 @@ function refusalTests({ body }: ResourceCase, world: World): void {
   const one = `${base}/${NAME}`
   const routeOf = (method: Method) => SERVED_ROUTES.find((route) => isServed(route, method, one))
 
-  it('ask for the permission before they look', async () => {
+  it('returns 401 and 403 before it reads the object', async () => {
     await create()
     for (const name of [NAME, 'nothing']) {
       expect((await call('get', `${base}/${name}`, STRANGER)).status).to.equal(403)
@@ -269,7 +269,7 @@ function refusalTests({ body }: ResourceCase, world: World): void {
     expect((await request(world.server.app).get(one)).status).to.equal(401)
   })
 
-  it('read a body before they look for what it is about', async () => {
+  it('returns 400 for an unknown field before 404 for a missing object', async () => {
     for (const method of ['put', 'patch'] as const) {
       if (!world.has(method, '/x')) continue
       const unread = await call(method, `${base}/nothing`).send({ ...body, nowhere: null })
@@ -278,7 +278,7 @@ function refusalTests({ body }: ResourceCase, world: World): void {
     }
   })
 
-  it('judge a whole body before they say that what it is about is not there', async () => {
+  it('returns 400 for an invalid field before 404 for a missing object or group', async () => {
     const places = { put: `${base}/nothing`, post: `${base.replace('/shop/', '/none/')}/x` }
     for (const [method, place] of Object.entries(places) as ['put' | 'post', string][]) {
       const [field = ''] = Object.keys((routeOf(method)?.body as z.ZodObject | undefined)?.shape ?? {})
@@ -289,7 +289,7 @@ function refusalTests({ body }: ResourceCase, world: World): void {
   })
 
   for (const method of ['get', 'post', 'delete'] as const) {
-    it(`are closed to ${method} by a deny`, async () => {
+    it(`returns 403 for ${method.toUpperCase()} under a deny`, async () => {
       const authorization = routeOf(method)?.authorization
       if (authorization?.kind !== 'iam') throw new Error(`${method} of ${base} asks for no permission.`)
       // At the root: a deny in a boundary does not apply to an Owner of the platform.

@@ -31,7 +31,7 @@ export async function reasonOf(promise: Promise<unknown>): Promise<string> {
 const WEBHOOK = { url: 'https://platform.example.com/webhooks?source=x', secret: 's'.repeat(32) }
 const HOSTILE_IDS = ['../1', '1/../../user', '', '1?x=1', '%2e%2e', '1\n', 'x'.repeat(300)]
 
-/** What every provider of code must do, simulated or not. */
+/** The contract of every provider of code, simulated or not. */
 export function sourceContract(title: string, { open, hasWebhooks, hasTokens = true, count }: SourceContract): void {
   describe(title, () => {
     let world: Awaited<ReturnType<SourceContract['open']>>
@@ -39,7 +39,7 @@ export function sourceContract(title: string, { open, hasWebhooks, hasTokens = t
       world = await open()
     })
 
-    it('lets in who has the credentials, and nobody else', async () => {
+    it('accepts only valid credentials', async () => {
       const { port, connection } = world
       const { installation } = await port.check(connection)
       expect(installation?.permissions).to.not.deep.equal({})
@@ -48,7 +48,7 @@ export function sourceContract(title: string, { open, hasWebhooks, hasTokens = t
       expect(await reasonOf(port.check(world.nobody))).to.be.oneOf(['Unreachable', 'NotFound'])
     })
 
-    it('lists all repositories, and those that are searched for', async () => {
+    it('lists and searches repositories', async () => {
       const { port, connection, repositoryId } = world
       const all = await port.repositories(connection)
       expect(all).to.have.length(count)
@@ -59,7 +59,7 @@ export function sourceContract(title: string, { open, hasWebhooks, hasTokens = t
       expect(await port.repositories(connection, 'nothing-of-this-name')).to.deep.equal([])
     })
 
-    it(`gives ${hasTokens ? 'a' : 'no'} token for a repository that there is, whatever an id looks like`, async () => {
+    it(`returns ${hasTokens ? 'a' : 'no'} token for a repository, and NotFound for hostile ids`, async () => {
       const { port, connection, repositoryId } = world
       for (const id of HOSTILE_IDS) expect(await reasonOf(port.token(connection, id)), id).to.equal('NotFound')
       if (!hasTokens) {
@@ -73,14 +73,14 @@ export function sourceContract(title: string, { open, hasWebhooks, hasTokens = t
     })
 
     if (!hasWebhooks) {
-      it('says that it has no webhooks', async () => {
+      it('returns Unsupported for webhooks', async () => {
         const { port, connection, repositoryId } = world
         expect(await reasonOf(port.ensureWebhook(connection, repositoryId, WEBHOOK))).to.equal('Unsupported')
       })
       return
     }
 
-    it('makes the webhook once, and repairs it', async () => {
+    it('creates a webhook once, and repairs it', async () => {
       const { port, connection, repositoryId, breakWebhook } = world
       const first = await port.ensureWebhook(connection, repositoryId, WEBHOOK)
       expect([first.created, first.isActive, first.url]).to.deep.equal([true, true, WEBHOOK.url])

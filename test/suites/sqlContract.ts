@@ -73,7 +73,7 @@ export async function run(world: SqlWorld, level: keyof SqlWorld['targets'], sql
 
 /** What every SQL engine behind the port does, the fake one too. */
 export function sqlContract(name: string, world: () => SqlWorld): void {
-  describe(`the contract of SQL engines: ${name}`, () => {
+  describe(`contract of SQL engines: ${name}`, () => {
     const items = () => tableOf(world(), 'items')
     const change = async (table: Table, changes: RowChange[], level: keyof SqlWorld['targets'] = 'writer') =>
       world().engine.change(world().targets[level], table, changes)
@@ -87,7 +87,7 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       await change(table, many)
     })
 
-    it('tells tables with columns and keys', async () => {
+    it('describes tables with columns and keys', async () => {
       const table = await items()
       expect(table.primaryKey).to.deep.equal(['id'])
       expect(table.isEditable).to.equal(true)
@@ -101,7 +101,7 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       expect((await tableOf(world(), 'loose')).isEditable).to.equal(false)
     })
 
-    it('answers pages in the order of the key, without gaps', async () => {
+    it('returns pages in the order of the key, without gaps', async () => {
       const table = await items()
       const pages = await Promise.all([0, 10, 20].map((offset) => rowsOf(page(table, { limit: 10, offset }))))
       expect(pages.flatMap(({ rows }) => rows.map(([id]) => id))).to.deep.equal(
@@ -119,7 +119,7 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       expect(rows.map(([key]) => key)).to.deep.equal([19, 18, 17])
     })
 
-    it('changes and deletes a row by its key', async () => {
+    it('updates and deletes a row by its key', async () => {
       const table = await items()
       await change(table, [insert(table, { id: 100, name: 'before' })])
       const [changed] = await change(table, [
@@ -139,7 +139,7 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       ).to.equal('RowNotFound 0')
     })
 
-    it('names rows by all columns of a key', async () => {
+    it('finds rows by all columns of a key', async () => {
       const table = await tableOf(world(), 'pairs')
       await change(table, [insert(table, { a: 1, b: 1, v: 'x' }), insert(table, { a: 1, b: 2, v: 'y' })])
       await change(table, [
@@ -152,14 +152,14 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       ])
     })
 
-    it('leaves nothing of many changes where one fails, and says which', async () => {
+    it('rolls back all changes if one fails, and returns its index', async () => {
       const table = await items()
       const changes = [insert(table, { id: 200, name: 'new' }), insert(table, { id: 201, name: 'item 3' })]
       expect(await faultOf(change(table, changes))).to.equal('DuplicateKey 1')
       expect((await rowsOf(page(table, { limit: 1000 }))).rows).to.have.length(25)
     })
 
-    it('refuses to change a row that has changed since it was read', async () => {
+    it('returns RowChanged for an outdated version of a row', async () => {
       const table = await items()
       const [row] = (await rowsOf(page(table, { limit: 1 }))).rows
       const key = bound(table, { id: 1 })
@@ -174,23 +174,23 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
       await change(table, [update('three', versionOf(changed ?? []))])
     })
 
-    it('refuses a missing value where one must be', async () => {
+    it('returns ConstraintViolation for a missing required value', async () => {
       const table = await items()
       expect(await faultOf(change(table, [insert(table, { id: 300, name: null })]))).to.equal('ConstraintViolation 0')
     })
 
-    it('does not let a reader change anything', async () => {
+    it('refuses changes by a reader', async () => {
       const table = await items()
       expect(await faultOf(change(table, [insert(table, { id: 400, name: 'no' })], 'reader'))).to.match(/^Failed/)
     })
 
     const absent: [why: string, name: (closed: string) => string][] = [
-      ['there is none', () => 'nowhere'],
+      ['the database does not exist', () => 'nowhere'],
       ['the login may not open it', (closed) => closed],
-      ['it is no name there', () => '🐢'.repeat(32)],
+      ['the name is invalid', () => '🐢'.repeat(32)],
     ]
     for (const [why, nameOf] of absent)
-      it(`says that a login has no such database, where ${why}`, async () => {
+      it(`returns DatabaseNotFound if ${why}`, async () => {
         const { engine, targets, closed } = world()
         const database = nameOf(closed)
         for (const level of ['reader', 'writer', 'owner'] as const) {
@@ -201,13 +201,13 @@ export function sqlContract(name: string, world: () => SqlWorld): void {
         }
       })
 
-    it('stops before it begins if the client has already disconnected', async () => {
+    it('returns Cancelled for a signal that is already aborted', async () => {
       const table = await items()
       const signal = AbortSignal.abort()
       expect(await faultOf(world().engine.rows(world().targets.reader, page(table), { signal }))).to.equal('Cancelled')
     })
 
-    it('runs a batch and answers what it found', async () => {
+    it('runs a batch and returns the rows of each statement', async () => {
       const { results, failure } = await run(
         world(),
         'reader',

@@ -55,14 +55,14 @@ export function engineSuite(world: () => World): void {
       await directly("INSERT INTO treasure VALUES (1, 'untouched')")
     })
 
-    for (const scope of ['every type', 'simple types alone'] as const)
-      it(`gives ${scope} back as given`, async () => {
+    for (const scope of ['all types', 'simple types'] as const)
+      it(`stores and returns ${scope} unchanged`, async () => {
         const { server } = world()
         // Drivers may read pages of simple types differently.
         const isSimple = ([type, encoding]: TypeCase) =>
           type !== 'float' && /^(integer|bigint|decimal|float|text|date|dateTime)$/.test(encoding)
-        const cases = (TYPES[server.target.dialect] ?? []).filter((each) => scope === 'every type' || isSimple(each))
-        const kinds = scope === 'every type' ? 'kinds' : 'simple_kinds'
+        const cases = (TYPES[server.target.dialect] ?? []).filter((each) => scope === 'all types' || isSimple(each))
+        const kinds = scope === 'all types' ? 'kinds' : 'simple_kinds'
         expect(cases.length).to.be.greaterThan(10)
         const columns = cases.map(([type], index) => `c${index} ${type}`).join(', ')
         await asOwner(`CREATE TABLE ${kinds} (id int PRIMARY KEY, ${columns})`)
@@ -84,7 +84,7 @@ export function engineSuite(world: () => World): void {
         }
       })
 
-    it('compares values of every type', async () => {
+    it('compares values of each type', async () => {
       const { server, engine, targets } = world()
       // To an engine, the same number with half the digits is a different one.
       const cases = (TYPES[server.target.dialect] ?? []).filter(([type]) => type !== 'float' && type !== 'real')
@@ -114,7 +114,7 @@ export function engineSuite(world: () => World): void {
       }
     })
 
-    it('finds a row by a key of each type, and only that one', async () => {
+    it('finds a row by a key of each type', async () => {
       const types = ['bigint', 'decimal(30,4)', 'varchar(40)', 'date']
       const keys = [
         ['9007199254740993', '9007199254740992'],
@@ -139,7 +139,7 @@ export function engineSuite(world: () => World): void {
       }
     })
 
-    it(`is not moved by ${HOSTILE_VALUES} hostile values`, async () => {
+    it(`stores and finds ${HOSTILE_VALUES} hostile values unchanged`, async () => {
       const before = await fingerprint()
       await asOwner('CREATE TABLE inbox (id int PRIMARY KEY, note text)')
       const table = await tableOf(world(), 'inbox')
@@ -162,7 +162,7 @@ export function engineSuite(world: () => World): void {
       expect(await fingerprint()).to.equal(before)
     })
 
-    it(`is not moved by ${HOSTILE_NAMES} hostile names of tables, columns and keys`, async () => {
+    it(`rejects ${HOSTILE_NAMES} hostile names of tables, columns and keys`, async () => {
       const before = await fingerprint()
       const table = await tableOf(world(), 'treasure')
       for (const name of hostileTexts(HOSTILE_NAMES)) {
@@ -174,7 +174,7 @@ export function engineSuite(world: () => World): void {
       expect(await fingerprint()).to.equal(before)
     })
 
-    it(`lets nobody who may only read change anything, by ${HOSTILE_STATEMENTS} hostile statements`, async () => {
+    it(`lets a reader change nothing with ${HOSTILE_STATEMENTS} hostile statements`, async () => {
       const before = await fingerprint()
       const { engine, targets } = world()
       const { classify } = await import('../../src/editor/classify.ts')
@@ -194,7 +194,7 @@ export function engineSuite(world: () => World): void {
       expect(await fingerprint()).to.equal(before)
     })
 
-    it('keeps no row where the connection dies amid many changes', async () => {
+    it('rolls back all rows if the connection breaks during many changes', async () => {
       await asOwner('CREATE TABLE half (id int PRIMARY KEY, v varchar(40))')
       const table = await tableOf(world(), 'half')
       const { engine, targets, server } = world()
@@ -213,7 +213,7 @@ export function engineSuite(world: () => World): void {
       expect((await engine.rows(targets.reader, page(table))).rows).to.deep.equal([])
     })
 
-    it('stops at the engine what nobody waits for any more', async () => {
+    it('cancels a running statement in the engine when the signal aborts', async () => {
       const { server } = world()
       const isPostgresql = server.target.dialect === 'postgresql'
       const control = new AbortController()
@@ -232,7 +232,7 @@ export function engineSuite(world: () => World): void {
       await until('it is gone', async () => (await directly(sleepers)).length === 0)
     })
 
-    describe('beside somebody who holds its rows', () => {
+    describe('with rows locked by another session', () => {
       let other: OtherSession
       let table: Table
       before(async () => {
@@ -259,7 +259,7 @@ export function engineSuite(world: () => World): void {
       })
       const stored = async () => (await directly('SELECT id, v FROM held ORDER BY id')).map(([, v]) => v)
 
-      it('says which change met a deadlock, and keeps none', async () => {
+      it('returns Deadlock with the index of the change, and rolls back', async () => {
         const { engine, targets } = world()
         await other.hold('UPDATE held SET v = v WHERE id = 1')
         for (let id = 1; id <= 20; id += 1) await other.also(`INSERT INTO ballast VALUES (${id})`)
@@ -271,7 +271,7 @@ export function engineSuite(world: () => World): void {
         expect(await stored()).to.deep.equal(['old', 'old'])
       })
 
-      it('says that the rows are held where they are not let go', async () => {
+      it('returns Deadlock while the rows stay locked', async () => {
         const { engine, targets } = world()
         await other.hold('UPDATE held SET v = v WHERE id = 1')
         expect(await faultOf(engine.change(targets.writer, table, [update(1)]))).to.equal('Deadlock 0')
@@ -280,7 +280,7 @@ export function engineSuite(world: () => World): void {
         await directly("UPDATE held SET v = 'old'")
       })
 
-      it('says that time was over where the engine ends a change', async () => {
+      it('returns Timeout when the engine interrupts a change, and rolls back', async () => {
         const { engine, targets } = world()
         await other.hold('UPDATE held SET v = v WHERE id = 1')
         const outcome = faultOf(engine.change(targets.writer, table, [update(2), update(1)]))
@@ -290,7 +290,7 @@ export function engineSuite(world: () => World): void {
         expect(await stored()).to.deep.equal(['old', 'old'])
       })
 
-      it('says that time was over where the engine ends the reading of a page', async () => {
+      it('returns Timeout when the engine interrupts a page', async () => {
         const { server, engine, targets } = world()
         const isPostgresql = server.target.dialect === 'postgresql'
         await asOwner(
@@ -302,7 +302,7 @@ export function engineSuite(world: () => World): void {
       })
     })
 
-    it('reads no more of much than a batch may have', async () => {
+    it('truncates large results to the rows of a batch', async () => {
       const isPostgresql = world().server.target.dialect === 'postgresql'
       const many = isPostgresql ? 'generate_series(1, 20000)' : 'seq_1_to_20000'
       const { results, failure } = await run(world(), 'reader', `select repeat('x', 5000) from ${many}`, {
@@ -313,7 +313,7 @@ export function engineSuite(world: () => World): void {
       expect(results[0]?.truncated).to.equal(true)
     })
 
-    it('runs what changes something to its end, however little of its answer is kept', async () => {
+    it('runs a changing statement to its end although its result is truncated', async () => {
       const isPostgresql = world().server.target.dialect === 'postgresql'
       await asOwner('CREATE SEQUENCE counted')
       const [next, many] = isPostgresql
@@ -330,7 +330,7 @@ export function engineSuite(world: () => World): void {
       expect(String(row?.[0])).to.equal('101')
     })
 
-    it('keeps to the rows and the time that a batch may have', async () => {
+    it('limits rows and time of a batch', async () => {
       const isPostgresql = world().server.target.dialect === 'postgresql'
       const many = isPostgresql
         ? 'select generate_series(1, 100000)'

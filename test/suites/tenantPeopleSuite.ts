@@ -10,7 +10,7 @@ type Setup = { keycloak: Keycloak; provider: IdentityAdministration }
 
 /** What a tenant's identity provider can claim about the people who sign in there, in Keycloak. */
 export function tenantPeopleSuite(setup: () => Setup): void {
-  describe('somebody who signs in at the provider of a tenant', () => {
+  describe('sign-in at the identity provider of a tenant', () => {
     let server: Server
     let acme: ExternalIssuer
 
@@ -49,7 +49,7 @@ export function tenantPeopleSuite(setup: () => Setup): void {
     }
 
     for (const emailClaim of ['email', 'mail'])
-      it(`keeps the address that was compared with the domains of the tenant (claim ${emailClaim})`, async () => {
+      it(`accepts only addresses in the domains of the tenant, and keeps the first one (claim ${emailClaim})`, async () => {
         const { users, federation } = setup().provider
         const [domain, sub] = [`${randomUUID()}.example`, randomUUID()]
         const { issuer, clientId, clientSecret } = acme
