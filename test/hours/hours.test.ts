@@ -18,7 +18,7 @@ const HOURS = join(ROOT, 'examples/first-hour')
  * Runs the scripts of examples/first-hour. Everything is real except pods, which are simulated as in `npm run up`, and
  * the source controller of Flux, whose part this process plays with a real Git server.
  */
-describe('the first hour of', () => {
+describe('first hour', () => {
   let folder: string
   let own: NodeJS.ProcessEnv
 
@@ -51,13 +51,13 @@ describe('the first hour of', () => {
     return said
   }
 
-  it('somebody who is curious: the README, and what a browser shows', async () => {
+  it('runs curious.sh: the README and the page in a browser', async () => {
     const said = await bash([join(HOURS, 'curious.sh')])
     expect(said).to.match(/OpenAPI 3\.\d\.\d, \d{3} paths/)
     expect(said).to.contain('Stopped the platform')
   })
 
-  describe('two people with a platform that runs', () => {
+  describe('with a running platform', () => {
     let admin: KubeClient
 
     before(async () => {
@@ -69,12 +69,12 @@ describe('the first hour of', () => {
       await bash(['-c', 'npm run down'])
     })
 
-    it('a developer: an app of a folder, a secret, a database, a way back, and a program', async () => {
+    it('runs developer.sh: an app, a secret, a database, a rollback and a client program', async () => {
       const said = await bash([join(HOURS, 'developer.sh')])
       for (const line of ['products is Running', 'refused: NOT_FOUND']) expect(said).to.contain(line)
     })
 
-    it('who keeps everything in Git: a tree that Flux syncs, changes and takes away', async () => {
+    it('runs gitops.sh: a tree that Flux syncs, changes and prunes', async () => {
       const home = await mkdtemp(join(tmpdir(), 'freehold-git-'))
       const dev = await readDevFile(join(folder, '.freehold'))
       const place = { client: admin, kubeconfig: dev?.kubeconfig ?? '', folder: home }
@@ -94,7 +94,7 @@ describe('the first hour of', () => {
     })
   })
 
-  it('a platform engineer: the version before, a database, the upgrade, and nothing left', async () => {
+  it('runs engineer.sh: the previous version, the upgrade and the removal', async () => {
     const cluster = await startOwnControlPlane({ durable: true })
     try {
       const PATH = [join(cluster.kubectlPath ?? '', '..'), process.env.PATH].join(delimiter)

@@ -56,7 +56,7 @@ async function securedStore(endpoint: string, { certPem, keyPem }: { certPem: st
 const BUCKET = 'platform'
 
 /** Velero and the store are real; pods are simulated. */
-describe('a platform restored from what Velero backed up', () => {
+describe('a platform restored by Velero', () => {
   let own: OwnPlatform
   let token: string
   let programs: VeleroPrograms
@@ -151,7 +151,7 @@ describe('a platform restored from what Velero backed up', () => {
     return String(name)
   }
 
-  it('is the same platform: ids, grants, secrets, resources, and what has been done', async () => {
+  it('has the same ids, grants, secrets, resources and history', async () => {
     const boundary = await expectCall(201, 'POST', '/boundaries', { displayName: 'Acme' })
     const base = `/boundaries/${boundary.id}`
     const group = `${base}/resourcegroups/shop`
@@ -247,13 +247,13 @@ describe('a platform restored from what Velero backed up', () => {
     expect(names.filter((name) => name.includes(String(boundary.id)))).to.deep.equal([])
   })
 
-  it('deletes a backup with what is in the bucket', async () => {
+  it('deletes a backup with its objects in the bucket', async () => {
     await expectCall(202, 'DELETE', `/lifecycle/backups/${backup}`)
     await until('the backup is gone', async () => (await items('/lifecycle/backups')).length === 0)
     expect(await isInBucket(backup)).to.equal(false)
   })
 
-  it('writes to a store whose certificate is signed by an authority of its own', async () => {
+  it('backs up to a store with a certificate of its own authority', async () => {
     const certificate = await own.controlPlane.issueServingCertificate(['127.0.0.1'])
     const secured = await securedStore(bucket.endpoint, certificate)
     try {

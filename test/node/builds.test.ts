@@ -227,7 +227,7 @@ describe('builds on a node', () => {
     }
   }
 
-  it('makes an image of a Node.js project with a lock file, which runs without root; a change of one line is quick', async () => {
+  it('builds a Node.js project with a lock file, which runs without root, and reuses layers after a change', async () => {
     const recipe = { environment: [{ name: 'FLAVOUR', value: "it's sweet" }] }
     const commit = await ground.commit('shop', await nodeApp('world'))
     const first = await build('shop', gitSource('shop'), recipe)
@@ -247,7 +247,7 @@ describe('builds on a node', () => {
     console.log(`      first build ${told(first)}\n      one line changed ${told(second)}`)
   })
 
-  it('makes a site of plain files, which nginx serves as asked', async () => {
+  it('builds a site of plain files, which nginx serves as configured', async () => {
     await ground.commit('site', { 'index.html': '<h1>Home</h1>', '404.html': 'nothing here' })
     const site = {
       isSinglePage: false,
@@ -261,7 +261,7 @@ describe('builds on a node', () => {
     expect(await served(ended.image, '/none')).to.equal('404 nothing here')
   })
 
-  it('builds a Dockerfile of the source, of a repository that wants an account', async () => {
+  it('builds a Dockerfile of a repository with credentials', async () => {
     const dockerfile = 'FROM library/node:24-slim\nCOPY server.js /\nUSER 1234\nCMD ["node", "/server.js"]\n'
     const server = `require('node:http').createServer((_, answer) => answer.end('own')).listen(8080)`
     await ground.commit('private', { 'deploy/Dockerfile': dockerfile, 'server.js': server })
@@ -275,7 +275,7 @@ describe('builds on a node', () => {
     expect(refused.message).to.include('credentials')
   })
 
-  it('builds what was uploaded', async () => {
+  it('builds an uploaded archive', async () => {
     const repository = `${boundaryId}/${group}/apps/uploaded`
     const reference = await ground.upload(repository, {
       'package.json': '{}',
@@ -286,7 +286,7 @@ describe('builds on a node', () => {
     expect(await served(ended.image)).to.equal('200 uploaded')
   })
 
-  it('lets commands of a source reach nothing that is not theirs', async () => {
+  it('lets commands of a build reach only listed addresses, and no credentials', async () => {
     const targets = [`${API_SERVICE_ADDRESS}:443`, `${NODE_ADDRESS}:10250`, '169.254.169.254:80', '1.1.1.1:443']
     const open = `${NODE_ADDRESS}:${HOST_PORT}`
     await ground.commit('private', {
@@ -303,7 +303,7 @@ describe('builds on a node', () => {
     expect(report.wins.filter((command: string) => command.startsWith('mknod'))).to.deep.equal([])
   })
 
-  it('ends hostile Dockerfiles with a reason, and makes no image', async () => {
+  it('fails hostile Dockerfiles with a reason and without an image', async () => {
     const wrong: string[] = []
     const around = { apiServer: API_SERVICE_ADDRESS, node: NODE_ADDRESS, registry: REGISTRY }
     const rest = [...hostileBuilds({ ...around, foreign: `${randomUUID()}/shop/apps/web` }).entries()]

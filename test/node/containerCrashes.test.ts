@@ -43,7 +43,7 @@ type Kill = { in: (typeof STEPS)[number]; after: number }
 type Status = { status?: string; observedGeneration?: number; state?: string; exitCode?: number; revision?: number }
 const statusOf = (object: KubeObject | undefined) => (object?.status ?? {}) as Status
 
-describe('an operator that is killed while it keeps container instances and jobs on a node', () => {
+describe('container instances and jobs on a node whose operator is killed', () => {
   let own: OwnPlatform
   let namespace: string
   let inPeace: object
@@ -141,7 +141,7 @@ describe('an operator that is killed while it keeps container instances and jobs
   const kills = TEST_CONFIG.sized(2, 20)
   for (let number = 1; number <= kills; number += 1) {
     const kill: Kill = { in: STEPS[number % STEPS.length] ?? 'made', after: (number * 370) % 3_000 }
-    it(`ends as in peace, killed ${kill.after} ms after it was ${kill.in}`, async () => {
+    it(`end in the same state, killed ${kill.after} ms after being ${kill.in}`, async () => {
       expect(await flow(`site-${number}`, kill)).to.deep.equal(inPeace)
     })
   }

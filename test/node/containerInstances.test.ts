@@ -42,7 +42,7 @@ const components = (greeting: string) => [
 ]
 
 /** @everyRun */
-describe('a container instance on a node', () => {
+describe('container instance on a node', () => {
   let hosts: PublicHosts
   let path: string
 
@@ -69,7 +69,7 @@ describe('a container instance on a node', () => {
       throw new Error(`${body.status}: ${body.statusMessage}`)
     })
 
-  it('runs a web server and a worker by REST alone, and answers under its URL', async () => {
+  it('runs a web server and a worker, and answers at its URL', async () => {
     const volumes = [{ name: 'site', kind: 'Persistent', size: '1Gi' }]
     const given = { computePlan: 'container-nano', components: components('good morning'), volumes, isPublic: true }
     await expectCall(201, 'POST', path, given)
@@ -79,7 +79,7 @@ describe('a container instance on a node', () => {
     await untilPage(url.href, 'good morning')
   })
 
-  it('serves a file that was uploaded by REST, and lets files be read, moved and removed', async () => {
+  it('uploads, downloads, moves and removes files by REST', async () => {
     const url = await untilRunning()
     const at = (rest: string) => `${path}/files${rest}`
     const inSite = 'component=worker&path=/srv/site'
@@ -107,12 +107,12 @@ describe('a container instance on a node', () => {
     expect([outside.status, outside.body.code]).to.deep.equal([400, 'PATH_NOT_ALLOWED'])
   })
 
-  it('serves what another revision of the worker writes', async () => {
+  it('serves the page of a new revision of the worker', async () => {
     await expectCall(200, 'PATCH', path, { components: components('good evening') })
     await untilPage(await untilRunning(), 'good evening')
   })
 
-  it('goes back to its first revision without one failed request of fifty a second', async () => {
+  it('rolls back to its first revision without a failed request at fifty a second', async () => {
     const url = await untilRunning()
     await servedThroughout(hosts, url, async () => {
       await expectCall(200, 'POST', `${path}/revisions/1/rollback`)
@@ -121,7 +121,7 @@ describe('a container instance on a node', () => {
     })
   })
 
-  it('is not found any more once it is deleted', async () => {
+  it('returns 404 at its URL once it is deleted', async () => {
     const url = await untilRunning()
     expect((await call('DELETE', path)).status).to.be.oneOf([202, 204])
     await until('the Gateway has let go of its host', async () => (await hosts.get(url)).status === 404)

@@ -57,13 +57,13 @@ const TROUBLES: readonly [string, object, (found: Pod) => boolean | undefined, R
     /ran out of memory: it took more than its limit of 256Mi/,
   ],
   [
-    'has an image that is not there',
+    'has a missing image',
     { image: `${REGISTRY}/none:1` },
     ({ status }) => status?.containerStatuses?.some((one) => waitsFor(one).includes('ImagePull')),
     /cannot be pulled/,
   ],
   [
-    'never gets ready',
+    'never becomes ready',
     { readinessProbe: { kind: 'Exec', command: ['false'], periodSeconds: 1 } },
     ({ status }) => status?.containerStatuses?.some(({ state, ready }) => state?.running !== undefined && !ready),
     /its readiness probe has not succeeded/,
@@ -76,7 +76,7 @@ const TROUBLES: readonly [string, object, (found: Pod) => boolean | undefined, R
   ],
 ]
 
-describe('a container instance in trouble on a node', () => {
+describe('failing container instance on a node', () => {
   let client: KubeClient
   let hosts: PublicHosts
   let scope: string
@@ -119,17 +119,17 @@ describe('a container instance in trouble on a node', () => {
   }
 
   for (const [what, change, isKnown, message] of TROUBLES) {
-    it(`says within five seconds that a container ${what}, and serves what it served`, async () => {
+    it(`reports within five seconds a container that ${what}, and still serves the previous revision`, async () => {
       const url = await running()
       await serves(url)
       const before = new Set((await pods()).map(({ metadata }) => metadata.name))
       await expectCall(200, 'PATCH', path, { components: [{ ...good, ...change }] })
-      await until('the cluster knows it', async () =>
+      await until('the cluster reports the failure', async () =>
         (await pods()).some((one) => !before.has(one.metadata.name) && isKnown(one)),
       )
       const known = performance.now()
       await until(
-        'it says so',
+        'the status reports the failure',
         async () => {
           const { body } = await expectCall<Instance>(200, 'GET', path)
           if (message.test(body.statusMessage)) return true
@@ -147,7 +147,7 @@ describe('a container instance in trouble on a node', () => {
     })
   }
 
-  it('gives its code the credentials of its identity as files', async () => {
+  it('mounts working credentials of its identity as files', async () => {
     const own = (await pods()).find(
       ({ metadata, status }) =>
         metadata.deletionTimestamp === undefined && status?.containerStatuses?.every(({ ready }) => ready),
@@ -157,7 +157,7 @@ describe('a container instance in trouble on a node', () => {
     expect(await tokenFor(await read('client-id'), await read('client-secret'))).to.be.a('string')
   })
 
-  it('lets kubectl in as far as REST: logs with readLogs, commands and files with all that it sees', async () => {
+  it('lets kubectl read logs with readLogs, and exec only with all rights of the container', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tenants-'))
     const kubectlOf = async (role: string) => {
       const { token, principalId } = await makeCaller({ [role]: scope })
@@ -198,7 +198,7 @@ describe('a container instance in trouble on a node', () => {
         return found.length === 1 && found[0]?.metadata.name !== name && found[0]?.metadata.name
       })
       await until(
-        'a Contributor is let in',
+        'a Contributor may exec',
         async () => (await contributor('exec', bare, '--', 'cat', '/tmp/index.html')) === 'well\n',
       )
     } finally {
@@ -206,7 +206,7 @@ describe('a container instance in trouble on a node', () => {
     }
   })
 
-  it('is gone afterwards', async () => {
+  it('is deleted', async () => {
     await call('DELETE', path)
     await until('it is gone', async () => (await call('GET', path)).status === 404)
   })

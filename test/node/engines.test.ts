@@ -11,7 +11,7 @@ import { administrator } from '../worlds/tenant.ts'
 import { PublicHosts } from './publicHosts.ts'
 import { pushShell, shellPod } from './shell.ts'
 
-describe('what a cloud brings along, on a node', () => {
+describe('services of a cloud, on a node', () => {
   const name = uniqueName('web')
   const host = `${name}.${DOMAIN}`
   let client: KubeClient
@@ -65,7 +65,7 @@ describe('what a cloud brings along, on a node', () => {
     }
   }
 
-  it('leads a public host to what serves it, once the Gateway may reach it', async () => {
+  it('the Gateway routes a public host once a network policy admits it', async () => {
     await expose()
     const routed = await until('the Gateway knows the host', async () => {
       const answer = await hosts.get(`https://${host}/`)
@@ -90,11 +90,11 @@ describe('what a cloud brings along, on a node', () => {
     expect(await hosts.get(`http://${host}/`)).to.deep.equal(page)
   })
 
-  it('knows no host that nobody claimed', async () => {
+  it('the Gateway returns 404 for an unknown host', async () => {
     expect((await hosts.get(`https://nobody.${DOMAIN}/`)).status).to.equal(404)
   })
 
-  it('tells what a container uses', async () => {
+  it('the metrics API returns the usage of a container', async () => {
     type Usage = { containers: { name: string; usage: { cpu: string; memory: string } }[] }
     const usage = await until('there are metrics of the pod', async () => {
       const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods/${name}`

@@ -17,7 +17,7 @@ const TOO_MUCH = 'dd if=/dev/zero of=/tmp/file bs=1M count=4300'
 /**
  * A container that writes too much is evicted without others. The kubelet checks every 10 s, and volumes every minute.
  */
-describe('a container that fills the disk of its node', () => {
+describe('container that fills the disk of its node', () => {
   let client: KubeClient
   let namespace: string
   let resources: string
@@ -50,7 +50,7 @@ describe('a container that fills the disk of its node', () => {
     (await client.list<Pod>(pod, { namespace, labelSelector: `freehold.dev/owner-name=${name}` })).items
   const isEvicted = ({ status }: Pod) => (status as { reason?: string } | undefined)?.reason === 'Evicted'
 
-  it('leaves its neighbour alone, and says why in words and by an event, however often it does so', async () => {
+  it('is evicted alone, and reported in status and event each time', async () => {
     const [before] = await podsOf('neighbour')
     const volumes = [{ name: 'cache', kind: 'Ephemeral', size: '64Mi' }]
     const script = 'dd if=/dev/zero of=/cache/file bs=1M count=128; exec sleep 100000'
@@ -58,7 +58,7 @@ describe('a container that fills the disk of its node', () => {
     const words = /A copy of component "web" was evicted at \S+Z: its volume "cache" holds more than 64Mi\./
     const first = await told('containerinstances/filler', ({ statusMessage }) => words.test(statusMessage ?? ''))
     const [sentence = ''] = words.exec(first.statusMessage ?? '') ?? []
-    await until('an event tells of it', async () => {
+    await until('an event reports it', async () => {
       const { items } = await client.list<Event>(event, { namespace })
       const own = items.filter(
         ({ regarding }) => regarding?.kind === 'ContainerInstance' && regarding.name === 'filler',
@@ -76,7 +76,7 @@ describe('a container that fills the disk of its node', () => {
     expect(after?.status?.phase).to.equal('Running')
   })
 
-  it('runs again when it writes less, and waits for nothing that was evicted when it is stopped', async () => {
+  it('runs again when it writes less, and stops despite evicted pods', async () => {
     const path = `${resources}/containerinstances/filler`
     const component = { name: 'web', image: SHELL_IMAGE, command: ['sleep', '100000'], gracePeriodSeconds: 0 }
     await expectCall(200, 'PATCH', path, { components: [component] })
@@ -89,7 +89,7 @@ describe('a container that fills the disk of its node', () => {
     await told('containerinstances/filler', ({ status }) => status === 'Stopped')
   })
 
-  it('fails as a job, which names its limit', async () => {
+  it('fails as a job, whose status names the limit', async () => {
     const at = SHELL_IMAGE.lastIndexOf(':')
     await client.create(PlatformJob.resource, {
       apiVersion: apiVersionOf(PlatformJob.resource),

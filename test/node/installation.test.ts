@@ -60,7 +60,7 @@ async function underLoad(ask: Load['ask'], work: () => Promise<void>): Promise<{
 
 type Pod = { spec: { containers: { image: string }[] } }
 
-describe('the platform as it is installed on a cluster, by its image and its manifests', () => {
+describe('installation on a cluster, with image and manifests', () => {
   let installation: Installation
   let boundary: string
 
@@ -81,9 +81,9 @@ describe('the platform as it is installed on a cluster, by its image and its man
     })
   }
 
-  it('serves REST, and its controllers do what was asked for', () => running('first'))
+  it('serves REST, and reconciles a group', () => running('first'))
 
-  it('runs the replicas of each part, as nobody, on file systems that it cannot write', async () => {
+  it('runs the replicas of each part as user 65532 on read-only file systems', async () => {
     const { items } = JSON.parse(await installation.kubectl('get', 'pods', '-o', 'json'))
     const names = (items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
     for (const [part, replicas] of Object.entries(REPLICAS))
@@ -103,7 +103,7 @@ describe('the platform as it is installed on a cluster, by its image and its man
     }
   })
 
-  it('is replaced by its next version under load, writes included, without one failed request', async () => {
+  it('is upgraded under load, writes included, without a failed request', async () => {
     const ask = (number: number) =>
       number % 10 === 0
         ? installation.call('PATCH', boundary, { displayName: `Shop ${number}` })
@@ -125,7 +125,7 @@ describe('the platform as it is installed on a cluster, by its image and its man
     await running('second')
   })
 
-  it('is uninstalled, and leaves nothing', async () => {
+  it('is uninstalled without leftovers', async () => {
     expect(await installation.uninstall()).to.deep.equal([])
   })
 })

@@ -24,7 +24,7 @@ type Target = { name: string; address: string; port: number; whose: number | und
 const NOBODY = -1
 
 /** @everyRun */
-describe('isolation, by connections that are made', () => {
+describe('network isolation on a node, tested by connections', () => {
   let client: KubeClient
   let namespaces: string[]
   let targets: Target[]
@@ -132,12 +132,12 @@ describe('isolation, by connections that are made', () => {
 
   const closed = () => targets.filter(({ whose }) => whose === undefined).map(({ name }) => name)
 
-  it('would be seen: who is under no policy reaches all that is not protected on its own side', () => {
+  it('lets a pod outside of all groups reach every unprotected target', () => {
     expect(reached.unbound.toSorted()).to.deep.equal(closed().toSorted())
   })
 
   for (let from = 0; from < BOUNDARIES * GROUPS; from += 1) {
-    it(`lets a pod of group ${from} reach that group, and nothing else of ${BOUNDARIES} boundaries with ${GROUPS} groups each, nor of the machine`, () => {
+    it(`lets pods of group ${from} reach their own group only`, () => {
       const own = targets.filter(({ whose }) => whose === from).map(({ name }) => name)
       expect(reached.groups[from]).to.deep.equal(own)
     })

@@ -73,7 +73,7 @@ describe('logs and files on a node', () => {
       return true
     })
 
-  describe('files of a volume', () => {
+  describe('podVolumeFiles', () => {
     let files: VolumeFiles
     let place: FilesLocation
     let facade: KubeClient
@@ -119,7 +119,7 @@ describe('logs and files on a node', () => {
       return { answer: answer as Record<string, unknown>, bytes }
     }
 
-    it('are written, read in part, archived and removed by a pod beside it', async () => {
+    it('uploads, downloads in part, archives and removes files', async () => {
       const began = performance.now()
       const content = randomBytes(3_000_000)
       const { answer } = await ask({ op: 'upload', path: '/data', name: 'file', overwrite: true }, [content])
@@ -143,7 +143,7 @@ describe('logs and files on a node', () => {
       expect((await ask({ op: 'download', path: '/data/file' })).answer.refused).to.equal('NotFound')
     })
 
-    it('go up and down without being held by the facade', async () => {
+    it('streams uploads and downloads with less than 64 MiB of memory', async () => {
       // One upload is limited to half a gigabyte: more is sent as two files, each over the memory limit.
       const SIZE = Number(process.env.FILE_MEBIBYTES ?? 192) * 1024 ** 2
       const routes = area('apps', 'platform', [
@@ -228,7 +228,7 @@ describe('logs and files on a node', () => {
     })
   })
 
-  describe('logs of a kubelet', () => {
+  describe('kubePodLogs', () => {
     let logs: ReturnType<typeof kubePodLogs>
     let running: { namespace: string; pod: string; container: string }
     let restarted: typeof running
@@ -271,7 +271,7 @@ describe('logs and files on a node', () => {
     }))
   })
 
-  it('are followed by REST: at once, by a hundred at the cost of one, until the permission is withdrawn', async () => {
+  it('logs are followed by 100 clients over one stream, until the permission is removed', async () => {
     const name = uniqueName('job')
     const path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/jobs/${name}`
     const [image = '', tag = ''] = SHELL_IMAGE.split(/:(?=[^:]*$)/)
@@ -323,7 +323,7 @@ describe('logs and files on a node', () => {
     await expectCall(204, 'DELETE', path)
   })
 
-  it('are open to kubectl as to REST: the log with readLogs, and no shell in what REST has no files of', async () => {
+  it('kubectl reads logs of jobs with readLogs, and may not exec, cp, attach, port-forward or debug', async () => {
     const name = uniqueName('job')
     const [image = '', tag = ''] = SHELL_IMAGE.split(/:(?=[^:]*$)/)
     const { apiVersion, kind } = PlatformJob
@@ -370,8 +370,8 @@ describe('logs and files on a node', () => {
 
   // A separate suite, because mocha runs suites last: such a pod waits a minute for the next request, while logs are
   // tested.
-  describe('files that nobody asks for any more', () => {
-    it('leave nothing behind', async () => {
+  describe('pod for files of a volume', () => {
+    it('is deleted when it is no longer used', async () => {
       await until('the pod beside the volume has gone', async () => {
         const { items } = await client.list(job, { namespace, labelSelector: 'freehold.dev/files' })
         return items.length === 0

@@ -31,7 +31,7 @@ describe('pods on a node', () => {
   const exitCode = async (ref: { namespace: string; name: string }) =>
     (await podIn(client, ref, 'Succeeded', 'Failed')).status?.containerStatuses?.[0]?.state?.terminated?.exitCode
 
-  it('run a job to its end, with its own exit code and log, which outlive the pod', async () => {
+  it('runs a job to its end, and keeps its exit code and log after the pod is deleted', async () => {
     const { boundaryId, group, namespace } = home
     const path = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/jobs/${uniqueName('job')}`
     const name = path.split('/').at(-1) ?? ''
@@ -62,7 +62,7 @@ describe('pods on a node', () => {
     expect((await expectCall(200, 'GET', `${path}/logs`)).text).to.equal(log)
   })
 
-  it('keep what they write in a volume, although they are not root, and the volume goes with its claim', async () => {
+  it('writes to a volume without root, and deletes the volume with its claim', async () => {
     const { namespace } = home
     const name = uniqueName('claim')
     await client.create(persistentVolumeClaim, {
@@ -87,7 +87,7 @@ describe('pods on a node', () => {
     })
   })
 
-  it('find Services by their names', async () => {
+  it('resolves Services by name', async () => {
     const { namespace } = home
     expect(await exitCode(await run(namespace, 'busybox nslookup kubernetes.default.svc.cluster.local'))).to.equal(0)
   })

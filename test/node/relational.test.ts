@@ -11,7 +11,7 @@ import { logOf, podIn, shellPod, testNode } from './shell.ts'
 
 type Database = { status: string; statusMessage: string; readyReplicas: number }
 
-describe('a relational database on a node, by CloudNativePG', () => {
+describe('relational database on a node, by CloudNativePG', () => {
   let client: KubeClient
   let boundaryId: string
   let namespace: string
@@ -59,7 +59,7 @@ describe('a relational database on a node, by CloudNativePG', () => {
     return { succeeded: ended.status?.phase === 'Succeeded', text: await logOf(client, ref) }
   }
 
-  it('takes clients of its group by the connection string, and no others', async () => {
+  it('accepts clients of its group by the connection string, and no others', async () => {
     const made = await ask(namespace, 'CREATE TABLE kept (id INT PRIMARY KEY); INSERT INTO kept VALUES (42)')
     expect(made).to.deep.equal({ succeeded: true, text: '' })
     expect(await ask(namespace, 'SELECT id FROM kept')).to.deep.equal({ succeeded: true, text: '42\n' })
@@ -68,7 +68,7 @@ describe('a relational database on a node, by CloudNativePG', () => {
     expect(text).to.match(/timeout|refused/)
   })
 
-  it('refuses a query that would fill its volume with temporary files, to a reader too, and goes on', async () => {
+  it('cancels a query over temp_file_limit, also of a reader, and goes on', async () => {
     const large = `SELECT count(*) FROM (SELECT g FROM generate_series(1, 900000) g ORDER BY repeat(g::text, 300)) s`
     const { body } = await call('POST', `${path}/editor/query`, { sql: large, execute: true })
     expect(JSON.stringify(body)).to.contain('temp_file_limit')
@@ -76,7 +76,7 @@ describe('a relational database on a node, by CloudNativePG', () => {
     expect(await ask(namespace, 'SHOW temp_file_limit')).to.deep.equal({ succeeded: true, text: '512MB\n' })
   })
 
-  it('keeps its rows over a restart, and over a stop and a start', async () => {
+  it('keeps its rows over restart, stop and start', async () => {
     await expectCall(202, 'PUT', `${path}/actions/restart`)
     await untilIt('restarts', ({ status }) => status !== 'Running')
     await untilServed()
@@ -89,14 +89,14 @@ describe('a relational database on a node, by CloudNativePG', () => {
     expect(await ask(namespace, 'DROP TABLE kept')).to.deep.equal({ succeeded: true, text: '' })
   })
 
-  it('gets a second instance, and gives it up again', async () => {
+  it('scales to two instances, and back to one', async () => {
     await expectCall(202, 'POST', `${path}/scale`, { targetScale: 2 })
     await untilIt('has two instances', ({ status, readyReplicas }) => status === 'Running' && readyReplicas === 2)
     await expectCall(202, 'POST', `${path}/scale`, { targetScale: 1 })
     await untilIt('has one instance', ({ status, readyReplicas }) => status === 'Running' && readyReplicas === 1)
   })
 
-  describe('with its editor', () => {
+  describe('editor', () => {
     editorRoutesSuite(POSTGRESQL_EDITOR, () => ({ boundaryId, path }))
   })
 })

@@ -15,7 +15,7 @@ type Database = { status: string; statusMessage: string; readyReplicas: number }
 type Window = { isAvailable: boolean; earliest: string | null; latest: string | null; archiving: string }
 
 /** @backups */
-describe('a relational database that is backed up, on a node', () => {
+describe('relational database with backups, on a node', () => {
   let client: KubeClient
   let namespace: string
   let base: string
@@ -77,7 +77,7 @@ describe('a relational database that is backed up, on a node', () => {
     return items[0]?.metadata.name
   }
 
-  it('serves from its other instance when the first one is gone', async () => {
+  it('fails over to its other instance', async () => {
     await ask(path, 'CREATE TABLE kept (id INT PRIMARY KEY); INSERT INTO kept VALUES (1)')
     await expectCall(202, 'POST', `${path}/scale`, { targetScale: 2 })
     await untilIt(path, 'has two instances', (one) => one.status === 'Running' && one.readyReplicas === 2)
@@ -91,7 +91,7 @@ describe('a relational database that is backed up, on a node', () => {
     expect(await ask(path, 'SELECT id FROM kept')).to.equal('1')
   })
 
-  it('is restored as it was at a time, from a snapshot and the log', async () => {
+  it('is restored to a time from a snapshot and the log', async () => {
     const { body: snapshot } = await expectCall<{ id: string }>(202, 'POST', `${path}/snapshots`, { name: 'first' })
     await until(
       'the snapshot is completed',
@@ -127,7 +127,7 @@ describe('a relational database that is backed up, on a node', () => {
     expect((await ask(path, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2', '3'])
   })
 
-  it('is restored as it was at a time after which nothing was written', async () => {
+  it('is restored to a time after the last write', async () => {
     const { body } = await expectCall<{ items: { id: string; kind: string }[] }>(200, 'GET', `${path}/snapshots`)
     const snapshot = body.items.find(({ kind }) => kind === 'Manual')
     const targetTime = new Date(Date.now() - 1_000).toISOString()
@@ -136,7 +136,7 @@ describe('a relational database that is backed up, on a node', () => {
     expect((await ask(`${base}/idle`, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2', '3'])
   })
 
-  it('keeps its backups while it sleeps', async () => {
+  it('keeps its rows over stop and start', async () => {
     await expectCall(202, 'PUT', `${path}/actions/stop`)
     await untilIt(path, 'is stopped', ({ status }) => status === 'Stopped')
     await expectCall(202, 'PUT', `${path}/actions/start`)

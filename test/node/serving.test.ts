@@ -81,7 +81,7 @@ describe('from source to serving, on a node', () => {
     }
   }
 
-  it('a folder becomes a page, a changed line another, and a rollback brings the first back', async () => {
+  it('serves a folder, then a changed line, then the first revision after a rollback', async () => {
     const said = await example('folder')
     expect(said).to.include('Hello from the new shop').and.to.include('The first page was back')
     type Counted = {
@@ -97,12 +97,12 @@ describe('from source to serving, on a node', () => {
     await remove('apps/shop')
   })
 
-  it('a push to a real Git host becomes a page, and the next one another', async () => {
+  it('serves each push to a real Git host', async () => {
     expect(await example('git')).to.include('Hello from the pushed shop')
     await remove('apps/shop-from-git')
   })
 
-  it('a function sleeps, answers fifty calls at once without losing one, and sleeps again', async () => {
+  it('scales a function from zero, answers 50 concurrent calls, and scales to zero', async () => {
     const said = await example('function')
     expect(said, 'the test call').to.include('Hello, test\n')
     expect(said)
@@ -110,7 +110,7 @@ describe('from source to serving, on a node', () => {
       .and.to.match(/^\s*50 200$/m)
   })
 
-  it('a timer wakes that function at its minute, and counts', async () => {
+  it('runs the function by a timer, and counts the run', async () => {
     type Function = { triggers: { name: string; lastRunAt: string | null }[] }
     type Metrics = { series: { name: string; points: { value: number }[] }[] }
     // Where the next step of the metrics starts, so that no earlier call counts.
@@ -135,12 +135,12 @@ describe('from source to serving, on a node', () => {
     await expectRemoved(`${dirname(path)}/functionnamespaces/greetings`)
   })
 
-  it('an app reaches the database that it refers to', async () => {
+  it('connects an app to the SQL instance that it refers to', async () => {
     expect(await example('database')).to.include('buy milk')
     await remove('apps/notes', 'sqlclusters/notes')
   })
 
-  it('an app reaches a PostgreSQL that CloudNativePG keeps', async () => {
+  it('connects an app to a PostgreSQL of CloudNativePG', async () => {
     const client = await administrator()
     try {
       const home = { node: await testNode(), client, kubectl: testPlatform().kubectlPath }
@@ -165,7 +165,7 @@ describe('from source to serving, on a node', () => {
     'server.js': SERVER,
   }
 
-  it('a build begins with the image of its own app, and with none of another boundary', async () => {
+  it('lets a build start from the image of its own app, and not of another boundary', async () => {
     await freehold('deploy', await sources('origin', SERVICE))
     const { items } = (
       await expectCall<{ items: { containerImage: string }[] }>(200, 'GET', `${path}/origin/deployments`)
@@ -219,7 +219,7 @@ describe('from source to serving, on a node', () => {
       await untilServed('well')
     })
 
-    it('a build that fails changes nothing, and its reason is told', async () => {
+    it('keeps serving when a build fails, and reports the reason', async () => {
       const broken = join(home, 'broken')
       await cp(folder, broken, { recursive: true })
       await writeFile(join(broken, 'package.json'), '{"name": "robust", "scripts": {"build": "node none.js"}}')
@@ -238,10 +238,10 @@ describe('from source to serving, on a node', () => {
         /release command failed/,
       ],
       ['a process that ends after its start', { env: [{ name: 'FAULT', value: 'crash' }] }, /exit code 7|ended/],
-      ['a process that never gets ready', { env: [{ name: 'FAULT', value: 'unready' }] }, /ready|probe/],
+      ['a process that never becomes ready', { env: [{ name: 'FAULT', value: 'unready' }] }, /ready|probe/],
     ]
     for (const [sentence, change, words] of faults) {
-      it(`${sentence} keeps what served before, and its reason is told`, async () => {
+      it(`keeps serving with ${sentence}, and reports the reason`, async () => {
         await servedThroughout(hosts, url, async () => {
           await expectCall(200, 'PATCH', `${path}/${name}`, change)
           await untilSaid(words)

@@ -12,7 +12,7 @@ import { logOf, podIn, pushImages, shellPod } from './shell.ts'
 
 type Connection = { connectionString: string }
 
-describe('a SQL instance on a node', () => {
+describe('SQL instance on a node', () => {
   let client: KubeClient
   let boundaryId: string
   let namespace: string
@@ -65,7 +65,7 @@ describe('a SQL instance on a node', () => {
 
   const engine = () => client.get(pod, { namespace, name: `${sqlNames('orders').workload}-0` })
 
-  it('takes clients of its group by the connection string, and no others', async () => {
+  it('accepts clients of its group by the connection string, and no others', async () => {
     const made = await ask(namespace, 'CREATE TABLE kept (id INT PRIMARY KEY); INSERT INTO kept VALUES (42)')
     expect(made).to.deep.equal({ succeeded: true, text: '' })
     expect(await ask(namespace, 'SELECT id FROM kept')).to.deep.equal({ succeeded: true, text: '42\n' })
@@ -74,7 +74,7 @@ describe('a SQL instance on a node', () => {
     expect(text).to.contain("Can't connect").and.to.contain(sqlHost(namespace, 'orders'))
   })
 
-  it('takes clients from elsewhere once it is public, of the networks that it names alone', async () => {
+  it('accepts clients from elsewhere only while public, and only from allowedCidrs', async () => {
     const untilReached = (wanted: boolean) =>
       until(`a client elsewhere ${wanted ? 'connects' : 'does not connect'}`, async () => {
         const { succeeded, text } = await ask(elsewhere, 'SELECT 1')
@@ -91,7 +91,7 @@ describe('a SQL instance on a node', () => {
     await untilReached(false)
   })
 
-  it('has its temporary files on its volume, and not on the disk of the node', async () => {
+  it('stores temporary files on its volume', async () => {
     const place = await ask(namespace, 'SELECT @@tmpdir')
     expect(place).to.deep.equal({ succeeded: true, text: '/var/lib/mysql\n' })
     const { limits } = ((await engine()).spec as { containers: [{ resources: { limits: object } }] }).containers[0]
@@ -99,7 +99,7 @@ describe('a SQL instance on a node', () => {
     expect(limits).to.include({ 'ephemeral-storage': '4Gi' })
   })
 
-  it('keeps its rows over a restart, and over a stop and a start', async () => {
+  it('keeps its rows over restart, stop and start', async () => {
     const { uid } = (await engine()).metadata
     await expectCall(202, 'PUT', `${path}/actions/restart`)
     await until('another pod runs', async () => (await engine()).metadata.uid !== uid)
@@ -113,7 +113,7 @@ describe('a SQL instance on a node', () => {
     expect(await ask(namespace, 'DROP TABLE kept')).to.deep.equal({ succeeded: true, text: '' })
   })
 
-  describe('with its editor', () => {
+  describe('editor', () => {
     editorRoutesSuite(MARIADB_EDITOR, () => ({ boundaryId, path }))
   })
 })

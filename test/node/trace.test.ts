@@ -75,7 +75,7 @@ function cgroupsNamed(name: string): string[] {
     .filter(existsSync)
 }
 
-describe('a node that was stopped', () => {
+describe('a stopped node', () => {
   let folder: string
   let client: KubeClient | undefined
 
@@ -87,7 +87,7 @@ describe('a node that was stopped', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('leaves no mount, interface, cgroup, folder, setting or process behind, not even a dead one', async () => {
+  it('leaves no mount, interface, cgroup, folder, setting or process behind, zombies included', async () => {
     const before = traces()
     const controlPlane = await startControlPlane({
       folder,
