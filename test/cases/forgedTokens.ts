@@ -169,7 +169,7 @@ export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> =
     const text = `${encode({ alg: 'HS256', typ: 'at+jwt', kid: it.pair.kid })}.${encode(goodClaims)}`
     return `Bearer ${text}.${encode('x'.repeat(32))}`
   },
-  'the key of somebody else under our key id': async (it) => `Bearer ${await it.sign({}, {}, it.stranger.privateKey)}`,
+  'a foreign key under our key id': async (it) => `Bearer ${await it.sign({}, {}, it.stranger.privateKey)}`,
   'an unknown key id': header({ kid: 'unknown' }),
   'an empty key id': header({ kid: '' }),
   'a key id that is a path': header({ kid: '../../dev/null' }),
@@ -177,12 +177,12 @@ export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> =
   'no key id': header({ kid: undefined }),
   'the key id of another key': header({ kid: 'other' }),
   'the key id of an encryption key': header({ kid: 'encryption' }),
-  'a key of its own in jwk': async (it) =>
+  'the signing key in jwk': async (it) =>
     `Bearer ${await it.sign({}, { jwk: it.stranger.jwk, kid: it.stranger.kid }, it.stranger.privateKey)}`,
   'our own public key in jwk': async (it) => `Bearer ${await it.sign({}, { jwk: it.pair.jwk })}`,
-  'an address of keys in jku': header({ jku: 'https://evil.example/keys' }),
-  "the issuer's own address in jku": header({ jku: `${ISSUER}/protocol/openid-connect/certs` }),
-  'an address of certificates in x5u': header({ x5u: 'https://evil.example/cert' }),
+  'a foreign key set in jku': header({ jku: 'https://evil.example/keys' }),
+  'the key set of the issuer in jku': header({ jku: `${ISSUER}/protocol/openid-connect/certs` }),
+  'a foreign certificate in x5u': header({ x5u: 'https://evil.example/cert' }),
   'a certificate in x5c': header({ x5c: ['MIIB'] }),
   'a critical extension': header({ crit: ['exp'], exp: SECONDS }),
   'an empty list of critical extensions': header({ crit: [] }),
@@ -201,7 +201,7 @@ export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> =
   'a header type that is a list': header({ typ: ['at+jwt'] }),
 
   'an ID token': claims({ typ: 'ID', nonce: 'n', at_hash: 'h' }),
-  'an ID token that says nothing of its type': claims({ typ: undefined, nonce: 'n' }),
+  'an ID token without typ': claims({ typ: undefined, nonce: 'n' }),
   'a refresh token': claims({ typ: 'Refresh' }),
   'an offline token': claims({ typ: 'Offline' }),
   'a logout token': claims({ typ: 'Logout' }),
@@ -249,7 +249,7 @@ export const WRONG: Record<string, (it: Forge) => Promise<string | undefined>> =
   'no time of issue': claims({ iat: undefined }),
   'a time of issue in the future': claims({ iat: SECONDS + 31, exp: SECONDS + 900 }),
   'a time of issue that is text': claims({ iat: String(SECONDS) }),
-  'not valid yet': claims({ nbf: SECONDS + 31 }),
+  'a start of validity in the future': claims({ nbf: SECONDS + 31 }),
   'a start of validity that is text': claims({ nbf: String(SECONDS) }),
 }
 
@@ -265,5 +265,5 @@ export const RIGHT: Record<string, (it: Forge) => Promise<string | undefined>> =
   'a token issued within the skew of clocks': claims({ iat: SECONDS + 29, exp: SECONDS + 900 }),
   'a start of validity within the skew': claims({ nbf: SECONDS + 29 }),
   'a life of one day': claims({ iat: SECONDS, exp: SECONDS + 86_400 }),
-  'claims that we do not know': claims({ acr: '1', scope: 'openid', jti: 'x', realm_access: { roles: ['admin'] } }),
+  'unknown claims': claims({ acr: '1', scope: 'openid', jti: 'x', realm_access: { roles: ['admin'] } }),
 }

@@ -17,7 +17,7 @@ import {
 /** Cases of the rule that an Owner must remain to whom no deny applies. */
 export const GOVERNING_CASES: readonly GrantingCase[] = [
   {
-    rule: 'the last Owner stays',
+    rule: 'refuses the deletion of the assignment of the last Owner',
     refused: (world) =>
       `Boundary "${world.boundaryId}" would be left without an Owner: make somebody else Owner first.`,
     roles: () => ({}),
@@ -26,7 +26,7 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     ...taking(mine),
   },
   {
-    rule: 'an Owner stays beside one who may not give it back',
+    rule: 'refuses the deletion of an Owner when the other is denied rbac/*',
     refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
     roles: () => ({}),
     isOnlyOwner: true,
@@ -38,7 +38,7 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     ...taking(mine),
   },
   {
-    rule: 'an Owner stays beside one who is denied anything and so gives nobody the role',
+    rule: 'refuses the deletion of an Owner when the other is denied jobs/read',
     refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
     roles: () => ({}),
     isOnlyOwner: true,
@@ -50,7 +50,7 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     ...taking(mine),
   },
   {
-    rule: 'an Owner is not given an end beside one who is denied anything',
+    rule: 'refuses an expiresAt of an Owner when the other is denied an action',
     refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
     roles: () => ({}),
     isOnlyOwner: true,
@@ -62,7 +62,7 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     write: (world) => update(assignment(world, { to: world.me, role: 'Owner', name: MINE }, { expiresAt: SOON })),
   },
   {
-    rule: 'an Owner stays in a group beside one who is denied anything',
+    rule: 'refuses to remove an Owner from a group when the other is denied an action',
     refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
     roles: () => ({}),
     isOnlyOwner: true,
@@ -75,7 +75,7 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     rest: (world) => ({ method: 'DELETE', path: `${at(world)}/iam/members/${world.me}` }),
   },
   {
-    rule: 'a role that was lent is taken away by an Owner who is denied something for a while',
+    rule: 'admits the deletion of an assignment by an Owner with a temporary deny',
     roles: () => ({}),
     isOnlyOwner: true,
     given: (world) => [
@@ -86,13 +86,13 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     ...taking((world) => forAWhile(world, 'Owner', LATER)),
   },
   {
-    rule: 'an Owner beside another may go',
+    rule: 'admits the deletion of the assignment of one of two Owners',
     roles: () => ({}),
     given: (world) => [mine(world)],
     ...taking(mine),
   },
   {
-    rule: 'the last Owner is not given an end',
+    rule: 'refuses an expiresAt of the last Owner',
     refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
     roles: () => ({}),
     isOnlyOwner: true,
@@ -100,7 +100,7 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     write: (world) => update(assignment(world, { to: world.me, role: 'Owner', name: MINE }, { expiresAt: SOON })),
   },
   {
-    rule: 'an Owner who is denied something denies the others nothing, or nobody could give the role',
+    rule: 'refuses a deny for the only Owner without a deny',
     refused: (world) => `The deny would leave boundary "${world.boundaryId}" without an Owner able to remove it`,
     roles: () => ({}),
     isOnlyOwner: true,
@@ -112,7 +112,7 @@ export const GOVERNING_CASES: readonly GrantingCase[] = [
     ...denying(({ other }) => ({ principalId: other, principalType: 'ServicePrincipal' })),
   },
   {
-    rule: 'a deny for everyone comes to spare another Owner instead',
+    rule: 'admits a change of the excluded Owner of a deny for everyone',
     roles: () => ({}),
     isOnlyOwner: true,
     given: (world) => [

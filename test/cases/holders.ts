@@ -58,7 +58,7 @@ export const HOLDERS: readonly Holder[] = [
     letGo: { name: 'gold', change: saying(field, free) },
   })),
   {
-    name: 'a database that wants a last snapshot',
+    name: 'a database with finalSnapshotOnDelete',
     holder: 'relationalclusters/last',
     made: [
       {
@@ -73,7 +73,7 @@ export const HOLDERS: readonly Holder[] = [
     letGo: { name: 'last', change: saying('finalSnapshotOnDelete', false) },
   },
   {
-    name: 'a vault under purge protection with a secret',
+    name: 'a vault with enablePurgeProtection and a secret',
     holder: 'secretvaults/safe',
     made: [
       { kind: SecretVault, name: 'safe', object: { spec: { enablePurgeProtection: true } } },
@@ -86,7 +86,7 @@ export const HOLDERS: readonly Holder[] = [
     letGo: { name: 'safe.key', change: saying('state', 'Purged') },
   },
   {
-    name: 'a snapshot that outlived its database',
+    name: 'a snapshot of a deleted database',
     holder: `relationalsnapshots/${SNAPSHOT}`,
     made: [
       {
@@ -101,7 +101,7 @@ export const HOLDERS: readonly Holder[] = [
     letGo: { name: SNAPSHOT },
   },
   {
-    name: 'a bucket with locks that holds something',
+    name: 'a bucket with objectLock and objects',
     holder: 'accountbuckets/media.films',
     made: [
       {

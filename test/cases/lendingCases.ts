@@ -17,56 +17,56 @@ import {
 
 /** Trusts between boundaries, roles, and requests for a role. */
 export const LENDING_CASES: readonly GrantingCase[] = [
-  { rule: 'an Owner at the root lends reading', roles: rootOwner, ...trusting(['jobs/read']) },
+  { rule: 'admits a trust for reading by an Owner at the root', roles: rootOwner, ...trusting(['jobs/read']) },
   {
-    rule: 'a trust lends no writing',
+    rule: 'refuses a trust for writing',
     refused: () => 'is not an action that a trust can lend',
     roles: rootOwner,
     ...trusting(['jobs/write']),
   },
   {
-    rule: 'a trust is in a boundary that exists',
+    rule: 'refuses a trust with a missing boundary',
     refused: () => `Boundary "${NOBODY}" was not found.`,
     roles: rootOwner,
     ...trusting(['jobs/read'], NOBODY),
   },
   {
-    rule: 'an Owner of a boundary lends nothing',
+    rule: 'refuses a trust by an Owner of a boundary',
     refused: () => 'The permission rbac/boundaryTrusts/admin is missing at /.',
     roles: owner,
     ...trusting(['jobs/read']),
   },
   {
-    rule: 'an Owner at the root writes a role',
+    rule: 'admits a role definition by an Owner at the root',
     roles: rootOwner,
     write: (world) => create(role(world, ['jobs/*', 'secretvault/read'])),
   },
   {
-    rule: 'an Owner of a boundary writes no role',
+    rule: 'refuses a role definition by an Owner of a boundary',
     refused: () => 'The permission rbac/members/admin is missing at /.',
     roles: owner,
     write: (world) => create(role(world, ['jobs/read'])),
   },
   {
-    rule: 'nobody widens a role beyond what they hold, for whoever has it',
+    rule: 'refuses to extend a role definition beyond the roles of the caller',
     refused: (world) => `The role "${world.roleName}" has actions that you do not have at all of /.`,
     roles: rootPlatformOwner,
     given: (world) => [role(world, ['jobs/read']), assignment(world, { to: world.me, role: world.roleName })],
     write: (world) => update(role(world, ['sqlcluster/dataRead'])),
   },
   {
-    rule: 'a Platform Owner writes no role of what tenants keep, which they may only give',
+    rule: 'refuses a role definition for data of tenants by a Platform Owner',
     refused: (world) => `The role "${world.roleName}" has actions that you do not have at all of /.`,
     roles: rootPlatformOwner,
     write: (world) => create(role(world, ['sqlcluster/dataRead'])),
   },
   {
-    rule: 'a Platform Owner writes a role of what they hold',
+    rule: 'admits a role definition within the roles of a Platform Owner',
     roles: rootPlatformOwner,
     write: (world) => create(role(world, ['jobs/*', 'secretvault/read'])),
   },
   {
-    rule: 'a role of another name is its own',
+    rule: 'refuses a role definition with a taken name',
     refused: () => 'There is already a role "Owner".',
     roles: rootOwner,
     write: (world) => {
@@ -75,7 +75,7 @@ export const LENDING_CASES: readonly GrantingCase[] = [
     },
   },
   {
-    rule: 'nobody says that a role is built in',
+    rule: 'refuses a built-in role definition',
     refused: () => 'Only the platform can write built-in roles.',
     roles: rootOwner,
     write: (world) => {
@@ -83,47 +83,47 @@ export const LENDING_CASES: readonly GrantingCase[] = [
       return create({ ...made, spec: { ...made.spec, isBuiltIn: true } })
     },
   },
-  { rule: 'a Reader asks for a role', roles: reader, write: (world) => create(request(world)) },
+  { rule: 'admits a request for a role by a Reader', roles: reader, write: (world) => create(request(world)) },
   {
-    rule: 'nobody asks for a role for somebody else',
+    rule: 'refuses a request for a role for another principal',
     refused: () => 'You can only request a role for yourself.',
     roles: reader,
     write: (world) => create(request(world, { principalId: world.other })),
   },
   {
-    rule: 'nobody asks for a role as a group',
+    rule: 'refuses a request for a role for a group',
     refused: () => 'The field "principalType" must be User or ServicePrincipal',
     roles: reader,
     write: (world) => create(request(world, { principalType: 'Group' })),
   },
   {
-    rule: 'nobody decides their own request',
+    rule: 'refuses a request for a role with a decision',
     refused: () => 'cannot be set by the requester',
     roles: owner,
     write: (world) => create(request(world, { decision: 'Approved' })),
   },
   {
-    rule: 'nobody asks twice',
+    rule: 'refuses a duplicate request for a role',
     refused: () => 'You already have an open request for this role at this scope.',
     roles: reader,
     given: (world) => [{ ...request(world), name: NOBODY }],
     write: (world) => create(request(world)),
   },
   {
-    rule: 'a stranger asks for nothing',
+    rule: 'refuses a request for a role without boundaries/read',
     refused: missing('boundaries/read'),
     unauthorized: 'The caller has no role in namespace',
     roles: () => ({}),
     write: (world) => create(request(world)),
   },
   {
-    rule: 'a Reader takes their request back',
+    rule: 'admits the deletion of a request by its requester',
     roles: reader,
     given: (world) => [request(world)],
     write: (world) => remove(request(world)),
   },
   {
-    rule: 'a Reader does not take back the request of somebody else',
+    rule: 'refuses the deletion of a request of another principal',
     refused: () => 'This request belongs to somebody else.',
     roles: reader,
     given: (world) => [request(world, { principalId: world.other })],

@@ -196,7 +196,7 @@ describe('admission of writes to access control', () => {
     expect(answer?.response.status?.message).to.include('The permission boundaries/members/manage is missing')
   })
 
-  const again = GRANTING_CASES.find(({ rule }) => rule === 'nobody asks twice') as GrantingCase
+  const again = GRANTING_CASES.find(({ rule }) => rule === 'refuses a duplicate request for a role') as GrantingCase
   const TAKEN = 'You already have an open request for this role at this scope.'
   const minutes = (count: number) => new Date(Date.UTC(2026, 0, 1) + count * 60_000).toISOString()
   const approved = (at: number) => ({ decision: 'Approved', decidedAt: minutes(at), durationMinutes: 60 })
@@ -220,7 +220,9 @@ describe('admission of writes to access control', () => {
 
   it('never answers 409, which kubectl treats as a version conflict', async () => {
     const prepared = prepare()
-    const one = GRANTING_CASES.find(({ rule }) => rule === 'the last Owner stays') as GrantingCase
+    const one = GRANTING_CASES.find(
+      ({ rule }) => rule === 'refuses the deletion of the assignment of the last Owner',
+    ) as GrantingCase
     const { world, records, admit } = prepared
     for (const { kind, name, spec } of one.given?.(world) ?? [])
       records.put(kind, { namespace: boundaryNamespace(world.boundaryId), name }, spec)

@@ -51,11 +51,11 @@ const TYPES: readonly [kind: string, type: string][] = [
   ['character device', '3'],
   ['block device', '4'],
   ['pipe', '6'],
-  ['file with holes', 'S'],
-  ['label of a volume', 'V'],
-  ['part of another volume', 'M'],
-  ['list of a folder', 'D'],
-  ['kind that there is not', 'Z'],
+  ['sparse file', 'S'],
+  ['volume label', 'V'],
+  ['part of a multi-volume archive', 'M'],
+  ['directory dump', 'D'],
+  ['entry of an unknown type', 'Z'],
 ]
 
 const file = (name: string, content = 'x'): RawEntry => ({ name, type: '0', content })
@@ -65,14 +65,14 @@ const folder = (name: string): RawEntry => ({ name, type: '5' })
 const TWICE = /appears twice|only in letter case/
 const BELOW = /below a path that is not a folder/
 const CLASHES: readonly [sentence: string, entries: readonly RawEntry[], says: RegExp][] = [
-  ['a file below a link that leads inside', [link('a', 'b'), file('a/canary.txt')], BELOW],
+  ['a file below an internal link', [link('a', 'b'), file('a/canary.txt')], BELOW],
   ['a folder below a link', [link('a', 'b'), folder('a/c')], BELOW],
   ['a link below a link', [link('a', 'b'), link('a/c', 'd')], BELOW],
   ['a file in the place of a link', [link('a', 'b'), file('a')], TWICE],
   ['a link in the place of a file', [file('a'), link('a', 'b')], TWICE],
   ['a link in the place of a folder', [file('a/b'), link('a', 'c')], TWICE],
   ['a link in the place of a link', [link('a', 'b'), link('a', 'c')], TWICE],
-  ['a file that is there twice', [file('a'), file('./a')], TWICE],
+  ['a duplicate file', [file('a'), file('./a')], TWICE],
   ['files that differ in letter case', [file('Dockerfile'), file('dockerfile')], TWICE],
   ['a link whose neighbour differs in letter case', [link('A', 'b'), file('a/c')], BELOW],
   ['folders that differ in letter case', [file('a/b'), file('A/c')], /only in letter case/],
@@ -86,27 +86,27 @@ const CLASHES: readonly [sentence: string, entries: readonly RawEntry[], says: R
 const UNREADABLE = /^It is not a whole tar\.gz\.$/
 const whole = () => rawTar(file('a', 'x'.repeat(5_000)))
 const BROKEN: readonly [sentence: string, bytes: () => Buffer][] = [
-  ['nothing', () => Buffer.alloc(0)],
+  ['an empty body', () => Buffer.alloc(0)],
   ['text', () => Buffer.from('#!/bin/sh\ntouch /tmp/canary.txt\n')],
-  ['a zip', () => Buffer.from('504b0506'.padEnd(44, '0'), 'hex')],
-  ['a tar that is not packed', whole],
-  ['one that is packed twice', () => gzipSync(gzipSync(whole()))],
-  ['one by bzip2', () => Buffer.from('425a683931415926535900000000', 'hex')],
-  ['one by zstd', () => Buffer.from('28b52ffd0000', 'hex')],
-  ['the first half of one', () => gzipSync(whole()).subarray(0, 40)],
-  ['one that ends in a file', () => gzipSync(whole().subarray(0, 2_000))],
+  ['a ZIP archive', () => Buffer.from('504b0506'.padEnd(44, '0'), 'hex')],
+  ['an uncompressed tar', whole],
+  ['a tar compressed twice', () => gzipSync(gzipSync(whole()))],
+  ['a bzip2 file', () => Buffer.from('425a683931415926535900000000', 'hex')],
+  ['a zstd file', () => Buffer.from('28b52ffd0000', 'hex')],
+  ['half of a tar', () => gzipSync(whole()).subarray(0, 40)],
+  ['a tar truncated within a file', () => gzipSync(whole().subarray(0, 2_000))],
   [
-    'one with a wrong checksum',
+    'a tar with a wrong checksum',
     () => gzipSync(Buffer.concat([whole().subarray(0, 1), Buffer.from('z'), whole().subarray(2)])),
   ],
-  ['one whose sum of gzip is wrong', () => Buffer.concat([gzipSync(whole()).subarray(0, -8), Buffer.alloc(8)])],
-  ['one of a format that nobody knows', () => gzipSync(rawTar({ ...file('a'), magic: 'strange\0' as never }))],
+  ['a tar with a wrong gzip checksum', () => Buffer.concat([gzipSync(whole()).subarray(0, -8), Buffer.alloc(8)])],
+  ['a tar of an unknown format', () => gzipSync(rawTar({ ...file('a'), magic: 'strange\0' as never }))],
   [
-    'one with a file of less than nothing',
+    'a tar with a negative file size',
     () => gzipSync(rawTar({ name: 'pax', type: 'x', content: paxRecord('size', '-1') }, file('a'))),
   ],
   [
-    'one with a file of no number of bytes',
+    'a tar with a file size that is not a number',
     () => gzipSync(rawTar({ name: 'pax', type: 'x', content: paxRecord('size', 'many') }, file('a'))),
   ],
 ]
@@ -136,10 +136,10 @@ export const HOSTILE_ARCHIVES: readonly HostileArchive[] = [
   })),
   ...CLASHES.map(([sentence, entries, says]) => ({ sentence, bytes: () => gzipSync(rawTar(...entries)), says })),
   {
-    sentence: 'an entry behind the end of the archive',
+    sentence: 'an entry after the end of the archive',
     bytes: () => gzipSync(Buffer.concat([rawTar(file('a')), rawTar(file('../canary.txt'))])),
     says: OUT,
   },
-  ...BROKEN.map(([sentence, bytes]) => ({ sentence: `no archive but ${sentence}`, bytes, says: UNREADABLE })),
+  ...BROKEN.map(([sentence, bytes]) => ({ sentence: `not an archive: ${sentence}`, bytes, says: UNREADABLE })),
   ...BOMBS,
 ]

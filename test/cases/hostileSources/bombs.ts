@@ -36,17 +36,17 @@ const MANY = /more than 50000 files and folders/
 
 export const BOMBS: readonly HostileArchive[] = [
   {
-    sentence: 'a file of 257 MiB of nothing in some KiB',
+    sentence: 'a file of 257 MiB of zeros in a few KiB',
     bytes: () => repeated(rawEntry(file('zeros', 257 * MIB)), zeros(), 17),
     says: /"zeros" is longer than the 268435456 bytes that one file may have/,
   },
   {
-    sentence: 'a file that says to have 8 EiB',
+    sentence: 'a file with a header size of 8 EiB',
     bytes: () => [packed(rawEntry({ name: 'huge', type: '0', size: '\u0080\0\0\0\u0070\0\0\0\0\0\0\0' }))],
     says: /"huge" (has an invalid size|is longer)|not a whole tar\.gz/,
   },
   {
-    sentence: 'files of 1.1 GiB in all',
+    sentence: 'files of 1.1 GiB together',
     bytes: function* () {
       for (let at = 0; at < 5; at += 1) yield* repeated(rawEntry(file(`zeros${at}`, 224 * MIB)), zeros(), 14)
     },
@@ -59,7 +59,7 @@ export const BOMBS: readonly HostileArchive[] = [
     says: /more than 1048576 bytes that belong to no entry/,
   },
   {
-    sentence: 'a link with 8 GiB behind it',
+    sentence: 'a link with a size of 8 GiB',
     bytes: () => repeated(rawEntry({ name: 'l', type: '2', target: 'a', size: 0o77777777777 }), zeros(), 1_000_000),
     says: /^"l" is longer than the 268435456 bytes that one file may have\.$/,
   },
@@ -70,13 +70,13 @@ export const BOMBS: readonly HostileArchive[] = [
     isOnlyJudged: true,
   },
   {
-    sentence: 'one folder 50001 times',
+    sentence: 'the same folder 50001 times',
     bytes: () => [packed(many(50_001, () => ({ name: 'd', type: '5' })))],
     says: MANY,
     isOnlyJudged: true,
   },
   {
-    sentence: 'three million folders that no entry names',
+    sentence: 'three million implicit folders',
     bytes: function* () {
       for (let from = 0; from < 50_000; from += 1_000)
         yield packed(
@@ -87,7 +87,7 @@ export const BOMBS: readonly HostileArchive[] = [
     isOnlyJudged: true,
   },
   {
-    sentence: 'records for all entries that are copied for each',
+    sentence: 'pax records that are copied for each entry',
     bytes: () => {
       const global = rawEntry(pax('g', records(3 * MIB)))
       return repeated(
@@ -123,7 +123,7 @@ export const BOMBS: readonly HostileArchive[] = [
     says: HEADERS,
   },
   {
-    sentence: 'a thousand packings of nothing, and no archive',
+    sentence: 'a thousand empty gzip members',
     bytes: () => repeated(Buffer.alloc(0), Buffer.alloc(0), 1_000),
     says: /^It contains no file\.$/,
   },

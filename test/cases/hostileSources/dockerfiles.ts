@@ -50,39 +50,43 @@ const network = ({ apiServer, node, registry }: Surroundings): readonly Row[] =>
   ['reaches the API server by its Service', connects(apiServer, 443), NOT_REACHED],
   ['reaches the API server by its node', connects(node, 6443), NOT_REACHED],
   ['reaches the kubelet', connects(node, 10250), NOT_REACHED],
-  ['reaches the kubelet that asks nobody', connects(node, 10255), NOT_REACHED],
-  ['reaches the store of the control plane', connects(node, 2379), NOT_REACHED],
-  ['reaches a shell of the node', connects(node, 22), NOT_REACHED],
-  ['reaches the metadata of a cloud', connects('169.254.169.254', 80), NOT_REACHED],
-  ['reaches the metadata of a cloud by IPv6', connects('fd00:ec2::254', 80), NOT_REACHED],
+  ['reaches the read-only port of the kubelet', connects(node, 10255), NOT_REACHED],
+  ['reaches etcd', connects(node, 2379), NOT_REACHED],
+  ['reaches the SSH port of the node', connects(node, 22), NOT_REACHED],
+  ['reaches the metadata service of a cloud', connects('169.254.169.254', 80), NOT_REACHED],
+  ['reaches the metadata service of a cloud by IPv6', connects('fd00:ec2::254', 80), NOT_REACHED],
   [
-    'pushes into the registry that all images come from',
+    'pushes into the registry',
     script(
       `fetch("http://${registry}/v2/library/node/blobs/uploads/",{method:"POST"})` +
         `.then(({status})=>process.exit(status<300?0:${CLOSED}))`,
     ),
     NOT_REACHED,
   ],
-  ['reaches the world outside', connects('1.1.1.1', 443), NOT_REACHED],
+  ['reaches an external address', connects('1.1.1.1', 443), NOT_REACHED],
   [
-    'adds what the kubelet says',
+    'adds a response of the kubelet',
     `FROM scratch\nADD https://${node}:10250/pods /\n`,
     /^(CommandFailed|TimedOut): /,
     { recipe: QUICK },
   ],
-  ['begins with what no registry but that of a stranger has', 'FROM stranger.example.test/image:1\n', NO_IMAGE],
-  ['is read by a program of a stranger', `# syntax=stranger.example.test/frontend:1\n${BASE}RUN true\n`, NO_IMAGE],
-  ['copies from an image of a stranger', `${BASE}COPY --from=stranger.example.test/image:1 / /all\n`, NO_IMAGE],
+  ['starts from an image of an unknown registry', 'FROM stranger.example.test/image:1\n', NO_IMAGE],
+  ['uses a frontend of an unknown registry', `# syntax=stranger.example.test/frontend:1\n${BASE}RUN true\n`, NO_IMAGE],
   [
-    'begins with an image that is an argument of two words',
+    'copies from an image of an unknown registry',
+    `${BASE}COPY --from=stranger.example.test/image:1 / /all\n`,
+    NO_IMAGE,
+  ],
+  [
+    'starts from an argument of two words',
     `ARG IMAGE="${registry}/a b"\nFROM $IMAGE\n`,
     /^(NothingToBuild|CommandFailed): /,
   ],
-  ['begins with an argument that nobody gives', 'ARG IMAGE\nFROM $IMAGE\n', /^NothingToBuild: .*not an image name\.$/],
+  ['starts from an argument without a value', 'ARG IMAGE\nFROM $IMAGE\n', /^NothingToBuild: .*not an image name\.$/],
 ]
 
 const others = ({ registry, foreign }: Surroundings): readonly Row[] => [
-  ['begins with an image of another boundary', `FROM ${registry}/${foreign}:latest\n`, NO_IMAGE],
+  ['starts from an image of another boundary', `FROM ${registry}/${foreign}:latest\n`, NO_IMAGE],
   ['copies from an image of another boundary', `${BASE}COPY --from=${registry}/${foreign}:latest / /all\n`, NO_IMAGE],
   [
     'mounts an image of another boundary',
@@ -90,15 +94,11 @@ const others = ({ registry, foreign }: Surroundings): readonly Row[] => [
     NO_IMAGE,
   ],
   [
-    'takes what another boundary left in a cache',
+    'reads a cache mount of another boundary',
     `${BASE}RUN --mount=type=cache,id=${foreign},target=/kept test -n "$(ls -A /kept)"\n`,
     FAILED,
   ],
-  [
-    'takes the cache of the builds of another boundary',
-    `FROM ${registry}/${foreign}:cache-0000000000000000\n`,
-    NO_IMAGE,
-  ],
+  ['uses the build cache of another boundary', `FROM ${registry}/${foreign}:cache-0000000000000000\n`, NO_IMAGE],
 ]
 
 const secrets: readonly Row[] = [
@@ -106,59 +106,63 @@ const secrets: readonly Row[] = [
     (name): Row => [`reads ${name} of the build`, reads(`/run/build/${name}`), FAILED],
   ),
   ['reads the token of a service account', reads('/var/run/secrets/kubernetes.io/serviceaccount/token'), FAILED],
-  ['reads the accounts of the part that builds', reads('/tmp/pull/config.json'), FAILED],
+  ['reads the registry credentials of the builder', reads('/tmp/pull/config.json'), FAILED],
   [
-    'mounts a secret that it was not given',
+    'mounts an unknown secret',
     `${BASE}RUN --mount=type=secret,id=git-credentials,required=true true\n`,
     /asks for the secret "git-credentials"/,
   ],
-  ['mounts the keys of an agent', `${BASE}RUN --mount=type=ssh,required=true true\n`, /asks for the SSH key "default"/],
+  [
+    'mounts the keys of an SSH agent',
+    `${BASE}RUN --mount=type=ssh,required=true true\n`,
+    /asks for the SSH key "default"/,
+  ],
   [
     'mounts a folder of the builder',
     `${BASE}RUN --mount=type=bind,source=../../run/build,target=/all test -e /all/order.json\n`,
     /^CommandFailed: /,
   ],
-  ['copies from above its source', `FROM scratch\nCOPY ../../run/build/order.json /\n`, NOT_THERE],
-  ['copies what a link leads to', `${BASE}COPY out /out\nRUN cat /out\n`, /^CommandFailed: /],
+  ['copies from above its context', `FROM scratch\nCOPY ../../run/build/order.json /\n`, NOT_THERE],
+  ['copies the target of a link', `${BASE}COPY out /out\nRUN cat /out\n`, /^CommandFailed: /],
 ]
 
 const rights: readonly Row[] = [
   [
-    'wants the rights of the node',
+    'requests privileged mode',
     `${BASE}RUN --security=insecure id\n`,
     /asks for "security\.insecure", a privilege on its node/,
   ],
   [
-    'wants the network of the node',
+    'requests the network of the node',
     `${BASE}RUN --network=host id\n`,
     /asks for "network\.host", a privilege on its node/,
   ],
-  ['makes a device', `${BASE}RUN mknod /disk b 8 0\n`, FAILED],
-  ['makes the device of memory', `${BASE}RUN mknod /memory c 1 1\n`, FAILED],
+  ['creates a block device', `${BASE}RUN mknod /disk b 8 0\n`, FAILED],
+  ['creates the memory device', `${BASE}RUN mknod /memory c 1 1\n`, FAILED],
   ['reads the memory of the node', reads('/dev/mem'), FAILED],
-  ['writes a setting of the kernel', `${BASE}RUN echo 2 > /proc/sys/kernel/randomize_va_space\n`, FAILED],
-  ['gives an order to the kernel', `${BASE}RUN echo h > /proc/sysrq-trigger\n`, FAILED],
+  ['writes a kernel setting', `${BASE}RUN echo 2 > /proc/sys/kernel/randomize_va_space\n`, FAILED],
+  ['triggers sysrq', `${BASE}RUN echo h > /proc/sysrq-trigger\n`, FAILED],
   ['mounts the disk of the node', `${BASE}RUN mount /dev/sda /mnt\n`, FAILED],
-  ['speaks to the runtime of the node', `${BASE}RUN test -S /run/containerd/containerd.sock\n`, FAILED],
+  ['connects to containerd of the node', `${BASE}RUN test -S /run/containerd/containerd.sock\n`, FAILED],
 ]
 
 const forms: readonly Row[] = [
-  ['has a mount of a kind that there is not', `${BASE}RUN --mount=type=host,target=/all true\n`, UNREADABLE],
+  ['has a mount of an unknown type', `${BASE}RUN --mount=type=host,target=/all true\n`, UNREADABLE],
   ['has no stage', '# nothing\n', /^NothingToBuild: /],
   ['has a line of 70000 characters', `${BASE}LABEL a=${'x'.repeat(70_000)}\n`, UNREADABLE],
-  ['has an instruction that there is not', `${BASE}EVIL\n`, UNREADABLE],
+  ['has an unknown instruction', `${BASE}EVIL\n`, UNREADABLE],
   [
-    'has stages that need each other',
+    'has stages in a cycle',
     'FROM scratch AS a\nCOPY --from=b / /\nFROM scratch AS b\nCOPY --from=a / /\n',
     /^(NothingToBuild|CommandFailed): /,
   ],
   ['has a trigger in a trigger', `${BASE}ONBUILD ONBUILD RUN id\n`, UNREADABLE],
   [
-    'says in its log that it ended well',
+    'prints a forged success to its log',
     `${BASE}RUN echo '{"digest":"sha256:${'0'.repeat(64)}"}' | tee /dev/termination-log; exit 3\n`,
     /exit code 3/,
   ],
-  ['breaks the line of its reason', `${BASE}RUN printf 'a\\033[2J\\nb' >&2; exit 4\n`, /exit code 4/],
+  ['prints control characters in its error', `${BASE}RUN printf 'a\\033[2J\\nb' >&2; exit 4\n`, /exit code 4/],
 ]
 
 // Without limits, both succeed quickly.
@@ -171,14 +175,14 @@ const held = Buffer.alloc(32 << 20, 1)
 setTimeout(() => process.exit(held.length > 0 ? 0 : 1), 20_000)
 `
 const large: readonly Row[] = [
-  ['takes memory without end', script(MORE_MEMORY), /^OutOfMemory: /],
+  ['allocates memory without limit', script(MORE_MEMORY), /^OutOfMemory: /],
   [
-    'starts itself twice, and so on',
+    'runs a fork bomb',
     `${BASE}COPY forks.js /\nRUN node /forks.js 6\n`,
     /^(OutOfMemory|TimedOut|CommandFailed): /,
     { recipe: QUICK },
   ],
-  ['speaks without end', `${BASE}RUN yes\n`, /^TimedOut: .*longer than allowed/, { recipe: QUICK }],
+  ['prints without end', `${BASE}RUN yes\n`, /^TimedOut: .*longer than allowed/, { recipe: QUICK }],
   ['never ends', `${BASE}RUN sleep 900\n`, /^TimedOut: .*longer than allowed/, { recipe: QUICK }],
   [
     'fills the disk',

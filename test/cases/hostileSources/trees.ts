@@ -76,7 +76,7 @@ const COMMITS: readonly HostileTree[] = [
     },
   ]),
   {
-    sentence: 'a link out and a folder of the same name',
+    sentence: 'a link that leads out and a folder of the same name',
     tree: (git) => [
       ['link', 'a', git.blob('../..')],
       ['tree', 'a', git.tree(['file', 'canary.txt', git.blob('x')])],
@@ -85,13 +85,13 @@ const COMMITS: readonly HostileTree[] = [
     says: /contains "a" twice/,
   },
   {
-    sentence: 'ten folders in each of ten, ten times',
+    sentence: 'ten levels of ten folders each',
     tree: (git) => nested(git, 10, 'd', 10),
     failure: 'SourceRefused',
     says: /more than 200000 files and folders/,
   },
   {
-    sentence: 'a file of 16 MiB two hundred times',
+    sentence: 'the same file of 16 MiB two hundred times',
     tree: (git) => {
       const zeros = git.blob(Buffer.alloc(16 * MIB))
       return Array.from({ length: 200 }, (_, at) => ['file', `zeros${at}`, zeros] as const)
@@ -100,19 +100,19 @@ const COMMITS: readonly HostileTree[] = [
     says: /longer than 2147483648 bytes/,
   },
   {
-    sentence: 'two hundred folders, each in the other',
+    sentence: 'two hundred nested folders',
     tree: (git) => nested(git, 200, 'd'),
     failure: 'SourceRefused',
     says: LONG,
   },
   {
-    sentence: 'folders whose path is too long',
+    sentence: 'folders with a path that is too long',
     tree: (git) => nested(git, 20, 'n'.repeat(200)),
     failure: 'SourceRefused',
     says: LONG,
   },
   {
-    sentence: 'a file whose name is too long',
+    sentence: 'a file with a name that is too long',
     tree: (git) => [['file', 'n'.repeat(256), git.blob('x')]],
     failure: 'SourceRefused',
     says: LONG,
@@ -136,9 +136,9 @@ const LOOKED_AT: readonly Row[] = [
     'NothingToBuild',
     NO_DOCKERFILE,
   ],
-  ['a Dockerfile that nobody named and that is a link', { Dockerfile: LINK + SECRET }, {}, 'NothingToBuild', UNTOLD],
+  ['a default Dockerfile that is a link', { Dockerfile: LINK + SECRET }, {}, 'NothingToBuild', UNTOLD],
   [
-    'a Dockerfile below a link out',
+    'a Dockerfile below a link that leads out',
     { deploy: `${LINK}../../run/build` },
     { dockerfilePath: 'deploy/order.json' },
     'SourceRefused',
@@ -159,7 +159,7 @@ const LOOKED_AT: readonly Row[] = [
     NO_DOCKERFILE,
   ],
   [
-    'a Dockerfile that is a repository of elsewhere',
+    'a Dockerfile that is a submodule',
     () => [['module', 'Dockerfile', '1'.repeat(40)]],
     { dockerfilePath: 'Dockerfile' },
     'NothingToBuild',
@@ -173,7 +173,7 @@ const LOOKED_AT: readonly Row[] = [
     /longer than 1048576 bytes/,
   ],
   [
-    'a path of a Dockerfile that hides a part of itself',
+    'a Dockerfile path with hidden characters',
     { a: '' },
     { dockerfilePath: 'a\u202e\u001b[2Jb' },
     'NothingToBuild',
@@ -181,7 +181,7 @@ const LOOKED_AT: readonly Row[] = [
   ],
   ['a package.json that is a link to a credential', { 'package.json': LINK + SECRET }, {}, 'NothingToBuild', UNTOLD],
   [
-    'a package.json that is no JSON',
+    'a package.json that is not JSON',
     { 'package.json': '{"a": \u0000' },
     {},
     'NothingToBuild',
@@ -203,30 +203,30 @@ const LOOKED_AT: readonly Row[] = [
     /^package\.json is too long to be read\.$/,
   ],
   [
-    'a version of a million blanks',
+    'a version of a million spaces',
     { 'package.json': JSON.stringify({ engines: { node: `1${' '.repeat(MIB / 2)}x` } }) },
     {},
     'NothingToBuild',
     /has over 256 characters/,
   ],
   [
-    'a version that breaks the line',
+    'a version with a line break',
     { 'package.json': JSON.stringify({ engines: { node: '1\n\u202e\u001b[2J9' } }) },
     {},
     'NothingToBuild',
     /^The source needs Node\.js 1 \[2J9/,
   ],
   [
-    'a version that there is not',
+    'an unknown version',
     { '.nvmrc': '999', 'package.json': '{}' },
     {},
     'NothingToBuild',
     /needs Node\.js 999, which is not among/,
   ],
-  ['a project whose name is a command', { 'a;touch canary.csproj': '' }, {}, 'NothingToBuild', UNTOLD],
-  ['a project whose name is a line of a Dockerfile', { 'a\nUSER root\n#.csproj': '' }, {}, 'NothingToBuild', UNTOLD],
+  ['a project named like a command', { 'a;touch canary.csproj': '' }, {}, 'NothingToBuild', UNTOLD],
+  ['a project named like a line of a Dockerfile', { 'a\nUSER root\n#.csproj': '' }, {}, 'NothingToBuild', UNTOLD],
   [
-    'a project that is asked for, whose name is a command',
+    'a chosen project named like a command',
     { '$(id).csproj': '' },
     { runtime: 'dotnet' },
     'NothingToBuild',
@@ -239,7 +239,7 @@ const LOOKED_AT: readonly Row[] = [
     'NothingToBuild',
     /is not the name of an image/,
   ],
-  ['a runtime of a prototype', { a: '' }, { runtime: '__proto__' }, 'NothingToBuild', /no runtime "__proto__"/],
+  ['the runtime __proto__', { a: '' }, { runtime: '__proto__' }, 'NothingToBuild', /no runtime "__proto__"/],
   [
     'a root above the source',
     { a: '' },
@@ -248,21 +248,21 @@ const LOOKED_AT: readonly Row[] = [
     /^rootPath leads out of the source\.$/,
   ],
   [
-    'a root that is a link out',
+    'a root that is a link that leads out',
     { root: `${LINK}../../run/build` },
     { rootPath: '/root' },
     'SourceRefused',
     /^rootPath leads out of the source\.$/,
   ],
   [
-    'a root that is a link to the whole disk',
+    'a root that is a link to /',
     { root: `${LINK}/` },
     { rootPath: '/root' },
     'SourceRefused',
     /^rootPath leads out of the source\.$/,
   ],
   [
-    'a root below a link out',
+    'a root below a link that leads out',
     { out: `${LINK}../..` },
     { rootPath: '/out/run' },
     'SourceRefused',
@@ -276,30 +276,30 @@ const LOOKED_AT: readonly Row[] = [
     /no folder "\/root": check rootPath/,
   ],
   ['a root that is a file', { root: '' }, { rootPath: '/root' }, 'NothingToBuild', /is not a folder: check rootPath/],
-  ['a root of odd characters', { a: '' }, { rootPath: '/a\u0000\u202e' }, 'NothingToBuild', /check rootPath/],
+  ['a root with control characters', { a: '' }, { rootPath: '/a\u0000\u202e' }, 'NothingToBuild', /check rootPath/],
   [
-    'a file in the place of ours',
+    'a file in the place of a generated one',
     { 'package.json': '{}', 'ours.mjs': 'x' },
     { files: { 'ours.mjs': 'ours' } },
     'SourceRefused',
     /"ours\.mjs", which only the platform may write/,
   ],
   [
-    'a link out in the place of ours',
+    'a link in the place of a generated file',
     { 'package.json': '{}', 'ours.mjs': `${LINK}../../../canary.txt` },
     { files: { 'ours.mjs': 'ours' } },
     'SourceRefused',
     /"ours\.mjs", which only the platform may write/,
   ],
   [
-    'a link out in the place of a folder of ours',
+    'a link in the place of a generated folder',
     { 'package.json': '{}', lib: `${LINK}../../..` },
     { files: { 'lib/new/ours.mjs': 'ours' } },
     'SourceRefused',
     /"lib\/new\/ours\.mjs", which the platform writes/,
   ],
   [
-    'filters, attributes and repositories of elsewhere',
+    'filters, attributes and submodules',
     {
       '.gitattributes': '* filter=evil diff=evil ident\n',
       '.gitconfig': '[filter "evil"]\n\tsmudge = touch /tmp/canary.txt\n',
@@ -314,15 +314,15 @@ const LOOKED_AT: readonly Row[] = [
 
 const UNREACHABLE = 'SourceUnreachable'
 const ASKED: readonly (readonly [string, NonNullable<HostileTree['source']>, RegExp])[] = [
-  ['an address that is a command', { url: 'ext::sh -c touch% /tmp/canary.txt' }, /not by "ext"\.$/],
-  ['an address of this machine', { url: 'file:///' }, /not by "file"\.$/],
-  ['an address that is an option', { url: '--upload-pack=touch canary.txt' }, /./],
+  ['a URL that is a command', { url: 'ext::sh -c touch% /tmp/canary.txt' }, /not by "ext"\.$/],
+  ['a URL of a local file', { url: 'file:///' }, /not by "file"\.$/],
+  ['a URL that is an option', { url: '--upload-pack=touch canary.txt' }, /./],
   ['a host that is an option', { url: 'ssh://-oProxyCommand=id/a.git' }, /./],
   ['a branch that is an option', { branch: '--upload-pack=id' }, /./],
-  ['a branch above all branches', { branch: '../../HEAD' }, /./],
-  ['a branch of two lines', { branch: 'main\nmain' }, /./],
+  ['a branch with a path out of refs/heads', { branch: '../../HEAD' }, /./],
+  ['a branch with a line break', { branch: 'main\nmain' }, /./],
   ['a commit that is an option', { commit: '--upload-pack=id' }, /./],
-  ['a commit that there is not', { commit: 'f'.repeat(40) }, /no longer has this commit/],
+  ['a missing commit', { commit: 'f'.repeat(40) }, /no longer has this commit/],
 ]
 
 export const HOSTILE_TREES: readonly HostileTree[] = [

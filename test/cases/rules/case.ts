@@ -30,7 +30,7 @@ export function cases<K extends AnyKind>(
 ): RuleCase[] {
   const full = (spec: object) => kind.spec.parse({ ...base, ...spec }) as object
   return list.map(([name, previous, next, ...refused]) => ({
-    name: `${kind.kind}: ${name}`,
+    name: `${kind.kind} ${refused.length === 0 ? 'admits' : 'refuses'} ${name}`,
     kind,
     ...(previous === undefined ? {} : { previous: full(previous) }),
     next: full(next),

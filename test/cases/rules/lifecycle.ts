@@ -8,20 +8,20 @@ const RELEASE = { component: 'shop', version: '1.0.0', digest: `sha256:${'a'.rep
 export const LIFECYCLE_RULES: readonly RuleCase[] = [
   ...cases(PlatformComponent, COMPONENT, [
     ['a version of a chart', undefined, { chart: CHART, version: '1.0.0' }],
-    ['a version of nothing', undefined, { version: '1.0.0' }, 'a version needs a chart to install it from'],
+    ['a version without a chart', undefined, { version: '1.0.0' }, 'a version needs a chart to install it from'],
     ['another kind', {}, { kind: 'CrdBundle' }, fixed('kind')],
   ]),
   ...cases(ComponentRelease, RELEASE, [
-    ['notes that were added', {}, { notesUrl: 'https://example.com/notes' }],
-    ['of another component', {}, { component: 'other' }, fixed('component')],
+    ['an added notesUrl', {}, { notesUrl: 'https://example.com/notes' }],
+    ['another component', {}, { component: 'other' }, fixed('component')],
     ['another version', {}, { version: '1.0.1' }, fixed('version')],
-    ['another content', {}, { digest: `sha256:${'b'.repeat(64)}` }, fixed('digest')],
+    ['another digest', {}, { digest: `sha256:${'b'.repeat(64)}` }, fixed('digest')],
   ]),
   ...cases(ComponentInstall, { component: 'shop' }, [
-    ['that is to go on', {}, { requests: { resumeAt: '2026-01-01T00:00:00Z' } }],
-    ['of another component', {}, { component: 'other' }, fixed('component')],
-    ['as a repair', {}, { kind: 'Repair' }, fixed('kind')],
-    ['of a version after all', {}, { version: '1.0.0' }, fixed('version')],
-    ['by somebody else', {}, { startedBy: 'me' }, fixed('startedBy')],
+    ['a request to resume', {}, { requests: { resumeAt: '2026-01-01T00:00:00Z' } }],
+    ['another component', {}, { component: 'other' }, fixed('component')],
+    ['another kind', {}, { kind: 'Repair' }, fixed('kind')],
+    ['an added version', {}, { version: '1.0.0' }, fixed('version')],
+    ['another startedBy', {}, { startedBy: 'me' }, fixed('startedBy')],
   ]),
 ]

@@ -5,7 +5,7 @@ const ALERT = { alertId: 'disk-7', title: 'A disk is full', level: 2, resourceTy
 
 export const MONITORING_RULES: readonly RuleCase[] = [
   ...cases(PlatformAlert, ALERT, [
-    ['that it is over, and worse than it was', {}, { status: 'Resolved', level: 4, title: 'It was' }],
+    ['another status, level and title', {}, { status: 'Resolved', level: 4, title: 'It was' }],
     ['another id', {}, { alertId: 'disk-8' }, fixed('alertId')],
     ['another collection', {}, { resourceType: 'jobs' }, fixed('resourceType')],
     ['another resource', {}, { resourceName: 'other' }, fixed('resourceName')],

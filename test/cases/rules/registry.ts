@@ -8,7 +8,7 @@ const KNOWN = { repository: REPOSITORY, announcedAt: '2026-01-01T00:00:00Z' }
 
 export const REGISTRY_RULES: readonly RuleCase[] = [
   ...cases(RegistryPin, PIN, [
-    ['another time and other digests', {}, { expiresAt: '2031-01-01T00:00:00Z', keepLast: 3 }],
+    ['another expiresAt and keepLast', {}, { expiresAt: '2031-01-01T00:00:00Z', keepLast: 3 }],
     ['another repository', {}, { repository: ANOTHER }, fixed('repository')],
   ]),
   ...cases(RegistryRepository, KNOWN, [
@@ -16,10 +16,10 @@ export const REGISTRY_RULES: readonly RuleCase[] = [
     ['another repository', {}, { repository: ANOTHER }, fixed('repository')],
   ]),
   ...cases(RetentionRun, {}, [
-    ['the same again', {}, {}],
-    ['no dry run any more', { dryRun: true }, { dryRun: false }, fixed('dryRun')],
+    ['an unchanged spec', {}, {}],
+    ['another dryRun', { dryRun: true }, { dryRun: false }, fixed('dryRun')],
     ['another trigger', {}, { trigger: 'Scheduled' }, fixed('trigger')],
-    ['another time', {}, { notBefore: '2026-01-01T00:00:00Z' }, fixed('notBefore')],
-    ['somebody else', {}, { startedBy: ID }, fixed('startedBy')],
+    ['another notBefore', {}, { notBefore: '2026-01-01T00:00:00Z' }, fixed('notBefore')],
+    ['another startedBy', {}, { startedBy: ID }, fixed('startedBy')],
   ]),
 ]

@@ -10,9 +10,9 @@ const HEADERS =
 const now = '2026-11-22T12:00:00Z'
 
 export const SITE_RULES: readonly RuleCase[] = cases(StaticWebApp, { image: IMAGE }, [
-  ['refuses a tag of Kubernetes', undefined, { tags: { 'kubernetes.io/x': '1' } }, TAGS],
+  ['a tag of Kubernetes', undefined, { tags: { 'kubernetes.io/x': '1' } }, TAGS],
   [
-    'admits a site of a repository with all that it can have',
+    'a site of a repository with all fields',
     undefined,
     {
       ...REPOSITORY,
@@ -22,28 +22,23 @@ export const SITE_RULES: readonly RuleCase[] = cases(StaticWebApp, { image: IMAG
       deploy: { requestedAt: now, commit: 'a'.repeat(40) },
     },
   ],
-  ['admits a change from an image to a repository', {}, REPOSITORY],
-  ['refuses another cluster', { clusterId: ID }, { clusterId: undefined }, fixed('clusterId')],
-  ['refuses neither', undefined, { image: undefined }, EITHER],
-  ['refuses both', undefined, { repositoryUrl: REPOSITORY.repositoryUrl }, EITHER],
+  ['a change from an image to a repository', {}, REPOSITORY],
+  ['another cluster', { clusterId: ID }, { clusterId: undefined }, fixed('clusterId')],
+  ['a site without image and repository', undefined, { image: undefined }, EITHER],
+  ['a site with image and repository', undefined, { repositoryUrl: REPOSITORY.repositoryUrl }, EITHER],
+  ['a source without a repository', undefined, { deploymentSourceId: ID }, 'deploymentSourceId needs repositoryUrl'],
   [
-    'refuses a source without a repository',
-    undefined,
-    { deploymentSourceId: ID },
-    'deploymentSourceId needs repositoryUrl',
-  ],
-  [
-    'refuses to build an image',
+    'a build with an image',
     undefined,
     { deploy: { requestedAt: now } },
     'deploy needs repositoryUrl: it builds what is in a repository',
   ],
-  ['refuses a proxy to the cluster', undefined, { proxyUrl: 'https://kubernetes.default.svc/x' }, PUBLIC],
-  ['refuses a proxy to a name of the inside', undefined, { proxyUrl: 'https://db.corp:8443' }, PUBLIC],
-  ['refuses a header that is the server’s own', undefined, { headers: { 'content-Length': '1' } }, HEADERS],
-  ['refuses a header that would begin another directive', undefined, { headers: { 'a;b': '1' } }, HEADERS],
+  ['a proxy to the cluster', undefined, { proxyUrl: 'https://kubernetes.default.svc/x' }, PUBLIC],
+  ['a proxy to an internal name', undefined, { proxyUrl: 'https://db.corp:8443' }, PUBLIC],
+  ['a header that the server sets', undefined, { headers: { 'content-Length': '1' } }, HEADERS],
+  ['a header name with a semicolon', undefined, { headers: { 'a;b': '1' } }, HEADERS],
   [
-    'refuses too many characters of headers',
+    'headers of more than 12000 characters',
     undefined,
     { headers: Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`X-${index}`, 'x'.repeat(2048)])) },
     'headers must have at most 12000 characters together',

@@ -46,7 +46,7 @@ const CYCLE = 'dependsOn must not lead from a component back to itself'
 
 const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { components: [web] }, [
   [
-    'admits components with all that they can have',
+    'components with all fields',
     undefined,
     {
       components: [
@@ -73,7 +73,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     },
   ],
   [
-    'admits probes of all kinds',
+    'probes of all kinds',
     undefined,
     only({
       livenessProbe: { kind: 'Http' },
@@ -81,18 +81,18 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
       startupProbe: { kind: 'Exec', command: ['true'] },
     }),
   ],
-  ['refuses another cluster', {}, { clusterId: ID }, fixed('clusterId')],
-  ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
-  ['refuses networks that are none', undefined, { allowedCidrs: 'here' }, CIDRS],
+  ['another cluster', {}, { clusterId: ID }, fixed('clusterId')],
+  ['a tag key of the platform', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+  ['invalid networks', undefined, { allowedCidrs: 'here' }, CIDRS],
   [
-    'refuses a dependency that is not there',
+    'an unknown dependency',
     undefined,
     only({ dependsOn: ['db'] }),
     'dependsOn must name other components of the resource',
   ],
-  ['refuses a component that depends on itself', undefined, only({ dependsOn: ['web'] }), CYCLE],
+  ['a component that depends on itself', undefined, only({ dependsOn: ['web'] }), CYCLE],
   [
-    'refuses two that depend on each other',
+    'two components that depend on each other',
     undefined,
     {
       components: [
@@ -103,7 +103,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     CYCLE,
   ],
   [
-    'admits a chain of ten, the last first',
+    'a chain of ten dependencies, in reverse order',
     undefined,
     {
       components: Array.from({ length: 10 }, (_, at) => ({
@@ -114,7 +114,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     },
   ],
   [
-    'refuses a port twice',
+    'a duplicate port',
     undefined,
     only({
       ports: [
@@ -126,7 +126,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
   ],
   ...['livenessProbe', 'readinessProbe', 'startupProbe'].map(
     (probe) =>
-      [`refuses a ${probe} without a command`, undefined, only({ [probe]: { kind: 'Exec' } }), PROBED(probe)] as [
+      [`a ${probe} without a command`, undefined, only({ [probe]: { kind: 'Exec' } }), PROBED(probe)] as [
         string,
         undefined,
         object,
@@ -134,78 +134,73 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
       ],
   ),
   [
-    'refuses a request of cpu over its limit',
+    'a cpuRequest above cpuLimit',
     undefined,
     only({ cpuRequest: '2', cpuLimit: '1' }),
     'cpuLimit of a component must not be less than its cpuRequest',
   ],
   [
-    'refuses a request of memory over its limit',
+    'a memoryRequest above memoryLimit',
     undefined,
     only({ memoryRequest: '2Gi', memoryLimit: '1Gi' }),
     'memoryLimit of a component must not be less than its memoryRequest',
   ],
-  ['refuses root', undefined, only({ runAsUser: 0 }), 'runAsUser must not be 0: containers never run as root'],
+  ['user 0', undefined, only({ runAsUser: 0 }), 'runAsUser must not be 0: containers never run as root'],
+  ['a mount of an unknown volume', undefined, { components: [mounted] }, 'mounts must name volumes of the resource'],
   [
-    'refuses a mount of a volume that is not there',
-    undefined,
-    { components: [mounted] },
-    'mounts must name volumes of the resource',
-  ],
-  [
-    'refuses a variable with two values',
+    'a variable with two values',
     undefined,
     only({ env: [{ name: 'A', value: '1', secret }] }),
     'each variable in env must have exactly one of value, secret and output',
   ],
   [
-    'refuses an output that there is not',
+    'an unknown output',
     undefined,
     only({ env: [{ name: 'A', output: { collection: 'vectorclusters', name: 'v', output: 'password' } }] }),
     OUTPUT_WORDS,
   ],
   [
-    'refuses values that are too long together',
+    'values of more than 262144 characters',
     undefined,
     only({ env: Array.from({ length: 9 }, (_, at) => ({ name: `A${at}`, value: 'x'.repeat(32_000) })) }),
     'values in env must have at most 262144 characters together',
   ],
   [
-    'refuses twenty-one references',
+    '21 references',
     undefined,
     only({ env: Array.from({ length: 21 }, (_, at) => ({ name: `A${at}`, secret })) }),
     'env and volumes may refer to at most 20 secrets and outputs together',
   ],
-  ['refuses a Persistent volume without a size', undefined, { volumes: [{ name: 'd', kind: 'Persistent' }] }, VOLUME],
-  ['refuses a Secret volume without a secret', undefined, { volumes: [{ name: 'd', kind: 'Secret' }] }, VOLUME],
+  ['a Persistent volume without a size', undefined, { volumes: [{ name: 'd', kind: 'Persistent' }] }, VOLUME],
+  ['a Secret volume without a secret', undefined, { volumes: [{ name: 'd', kind: 'Secret' }] }, VOLUME],
   [
-    'refuses to take a Persistent volume away',
+    'the removal of a Persistent volume',
     { volumes: [disk] },
     {},
     'a Persistent volume cannot be removed before the resource is deleted: its data would be lost',
   ],
   [
-    'refuses another storage class',
+    'another storage class',
     { volumes: [disk] },
     { volumes: [{ ...disk, storageClass: 'fast' }] },
     'storageClass of a volume cannot be changed after creation',
   ],
-  ['admits a volume that grows', { volumes: [disk] }, { volumes: [{ ...disk, size: '2Gi' }] }],
+  ['a volume that grows', { volumes: [disk] }, { volumes: [{ ...disk, size: '2Gi' }] }],
   [
-    'refuses a volume that shrinks',
+    'a volume that shrinks',
     { volumes: [disk] },
     { volumes: [{ ...disk, size: '512Mi' }] },
     'size of a volume may grow but not shrink: volumes cannot give space back',
   ],
-  ['refuses a public host without a port', undefined, { components: [worker], isPublic: true }, TARGET],
+  ['a public host without a port', undefined, { components: [worker], isPublic: true }, TARGET],
   [
-    'refuses a public component that is not there, also while nothing is public',
+    'an unknown publicComponent, even without isPublic',
     undefined,
     { publicComponent: 'db' },
     'publicComponent must name one of the components',
   ],
   [
-    'refuses a volume where the credentials of its identity are',
+    'a volume mounted at the path of the identity',
     undefined,
     {
       volumes: [disk],
@@ -214,27 +209,27 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     },
     `no volume may be mounted at ${IDENTITY_PATH}, where the credentials of the managed identity are`,
   ],
-  ['refuses a backup of nothing', undefined, { backupPolicy: policy }, BACKED_UP],
+  ['a backupPolicy without volumes', undefined, { backupPolicy: policy }, BACKED_UP],
   [
-    'refuses a backup of no volume of those that are there',
+    'a backupPolicy with an empty list of volumes',
     undefined,
     { volumes: [disk], backupPolicy: { ...policy, volumes: [] } },
     BACKED_UP,
   ],
   [
-    'refuses a backup of a volume that is not there',
+    'a backupPolicy with an unknown volume',
     undefined,
     { volumes: [disk], backupPolicy: { ...policy, volumes: ['attic'] } },
     'volumes of backupPolicy must name Persistent volumes of the resource',
   ],
   [
-    'refuses a hook in a component that is not there',
+    'a hook in an unknown component',
     undefined,
     { volumes: [disk], backupPolicy: { ...policy, hooks: [{ component: 'db', when: 'After', command: ['sync'] }] } },
     'hooks of backupPolicy must name components of the resource',
   ],
   [
-    'refuses a name of a parameter with a space',
+    'a parameter name with a space',
     undefined,
     { parameters: { 'a b': '1' } },
     'names of parameters must have 1 to 128 letters, digits or _.-',
@@ -244,22 +239,22 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
 export const WORKLOAD_RULES: readonly RuleCase[] = [
   ...CONTAINER_RULES,
   ...cases(PlatformJob, { image: IMAGE }, [
-    ['admits an image', undefined, {}],
-    ['admits the same again', {}, {}],
-    ['refuses another image', {}, { image: 'docker.io/library/node' }, fixed('image')],
+    ['an image', undefined, {}],
+    ['an unchanged spec', {}, {}],
+    ['another image', {}, { image: 'docker.io/library/node' }, fixed('image')],
     ...Object.entries(OTHERS).map(
       ([field, value]) =>
-        [`refuses another ${field}`, {}, { [field]: value }, fixed(field)] as [string, object, object, string],
+        [`another ${field}`, {}, { [field]: value }, fixed(field)] as [string, object, object, string],
     ),
-    ['admits its cancellation', {}, { cancelled: true }],
-    ['refuses to go on', { cancelled: true }, {}, 'a cancelled job does not go on: start another one'],
-    ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
-    ['admits plain values and vault references', undefined, { env: { A: '1', _b2: '@vault(keys/Token-1)' } }],
-    ['refuses a variable with a hyphen', undefined, { env: { 'a-b': '1' } }, NAMES],
-    ['refuses a variable that begins with a digit', undefined, { env: { '1a': '1' } }, NAMES],
-    ['admits eight long values', undefined, { env: long(8) }],
-    ['refuses nine', undefined, { env: long(9) }, SUM],
-    ['admits twenty vault references', undefined, { env: references(20) }],
-    ['refuses twenty-one', undefined, { env: references(21) }, 'env may refer to at most 20 vault secrets'],
+    ['its cancellation', {}, { cancelled: true }],
+    ['a change after cancellation', { cancelled: true }, {}, 'a cancelled job does not go on: start another one'],
+    ['a tag key of the platform', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
+    ['plain values and vault references', undefined, { env: { A: '1', _b2: '@vault(keys/Token-1)' } }],
+    ['a variable with a hyphen', undefined, { env: { 'a-b': '1' } }, NAMES],
+    ['a variable that begins with a digit', undefined, { env: { '1a': '1' } }, NAMES],
+    ['values of 262144 characters', undefined, { env: long(8) }],
+    ['values of more than 262144 characters', undefined, { env: long(9) }, SUM],
+    ['20 vault references', undefined, { env: references(20) }],
+    ['21 vault references', undefined, { env: references(21) }, 'env may refer to at most 20 vault secrets'],
   ]),
 ]
