@@ -101,7 +101,7 @@ async function playOne(scenario: Scenario, own: OwnPlatform, boundaryId: string)
  * @param kills the number of kills, distributed evenly over the writes
  */
 export function describeCrashes(scenarios: Scenarios, kills: number): void {
-  describe('an operator that is killed amid its work', () => {
+  describe('an operator that is killed during its work', () => {
     let own: OwnPlatform
     let expected: End
     let writes: number
@@ -117,7 +117,7 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
     })
     after(() => giveBack(own))
 
-    it('has written enough to be killed in so many places', () => {
+    it('writes more often than it is killed, for each scenario', () => {
       expect(writes).to.be.greaterThan(kills)
       for (const name of Object.keys(scenarios)) {
         const objects = Object.keys(expected).filter((key) => key.startsWith(`${name}: `))
@@ -155,7 +155,7 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
     for (let kill = 1; kill <= kills; kill += 1) {
       const kind = kill % 2 === 0 ? ('drop' as const) : ('loseAnswer' as const)
       const when = kind === 'drop' ? 'before' : 'after'
-      it(`ends in the same state, killed ${when} a write, the ${kill}. of ${kills} along the way`, async () => {
+      it(`ends in the same state, killed ${when} a write: ${kill} of ${kills}`, async () => {
         // Concurrent passes are merged, so some runs take fewer writes: the last position is before the end. On a
         // machine that has become slower it may still not be reached; then another run dies earlier.
         let at = Math.max(1, Math.floor((kill / kills) * LAST_PLACE * writes))

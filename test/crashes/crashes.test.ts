@@ -7,7 +7,7 @@ import { type Death, deathsOf, type Write } from './life.ts'
 import { sampleOf } from './sample.ts'
 import { World } from './world.ts'
 
-/** Limits of the reported differences per flow and of each one's length; more would only repeat the problem. */
+/** Limits of the reported differences per flow, and of the length of each: more would only repeat the problem. */
 const SHOWN = 12
 const LENGTH = 400
 
@@ -22,7 +22,7 @@ function chosenOf(deaths: readonly Death[], writes: readonly Write[], title: str
   return sampleOf(deaths, writes, new SeededRandom(TEST_CONFIG.seed * 1_000 + title.length))
 }
 
-describe('an operator that dies at any of its writes', () => {
+describe('an operator that is killed at any write', () => {
   const played = new Map<Flow, Promise<Run>>()
   const inPeace = (flow: Flow) => {
     const run = played.get(flow) ?? play(flow)
@@ -33,7 +33,7 @@ describe('an operator that dies at any of its writes', () => {
   for (const flow of FLOWS) {
     it(`ends in the same state: ${flow.title}`, async () => {
       const peace = await inPeace(flow)
-      expect(peace.writes, 'a flow in which nothing is written shows nothing').not.to.deep.equal([])
+      expect(peace.writes, 'writes of the undisturbed run').not.to.deep.equal([])
       expect(peace.end.writesAtRest, 'writes after everything has settled').to.equal(0)
       const found: string[] = []
       const all = deathsOf(peace.writes)
@@ -47,13 +47,13 @@ describe('an operator that dies at any of its writes', () => {
       }
       // Concurrent work is not always done in the same order, so some runs take fewer writes.
       const most = Math.min(all.length, Math.max(deaths.length, 10)) / 10
-      expect(survived, 'runs that came to their end before the operator died').to.be.at.most(most)
+      expect(survived, 'runs that ended before the operator was killed').to.be.at.most(most)
       const shown = found.slice(0, SHOWN).map((difference) => difference.slice(0, LENGTH))
       if (found.length > 0) expect.fail([`${found.length} differences, seed ${TEST_CONFIG.seed}`, ...shown].join('\n'))
     })
   }
 
-  it('was tried with every controller that there is', async () => {
+  it('is tested with every controller', async () => {
     const names: string[] = []
     const world = new World((all) => {
       names.push(...all.map(({ name }) => name))

@@ -3,7 +3,7 @@ import { SeededRandom } from '../make/random.ts'
 import { deathsOf, type Write } from './life.ts'
 import { kindOf, sampleOf } from './sample.ts'
 
-describe('a sample of the places where an operator dies', () => {
+describe('sampleOf', () => {
   const write = (by: string, what: string): Write => ({ by, what, moment: 0, isAmongOthers: true })
   const writes = [
     ...['a', 'b', 'c', 'd'].map((name) => write('vectorcluster', `apply secrets shop/${name}`)),
@@ -15,7 +15,7 @@ describe('a sample of the places where an operator dies', () => {
   ]
   const sampled = (seed: number) => sampleOf(deathsOf(writes), writes, new SeededRandom(seed))
 
-  it('has one for each kind of write, in their order', () => {
+  it('returns one crash point for each kind of write, in order', () => {
     const places = sampled(1).map(({ at }) => at)
     expect(places).to.deep.equal(places.toSorted((one, other) => one - other))
     const kinds = places.map((at) => kindOf(writes[at - 1] as Write))
@@ -23,7 +23,7 @@ describe('a sample of the places where an operator dies', () => {
     expect(kinds).to.have.length(6)
   })
 
-  it('is the same for the same seed, and in the end has all of them, before and after', () => {
+  it('returns the same for the same seed, and every crash point over many seeds', () => {
     expect(sampled(7)).to.deep.equal(sampled(7))
     const seen = new Set(
       Array.from({ length: 200 }, (_, seed) => sampled(seed).map((death) => JSON.stringify(death))).flat(),

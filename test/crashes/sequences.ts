@@ -181,13 +181,13 @@ class Sequence {
     }
     await this.wait(6)
     const left = (await world.find(kind.resource, 'thing'))?.status
-    expect(left, 'what is deleted goes').to.equal(undefined)
+    expect(left, 'status of the deleted object').to.equal(undefined)
     const since = world.writes - writes
-    expect(since, 'writes from its deletion on').to.be.at.most(MOST_WRITES)
+    expect(since, 'writes since the deletion').to.be.at.most(MOST_WRITES)
     const kept = this.#stored().filter((key) => !before.includes(key))
     expect(
       kept.filter((key) => !key.startsWith(RelationalSnapshot.plural) && !key.startsWith('backups')),
-      'what is left',
+      'remaining objects',
     ).to.deep.equal([])
     return since
   }

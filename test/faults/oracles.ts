@@ -17,15 +17,19 @@ export async function halfOpen(scene: Scene): Promise<Oracle[]> {
   const name = `quiet-${Date.now()}`
   await own.admin.create(SecretVault.resource, objectOf(SecretVault, name, home, {}))
   const isListed = async () => (await scene.call('GET', `${resources}/secretvaults?search=${name}`)).text.includes(name)
-  const facade = await within('the facade lists it', promised(60_000), isListed)
+  const facade = await within('the facade lists the vault', promised(60_000), isListed)
   const isSeen = async () => (await own.admin.get(SecretVault.resource, { namespace: home, name })).status !== undefined
-  const controllers = facade + (await within('the controllers see it', promised(60_000), isSeen))
+  const controllers = facade + (await within('the controllers report a status', promised(60_000), isSeen))
   const kind = ManagedIdentity.plural
   const after = await scene.call('GET', `${resources}/${kind}`)
   return [
-    oracle('the facade lists a new vault within 30 s of a silence', facade <= promised(30_000), seconds(facade)),
-    oracle('the controllers see it within 30 s', controllers <= promised(30_000), seconds(controllers)),
-    oracle('answers have no age afterwards', !after.headers.has('age'), after.headers.get('age') ?? 'none'),
+    oracle(
+      'the facade lists a new vault within 30 s of a half-open connection',
+      facade <= promised(30_000),
+      seconds(facade),
+    ),
+    oracle('the controllers reconcile it within 30 s', controllers <= promised(30_000), seconds(controllers)),
+    oracle('responses have no Age header afterwards', !after.headers.has('age'), after.headers.get('age') ?? 'none'),
   ]
 }
 
@@ -49,14 +53,14 @@ export async function restored(scene: Scene): Promise<Oracle[]> {
     const { status, text } = await scene.call('GET', `${resources}/vectorclusters`)
     return status === 200 && !text.includes(`"${lost}"`)
   }
-  const gone = await within('what was lost is not listed', promised(60_000), isGone)
+  const gone = await within('the lost object is not listed', promised(60_000), isGone)
   const patched = await answered(() => scene.call('PATCH', resources + vector(kept), { tags: { after: 'restore' } }))
   const isRead = async () => (await scene.call('GET', resources + vector(kept))).text.includes('"restore"')
   const read = await within('the write is read', promised(30_000), isRead)
   return [
-    oracle('what a restore took is not listed 30 s later', gone <= promised(30_000), seconds(gone)),
-    oracle('a write to what is left is accepted', patched.status === 200, String(patched.status)),
-    oracle('and read at once', read <= promised(1_000), seconds(read)),
+    oracle('an object lost by the restore is not listed after 30 s', gone <= promised(30_000), seconds(gone)),
+    oracle('a write to a remaining object is accepted', patched.status === 200, String(patched.status)),
+    oracle('the write is read within 1 s', read <= promised(1_000), seconds(read)),
   ]
 }
 
@@ -122,7 +126,7 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
   const grown = (megabytes: number) => `${before.toFixed(0)} to ${megabytes.toFixed(0)} MB`
   return [
     oracle(
-      'reads carry their age',
+      'reads have an Age header',
       young.every(({ status, headers }) => status === 200 && headers.has('age')),
       statuses(young),
     ),
@@ -132,7 +136,7 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
       statuses(old),
     ),
     oracle(
-      '/readyz says so',
+      '/readyz returns 503 with api-server',
       ready
         .filter(({ second }) => second > bound + 5)
         .every(({ status, text }) => status === 503 && text.includes('api-server')),
@@ -145,14 +149,14 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
     ),
     oracle('writes are refused within 10 s', slowest <= promised(10_000), seconds(slowest)),
     oracle(
-      'no 500 after it is back',
+      'no response is 500 after the return',
       back.every(({ status }) => status !== 500),
       statuses(back),
     ),
     oracle('writes are accepted within 10 s of its return', served <= promised(10_000), seconds(served)),
     oracle('watches are back within 10 s', listed <= promised(10_000), seconds(listed)),
-    oracle('memory does not grow meanwhile', peak <= before + 50, grown(peak)),
-    oracle('nor afterwards', after <= before + 50, grown(after)),
+    oracle('memory grows at most 50 MB during the outage', peak <= before + 50, grown(peak)),
+    oracle('memory grows at most 50 MB afterwards', after <= before + 50, grown(after)),
   ]
 }
 
@@ -168,12 +172,12 @@ export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]>
   }
   return [
     oracle(
-      'a PATCH at another facade right after a create',
+      'PATCH at another facade right after a create returns 200',
       changes.every(({ status }) => status === 200),
       statuses(changes),
     ),
     oracle(
-      'a DELETE at another facade right after a create',
+      'DELETE at another facade right after a create returns 2xx',
       deletions.every(({ status }) => status >= 200 && status < 300),
       statuses(deletions),
     ),
@@ -196,7 +200,7 @@ async function answered(ask: () => Promise<Heard>): Promise<Heard> {
     if (heard.status === 503) heard = await ask()
     return heard.status !== 503
   }
-  await until('an answer', isAnswered, promised(1_000)).catch(() => {})
+  await until('the answer is not 503', isAnswered, promised(1_000)).catch(() => {})
   return heard
 }
 
@@ -219,8 +223,16 @@ export async function keysChanged(scene: Scene): Promise<Oracle[]> {
   const refused = await within('a former token is refused everywhere', promised(60_000), isEverywhere(401, former))
   return [
     oracle('tokens are signed with the new key within 10 s', signed <= promised(10_000), seconds(signed)),
-    oracle('which is accepted at both facades within 2 s of the first', accepted <= promised(2_000), seconds(accepted)),
-    oracle('tokens of the former key are refused by then', refused <= promised(2_000), seconds(refused)),
+    oracle(
+      'both facades accept the new key within 2 s of the first token',
+      accepted <= promised(2_000),
+      seconds(accepted),
+    ),
+    oracle(
+      'both facades refuse tokens of the former key within 2 s after that',
+      refused <= promised(2_000),
+      seconds(refused),
+    ),
   ]
 }
 

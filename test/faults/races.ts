@@ -21,9 +21,9 @@ export async function races(scene: Scene): Promise<Oracle[]> {
   const origins = [scene.own.platform.facadeUrl, await scene.replica(0), await scene.replica(1)]
   await scene.standby()
   const contests: Record<string, Contest> = {
-    'the last places of a quota': { winners: QUOTA, loser: '422 QUOTA_EXCEEDED', round: quota(scene) },
+    'creations within a quota': { winners: QUOTA, loser: '422 QUOTA_EXCEEDED', round: quota(scene) },
     'snapshots with different names': { winners: 1, loser: '409 SNAPSHOT_RUNNING', round: await snapshots(scene) },
-    'one name of a vault in three groups': { winners: 1, loser: '409 VAULT_NAME_TAKEN', round: await vaults(scene) },
+    'one vault name in three groups': { winners: 1, loser: '409 VAULT_NAME_TAKEN', round: await vaults(scene) },
     'invitations of one address': { winners: 1, loser: '409 duplicate_pending', round: invitations(scene) },
     'tenants of one name': { winners: 1, loser: '409 already_exists', round: tenants(scene) },
     'the removal of the last two Owners': { winners: 1, loser: '409 LAST_OWNER', round: owners(scene) },
@@ -53,7 +53,7 @@ async function limitedGroup(scene: Scene, origins: readonly string[]): Promise<{
   const path = group.path.replace(/\/resources$/, '')
   const knows = async (origin: string) =>
     (await scene.call('GET', path, undefined, origin)).text.includes(`"resources":${QUOTA}`)
-  await until('every facade knows of the quota', async () => (await Promise.all(origins.map(knows))).every(Boolean))
+  await until('every facade returns the quota', async () => (await Promise.all(origins.map(knows))).every(Boolean))
   return group
 }
 
@@ -74,10 +74,10 @@ async function kept(scene: Scene): Promise<Oracle> {
     return items.filter(({ status }) => (status as { readyReplicas?: number } | undefined)?.readyReplicas === 1).length
   }
   const all = async () => Promise.all(fought.map(({ home }) => running(home)))
-  await within('all who got a place run', 120_000, async () => (await all()).every((count) => count === QUOTA))
+  await within('all created databases run', 120_000, async () => (await all()).every((count) => count === QUOTA))
   const counts = await all()
   const holds = counts.every((count) => count === QUOTA)
-  return oracle('who got a place of the quota keeps it and runs', holds, `${counts.join(', ')} run`)
+  return oracle('every database created within the quota runs', holds, `${counts.join(', ')} run`)
 }
 
 async function byKubectl(scene: Scene): Promise<Oracle> {
@@ -100,7 +100,7 @@ async function byKubectl(scene: Scene): Promise<Oracle> {
   const [run, wait] = [await running(), await waiting()]
   const holds = run === QUOTA && wait === ASKERS - QUOTA && sets === QUOTA
   return oracle(
-    'of 15 made by kubectl at once 5 run, with 5 workloads',
+    'of 15 created by kubectl at once, 5 run, with 5 StatefulSets',
     holds,
     `${run} run, ${wait} wait, ${sets} workloads`,
   )
@@ -170,7 +170,7 @@ function owners(scene: Scene) {
       return status === 201 || status === 409
     })
     const isKnown = async (origin: string) => (await own(origin)).filter((id) => id !== 'initial-owner').length === 2
-    await until('every facade knows both', async () => (await Promise.all(origins.map(isKnown))).every(Boolean))
+    await until('every facade lists both', async () => (await Promise.all(origins.map(isKnown))).every(Boolean))
     const ids = await own(platform.facadeUrl)
     return askAll(2, origins, (origin, index) =>
       scene.call('DELETE', `${boundary}/members/${ids[index]}`, undefined, origin),

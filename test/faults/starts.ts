@@ -19,24 +19,28 @@ export async function startedAlone(scene: Scene): Promise<Oracle[]> {
     // Its failure is handled below.
     started.catch(() => undefined)
     first = own.operatorPid
-    await within('it says that it waits', promised(15_000), async () => (await told()) > before)
+    await within('the log reports waiting', promised(15_000), async () => (await told()) > before)
     heard = [await scene.alive(), await scene.readiness()]
   })
   const isReady = async () => (await scene.readiness()).status === 200
-  const back = await within('it is ready', promised(60_000), isReady)
+  const back = await within('the operator is ready', promised(60_000), isReady)
   await started
   const said = (await told()) - before
   const name = `/vectorclusters/started-${Date.now()}`
   const made = await scene.call('POST', scene.resources + name, {})
   return [
-    oracle('it says that it waits for the API server', said > 0, `${said} lines`),
+    oracle('the log reports waiting for the API server', said > 0, `${said} lines`),
     oracle(
-      'it is alive and not ready meanwhile',
+      '/livez returns 200 and /readyz 503 meanwhile',
       heard[0]?.status === 200 && heard[1]?.status === 503,
       heard.map(({ status }) => status).join(', '),
     ),
-    oracle('no other process takes its place', own.operatorPid === first, `${first}, then ${own.operatorPid}`),
-    oracle('it is ready within 10 s of the return', back <= promised(10_000), seconds(back)),
-    oracle('and takes what is asked of it', made.status === 201, `${made.status} ${made.text.slice(0, 200)}`),
+    oracle('the process is not restarted', own.operatorPid === first, `${first}, then ${own.operatorPid}`),
+    oracle('the operator is ready within 10 s of the return', back <= promised(10_000), seconds(back)),
+    oracle(
+      'a vector cluster can be created afterwards',
+      made.status === 201,
+      `${made.status} ${made.text.slice(0, 200)}`,
+    ),
   ]
 }

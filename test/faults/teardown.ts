@@ -110,10 +110,14 @@ async function play(scene: Scene, how: string, count: number, story: Story): Pro
   const most = Math.max(...told.map(({ writes }) => writes))
   const longest = Math.max(...told.map(({ milliseconds }) => milliseconds))
   return [
-    oracle(`what is ${how} goes`, stuck.length === 0, `${told.length} of ${count}, after ${seconds(longest)} at most`),
-    ...stuck.map((story) => oracle('goes', false, story)),
-    oracle('and leaves nothing', left.length === 0, left.join(', ') || 'nothing'),
-    oracle(`in at most ${MOST_WRITES} writes for each deletion`, most <= MOST_WRITES, `at most ${most}`),
+    oracle(
+      `every object ${how} is deleted`,
+      stuck.length === 0,
+      `${told.length} of ${count}, after ${seconds(longest)} at most`,
+    ),
+    ...stuck.map((story) => oracle('is deleted', false, story)),
+    oracle('nothing is left', left.length === 0, left.join(', ') || 'nothing'),
+    oracle(`each deletion takes at most ${MOST_WRITES} writes`, most <= MOST_WRITES, `at most ${most}`),
   ]
 }
 
@@ -127,7 +131,7 @@ async function tell(scene: Scene, lane: Lane, workload: Workload, name: string, 
       () => false,
       (error: unknown) => isKubeError(error, 'NotFound') || Promise.reject(error as Error),
     )
-  await until('it is gone', isGone, 120_000)
+  await until('the object is gone', isGone, 120_000)
   const requests = scene.own.proxies?.controllers.requests() ?? []
   const writes = requests.filter(
     ({ at, verb, namespace }) => at >= began && namespace === lane.home && WRITES.includes(verb),

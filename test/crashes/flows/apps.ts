@@ -51,12 +51,12 @@ const common = { controllers: ['platformapp', 'deploymentrecord'], facts }
 export const appFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'an app of an image is made and serves',
+    title: 'an app of an image is created and serves',
     steps: [make({ ...app, releaseCommand: 'migrate', minReplicas: 1, maxReplicas: 3 })],
   },
   {
     ...common,
-    title: 'an app goes over to another image, and back',
+    title: 'an app is changed to another image, and back',
     given: [make()],
     steps: [
       change('asks for another image', { image: 'site:2' }, serves('site:2')),
@@ -65,7 +65,7 @@ export const appFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'an app is told of by whoever builds it, and goes back to what was built before',
+    title: 'an app receives reported deployments, and is rolled back',
     given: [make({ sourceKind: 'Upload' }), ...reported('11111111-1111-4111-8111-111111111111', 'site:1')].map(
       unwaited,
     ),
@@ -80,7 +80,7 @@ export const appFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'an app is built of its repository, and of another branch',
+    title: 'an app is built from its repository, and from another branch',
     steps: [
       make({ sourceKind: 'Repository', repositoryUrl: 'https://git.test/shop.git' }),
       change('asks for another branch', { branch: 'next' }, async (world) => (await built(world)) === 2),
@@ -88,7 +88,7 @@ export const appFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'an app is to be built again, which is cancelled before its turn comes',
+    title: 'an app is deployed again, and the queued deployment is cancelled',
     given: [make({ sourceKind: 'Repository', repositoryUrl: 'https://git.test/shop.git' })],
     steps: [
       {
@@ -111,7 +111,7 @@ export const appFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'an app is deleted while it is built',
+    title: 'an app is deleted during a build',
     given: [unwaited(make({ sourceKind: 'Repository', repositoryUrl: 'https://git.test/shop.git' }), 0)],
     steps: [
       {
@@ -123,7 +123,7 @@ export const appFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'an app is deleted with all that was made for it',
+    title: 'an app is deleted with all its objects',
     given: [make({ ...app, releaseCommand: 'migrate' })],
     steps: [
       {

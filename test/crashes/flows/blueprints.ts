@@ -79,7 +79,7 @@ async function facts(world: World): Promise<object> {
 
 export const blueprintFlows: readonly Flow[] = [
   {
-    title: 'a blueprint makes a vault, a secret of a generated value in it, and a job that is given the secret',
+    title: 'a blueprint creates a vault, a generated secret in it, and a job with the secret',
     controllers: CONTROLLERS,
     steps: [
       until(
@@ -101,7 +101,7 @@ export const blueprintFlows: readonly Flow[] = [
     facts,
   },
   {
-    title: 'a later deployment of the same name changes what the first one made, and fails with what it cannot make',
+    title: 'a later deployment of the same name changes objects of the first, and fails for an invalid one',
     controllers: CONTROLLERS,
     given: [until(deploys(FIRST, [{ ...vault, ...manifest(SecretVault, {}) }]), FIRST, 'Succeeded')],
     steps: [
@@ -121,7 +121,7 @@ export const blueprintFlows: readonly Flow[] = [
     }),
   },
   {
-    title: 'the templates of a repository are kept as its commits say',
+    title: 'the templates of a repository follow its commits',
     controllers: ['blueprintsource', 'blueprinttemplate'],
     steps: [
       {
@@ -154,7 +154,7 @@ export const blueprintFlows: readonly Flow[] = [
     }),
   },
   {
-    title: 'a template is judged, and judged again when its content changes',
+    title: 'a template is validated, and again when its content changes',
     controllers: ['blueprinttemplate'],
     steps: [
       {

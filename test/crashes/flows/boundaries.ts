@@ -106,7 +106,7 @@ const common = {
 
 export const boundaryFlows: readonly Flow[] = [
   {
-    title: 'a platform starts for the first time, and makes its roles, plans, tenant and cluster',
+    title: 'a platform starts for the first time, and creates its roles, plans, tenant and cluster',
     isFirstStart: true,
     hasGroup: false,
     controllers: ['boundary'],
@@ -115,7 +115,7 @@ export const boundaryFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a boundary is made with an owner and a group, and the limits of the group are changed and lifted',
+    title: 'a boundary with an owner and a group is created, and limits of the group are changed and removed',
     controllers: ['boundary', 'resourcegroup'],
     steps: [
       makeBoundary,
@@ -133,7 +133,7 @@ export const boundaryFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a team of a boundary gets a role, a member and another one, and loses all of it',
+    title: 'a group of a boundary gets a role and two members, and loses all of them',
     controllers: ['boundary', 'resourcegroup', 'roleassignment'],
     given: [makeBoundary, makeGroup],
     steps: [
@@ -155,7 +155,7 @@ export const boundaryFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a group is deleted with one of everything in it',
+    title: 'a resource group is deleted with one resource of each kind',
     controllers: everything,
     given: [makeBoundary, makeGroup, makeDatabase, fill],
     steps: [
@@ -168,7 +168,7 @@ export const boundaryFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a boundary is deleted with a group and a database, and made again',
+    title: 'a boundary is deleted with a group and a database, and created again',
     controllers: ['boundary', 'resourcegroup', 'vectorcluster'],
     given: [makeBoundary, makeGroup, makeDatabase],
     steps: [

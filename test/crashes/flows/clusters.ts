@@ -50,14 +50,14 @@ async function facts({ far }: World) {
 /** What administrators do with clusters, and owners with projections. */
 export const clusterFlows: readonly Flow[] = [
   {
-    title: 'a boundary is projected on another cluster, with everything its namespaces need',
+    title: 'a boundary is projected to another cluster, with all objects of its namespaces',
     controllers: ['platformcluster', 'boundaryprojection'],
     facts,
     given: [register],
     steps: [project],
   },
   {
-    title: 'a boundary is taken off a cluster, and the record of the cluster goes',
+    title: 'a boundary is removed from a cluster, and the cluster is deleted',
     controllers: ['platformcluster', 'boundaryprojection'],
     facts,
     given: [register, project],

@@ -111,12 +111,12 @@ async function backupFacts(world: World): Promise<object> {
 export const containerFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'a container instance is made with all that it can have',
+    title: 'a container instance with all fields is created',
     steps: [make()],
   },
   {
     ...alone,
-    title: 'a container instance goes over to another image, and back',
+    title: 'a container instance is changed to another image, and back',
     given: [make(small)],
     steps: [
       change('asks for another image', { components: [{ ...web, image: 'site:2' }] }),
@@ -151,7 +151,7 @@ export const containerFlows: readonly Flow[] = [
   },
   {
     ...alone,
-    title: 'a container instance is backed up, keeps its last backup, and is no longer backed up when it is gone',
+    title: 'a container instance is backed up, and keeps its last backup after its deletion',
     facts: backupFacts,
     given: [velero, make(small)],
     steps: [
@@ -168,7 +168,7 @@ export const containerFlows: readonly Flow[] = [
   },
   {
     ...alone,
-    title: 'a container instance is given an identity, new credentials, and none again',
+    title: 'a container instance gets an identity, new credentials, and loses the identity',
     controllers: ['containerinstance', 'managedidentity'],
     facts: identityFacts,
     given: [make(small)],
@@ -210,7 +210,7 @@ export const containerFlows: readonly Flow[] = [
   },
   {
     ...alone,
-    title: 'a container instance is deleted, and made anew with the volume that was kept',
+    title: 'a container instance is deleted, and created again with its retained volume',
     given: [make(small)],
     steps: [
       {

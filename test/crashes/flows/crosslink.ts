@@ -64,7 +64,7 @@ const given: readonly Step[] = [{ user: 'installs Skupper', act: ({ server }) =>
 /** What owners of a boundary do with its links. */
 export const crosslinkFlows: readonly Flow[] = [
   {
-    title: 'clusters are linked, and their authority is replaced in three steps',
+    title: 'clusters are linked, and their certificate authority is replaced in three steps',
     controllers: ['boundarycrosslink'],
     facts,
     given,
@@ -81,7 +81,7 @@ export const crosslinkFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'a grant is made for a spoke, and the links end',
+    title: 'a grant is created for a spoke, and the links are disabled',
     controllers: ['boundarycrosslink'],
     facts,
     given: [...given, link],

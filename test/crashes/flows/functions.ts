@@ -113,7 +113,7 @@ export const functionFlows: readonly Flow[] = [
   {
     ...common,
     controllers: [...common.controllers, 'deploymentrecord'],
-    title: 'what is uploaded for a function is built and served',
+    title: 'an uploaded function is built and served',
     given: [makeNamespace],
     steps: [
       {
@@ -130,10 +130,10 @@ export const functionFlows: readonly Flow[] = [
       },
     ],
   },
-  { ...common, title: 'a function is made in a namespace', steps: [makeNamespace, makeFunction] },
+  { ...common, title: 'a function is created in a namespace', steps: [makeNamespace, makeFunction] },
   {
     ...common,
-    title: 'a function goes over to another path and source, wakes, and goes with its namespace',
+    title: 'a function gets another path and source, wakes, and is deleted with its namespace',
     given: [makeNamespace, makeFunction],
     steps: [
       {
@@ -151,7 +151,7 @@ export const functionFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a function is made under a quota, is refused more, wakes within it, asks for less, and goes',
+    title: 'a function under a quota is refused more, wakes within it, asks for less, and is deleted',
     given: [makeNamespace],
     steps: [
       limitBoundary,
@@ -165,7 +165,7 @@ export const functionFlows: readonly Flow[] = [
   {
     ...common,
     controllers: [...common.controllers, 'managedidentity'],
-    title: 'a function namespace is given an identity, none again, and goes',
+    title: 'a function namespace gets and loses an identity, and is deleted',
     facts: async (world) => ({ ...(await facts(world)), ...(await mountedCredentials(world)) }),
     given: [makeNamespace, makeFunction],
     steps: [wantIdentity(true), wantIdentity(false), deleteNamespace],
@@ -173,7 +173,7 @@ export const functionFlows: readonly Flow[] = [
   {
     ...common,
     controllers: [...common.controllers, ...FAR_CONTROLLERS, 'managedidentity'],
-    title: 'a function runs in another cluster, with the identity of its namespace, and goes with that',
+    title: 'a function runs in another cluster with the identity of its namespace, and is deleted with it',
     facts: factsThere,
     given: [project],
     steps: [makeNamespaceThere, makeFunction, deleteNamespace],

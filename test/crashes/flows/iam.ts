@@ -43,7 +43,7 @@ const expiring = (kind: AnyKind, name: string, spec: object): Step => ({
 
 const grantFlows: readonly Flow[] = [
   {
-    title: 'a group made by kubectl is kept to the members of now',
+    title: 'a group created by kubectl keeps the incarnations of its members',
     controllers: ['principalgroup'],
     facts: nothing,
     steps: [
@@ -56,7 +56,7 @@ const grantFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'a role of the tenant is assigned before it is there, and then made by kubectl',
+    title: 'a role is assigned before it exists, and then created by kubectl',
     controllers: ['roledefinition', 'roleassignment'],
     facts: nothing,
     steps: [
@@ -77,7 +77,7 @@ const grantFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'an assignment, a deny and a trust are made by kubectl and end by their time',
+    title: 'an assignment, a deny and a trust of kubectl expire',
     controllers: ['roleassignment', 'denyassignment', 'boundarytrust'],
     facts: nothing,
     steps: [
@@ -120,7 +120,7 @@ const grantFlows: readonly Flow[] = [
           world.change(JitRequest, REQUEST, { decision: 'Ended', decidedAt: inFuture(world, 0) }, OUTER),
       },
     },
-    { title: 'a request is approved, granted and runs out', end: pass(HOUR, undefined) },
+    { title: 'a request is approved, granted and expires', end: pass(HOUR, undefined) },
   ].map(
     ({ title, end }): Flow => ({
       title,
@@ -166,7 +166,7 @@ const hash = 'a'.repeat(64)
 
 const invitationFlows: readonly Flow[] = [
   {
-    title: 'an invitation expires, and resets of passwords go when they were used or are over',
+    title: 'an invitation expires, and used or expired password resets are deleted',
     controllers: ['memberinvitation', 'passwordreset'],
     facts: nothing,
     steps: [

@@ -83,7 +83,7 @@ const friends: Step = {
 
 const ssoFlows: readonly Flow[] = [
   {
-    title: 'a domain of a tenant is shown to be theirs',
+    title: 'a domain of a tenant is verified',
     controllers: ['ssoconnection'],
     facts: nothing,
     steps: [
@@ -104,14 +104,14 @@ const ssoFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'a binding puts people into a group, takes one out at a sign-in, and all when it goes',
+    title: 'a binding adds people to a group, removes one at a sign-in, and all when it is deleted',
     controllers: ['idpbinding'],
     facts: nothing,
     given: [friends],
     steps: [person(PERSON, ['staff']), person(OTHER, ['staff']), bind({ groupId: FRIENDS }), signsInWithout, unbind],
   },
   {
-    title: 'a binding puts people into a group, and one whom somebody takes out by hand stays out',
+    title: 'a binding adds people to a group, and one removed by hand stays removed',
     controllers: ['idpbinding'],
     facts: async (world) => ({ members: await membersOfGroup(world) }),
     given: [friends],
@@ -124,7 +124,7 @@ const ssoFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'a binding gives people a role, takes it from one at a sign-in, and from all when it goes',
+    title: 'a binding gives people a role, revokes it from one at a sign-in, and from all when it is deleted',
     controllers: ['idpbinding'],
     facts: nothing,
     steps: [
@@ -185,7 +185,7 @@ const managedFlows: readonly Flow[] = [
   },
   {
     ...identities,
-    title: 'an identity goes with its resource, and with it its grants and its access key',
+    title: 'an identity is deleted with its resource, its grants and its access key',
     controllers: ['managedidentity', 'objectstorageaccount', 'objectaccesskey'],
     given: [
       ...identity,

@@ -54,14 +54,14 @@ async function facts(world: World): Promise<object> {
 
 export const jobFlows: readonly Flow[] = [
   {
-    title: 'a job runs once with a value of a vault, and ends well',
+    title: 'a job runs once with a value of a vault, and succeeds',
     controllers: CONTROLLERS,
     given: [givenSecret],
     steps: [start({ env: { TOKEN: '@vault(safe/Token)', TEAM: 'search' } }), untilEnded('Succeeded')],
     facts,
   },
   {
-    title: 'a job fails after its retries, and goes with its result when its time is over',
+    title: 'a job fails after its retries, and is deleted with its result after its TTL',
     controllers: CONTROLLERS,
     steps: [
       start({ args: ['3'], retries: 1, ttlSecondsAfterFinished: 60 }),
@@ -80,7 +80,7 @@ export const jobFlows: readonly Flow[] = [
     facts,
   },
   {
-    title: 'a running job is cancelled: it goes no further, and what it wrote is kept',
+    title: 'a running job is cancelled: it stops, and its output is kept',
     controllers: CONTROLLERS,
     given: [givenSecret],
     steps: [

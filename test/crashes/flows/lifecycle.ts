@@ -81,7 +81,7 @@ export const lifecycleFlows: readonly Flow[] = [
     facts,
   },
   {
-    title: 'an install that Helm could not carry out goes on when somebody says so',
+    title: 'an install that failed in Helm is resumed',
     controllers: CONTROLLERS,
     hasGroup: false,
     steps: [

@@ -13,7 +13,7 @@ async function occurrences(world: World, name: string): Promise<number | undefin
 
 export const monitoringFlows: readonly Flow[] = [
   {
-    title: 'an alert that is resolved goes after thirty days, and one that fires stays',
+    title: 'a resolved alert is deleted after 30 days, and a firing one is kept',
     controllers: ['platformalert'],
     facts: () => ({}),
     steps: [

@@ -59,7 +59,7 @@ const common = { controllers: ['objectstorageaccount', 'accountbucket', 'objecta
 export const storageFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'an account, a bucket and a key are made all at once',
+    title: 'an account, a bucket and a key are created at once',
     steps: [
       { user: 'makes a key', act: (world) => world.make(ObjectAccessKey, KEY, { accountName: 'media' }) },
       {
@@ -100,7 +100,7 @@ export const storageFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a session is opened and ends by its time, and a key expires',
+    title: 'a session and a key are created, and expire',
     given: [account, bucket],
     steps: [
       {
@@ -124,13 +124,13 @@ export const storageFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a key is deleted, and a second one stays',
+    title: 'one of two keys is deleted',
     given: [account, bucket, key, make(ObjectAccessKey, 'second', { accountName: 'media', buckets: ['one'] })],
     steps: [remove(ObjectAccessKey, KEY)],
   },
   {
     ...common,
-    title: 'an account is opened to the public with its bucket, and closed again',
+    title: 'an account and its bucket are made public, and private again',
     given: [account, bucket],
     steps: [
       { user: 'allows it', act: (world) => world.change(ObjectStorageAccount, 'media', { enablePublicAccess: true }) },
@@ -148,7 +148,7 @@ export const storageFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'an account goes: first its bucket with what is in it, with it its keys',
+    title: 'an account is deleted with its bucket, objects and keys',
     given: [
       account,
       bucket,

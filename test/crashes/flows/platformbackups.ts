@@ -98,7 +98,7 @@ const skips = async (world: World, place: { namespace: string; name: string }) =
 
 export const platformBackupFlows: readonly Flow[] = [
   {
-    title: 'the platform is backed up to a target of its own, gets another key, and is no longer backed up',
+    title: 'the platform is backed up to its own target, gets another key, and stops being backed up',
     controllers: ['platformbackupsettings'],
     facts,
     given: [velero],
@@ -123,7 +123,7 @@ export const platformBackupFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'a backup that was asked for takes the databases of the platform along',
+    title: 'a requested backup includes the databases of the platform',
     controllers: ['platformbackupsettings'],
     facts,
     given: [velero, foreign, { ...make, until: isReady }],
@@ -146,7 +146,7 @@ export const platformBackupFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'archives of a tenant and of an administrator are suspended, and go on with a base backup',
+    title: 'archives of a tenant and of an administrator are suspended, and resume with a base backup',
     controllers: ['platformbackupsettings', 'relationalcluster'],
     facts: async (world) => ({
       ...(await facts(world)),

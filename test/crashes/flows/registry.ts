@@ -46,7 +46,7 @@ async function facts(world: World): Promise<object> {
 
 export const registryFlows: readonly Flow[] = [
   {
-    title: 'a retention run removes old images, but not what is pinned or among the latest, and the data after them',
+    title: 'a retention run removes old images, except pinned and latest ones, and their data',
     controllers: ['registryrepository', 'retentionrun'],
     given: [pushed],
     steps: [
@@ -59,7 +59,7 @@ export const registryFlows: readonly Flow[] = [
     facts,
   },
   {
-    title: 'a repository that nobody announced becomes known by a run that only counts',
+    title: 'an unannounced repository is recorded by a dry run',
     controllers: ['registryrepository', 'retentionrun'],
     steps: [
       {

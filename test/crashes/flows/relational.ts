@@ -45,7 +45,7 @@ const common = {
 export const relationalFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'a relational database is made with all it can have, and grows',
+    title: 'a relational database with all fields is created, and grows',
     steps: [
       make('orders', { enableLoadBalancer: true, enablePooler: true, extensions: ['citext'] }),
       change('asks for three instances', { replicas: 3 }),
@@ -62,7 +62,7 @@ export const relationalFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a relational database whose plan is gone is stopped',
+    title: 'a relational database whose plan was deleted is stopped',
     given: [
       {
         user: 'makes a plan',
@@ -75,7 +75,7 @@ export const relationalFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a snapshot is taken and ends, and one of the schedule is listed and goes',
+    title: 'a snapshot is taken and expires, and a scheduled one is listed and deleted',
     given: [make('orders')],
     steps: [
       snapshot({ retentionDays: 1 }),
@@ -108,7 +108,7 @@ export const relationalFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a relational database is restored beside the old one, takes its name over, and the old one goes',
+    title: 'a relational database is restored beside the old one, takes over its name, and the old one is deleted',
     given: [make('orders'), snapshot()],
     steps: [
       make('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' }),
@@ -117,7 +117,7 @@ export const relationalFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a stopped relational database is started for its last snapshot, and another leads its connections back',
+    title: 'a stopped relational database is deleted after a final snapshot, and connectTo of another is cleared',
     given: [
       make('orders', { finalSnapshotOnDelete: true }),
       change('stops it', { running: false }, async (world) => (await statusOf(world)) === 'Stopped'),
@@ -127,7 +127,7 @@ export const relationalFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a relational database is deleted, and a last snapshot stays',
+    title: 'a relational database is deleted with a final snapshot',
     given: [make('orders', { onDelete: 'Retain' })],
     steps: [remove],
   },

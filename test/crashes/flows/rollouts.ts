@@ -121,11 +121,11 @@ const flow = (title: string, ...steps: Step[]): Flow => ({
 
 export const rolloutFlows: readonly Flow[] = [
   flow(
-    'a rollout takes a snapshot, rolls a chart and a module after it, and looks for changes by hand',
+    'a rollout takes a snapshot, upgrades a chart and then a module, and scans for drift',
     started(until('Succeeded')),
   ),
   flow(
-    'a rollout is paused by a chart that fails, goes on when somebody says so, and is taken back',
+    'a rollout is paused by a failing chart, resumed and rolled back',
     started(until('Paused', { flux: (name) => (name === 'cnpg' ? 'Failed' : 'Ready') })),
     asked('mends the chart and resumes', { resumeAt: '2026-01-02T00:00:00Z' }, until('Succeeded')),
     {
@@ -143,7 +143,7 @@ export const rolloutFlows: readonly Flow[] = [
     },
   ),
   flow(
-    'a rollout is cancelled: what is under way ends, and nothing else begins',
+    'a rollout is cancelled: the current step ends, and no other starts',
     started(async (world) => {
       playVelero(world, 'Completed')
       return (

@@ -85,7 +85,7 @@ export const sourceFlows: readonly Flow[] = [
     ],
   },
   {
-    title: 'a source at the Git host of the platform goes with its account',
+    title: 'a source at the Git host of the platform is deleted with its account',
     controllers: ['deploymentsource'],
     facts,
     given: [make],

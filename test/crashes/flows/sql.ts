@@ -73,12 +73,12 @@ const common = { controllers: ['sqlinstance'], facts }
 export const sqlFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'a SQL instance is made with a load balancer',
+    title: 'a SQL instance with a load balancer is created',
     steps: [make({ enableLoadBalancer: true })],
   },
   {
     ...common,
-    title: 'a SQL instance gets a larger plan, more memory at once, and another start',
+    title: 'a SQL instance gets a larger plan, more memory at once, and a restart',
     given: [make()],
     steps: [
       change('asks for more', { computePlan: 'sql-medium' }, undefined),
@@ -110,7 +110,7 @@ export const sqlFlows: readonly Flow[] = [
   { ...common, title: 'a SQL instance is deleted with its data', given: [make()], steps: [remove] },
   {
     ...common,
-    title: 'a SQL instance is deleted without its data, and made again',
+    title: 'a SQL instance is deleted without its data, and created again',
     given: [make({ onDelete: 'Retain' })],
     steps: [remove, make({ onDelete: 'Retain' })],
   },

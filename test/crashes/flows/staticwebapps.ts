@@ -38,7 +38,7 @@ const common = { controllers: ['staticwebapp', 'deploymentrecord'], facts }
 export const siteFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'a static web app of an image goes over to another one, and changes how it is served',
+    title: 'a static web app is changed to another image and other settings',
     steps: [
       { ...make({ image: 'site:1', customDomains: ['docs.example.com'] }), until: isReady },
       change('asks for another image', { image: 'site:2', headers: { 'X-A': 'b' } }, serves('site:2')),
@@ -46,7 +46,7 @@ export const siteFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a static web app of a repository has its code built once for each cause',
+    title: 'a static web app of a repository is built once for each cause',
     steps: [
       {
         ...make({ repositoryUrl: 'https://git.example.com/team/docs' }),
@@ -57,7 +57,7 @@ export const siteFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a static web app is deleted with all that was made for it',
+    title: 'a static web app is deleted with all its objects',
     given: [{ ...make({ image: 'site:1' }), until: isReady }],
     steps: [
       {

@@ -78,7 +78,7 @@ const common = { controllers: ['secretvault', 'vaultentry'], facts }
 export const vaultFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'a vault is made, and a secret in it gets three versions that a workload mounts',
+    title: 'a vault is created, and a secret in it gets three versions that a workload mounts',
     steps: [
       makeVault,
       write('one'),
@@ -92,7 +92,7 @@ export const vaultFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'another platform key comes, and the old one is retired',
+    title: 'a platform key is added, and the old one is retired',
     given: [makeVault, write('one')],
     steps: [
       {
@@ -115,7 +115,7 @@ export const vaultFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a deleted secret is purged when its days are over, and forgotten in the end',
+    title: 'a deleted secret is purged after its retention, and its record is removed',
     given: [makeVault, write('one')],
     steps: [
       turn('Deleted'),

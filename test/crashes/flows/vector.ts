@@ -49,7 +49,7 @@ const common = { controllers: ['vectorcluster'], facts }
 export const vectorFlows: readonly Flow[] = [
   {
     ...common,
-    title: 'a vector database is made with a load balancer and grows from one peer to three',
+    title: 'a vector database with a load balancer is created, and grows from one peer to three',
     steps: [
       make({ computePlan: 'vector-small', enableLoadBalancer: true, replicas: 1 }),
       change('asks for three peers', { replicas: 3 }),
@@ -86,7 +86,7 @@ export const vectorFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a vector database gets another key twice, at once',
+    title: 'a vector database gets another key twice at once',
     given: [make()],
     steps: [
       { user: 'rotates the key', act: (world) => world.change(VectorCluster, NAME, { apiKeyVersion: 2 }) },
@@ -116,7 +116,7 @@ export const vectorFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'of a vector database a snapshot is taken, and deleted while the next one is taken',
+    title: 'a snapshot of a vector database is deleted while the next one is taken',
     given: [make(), fill],
     steps: [
       {
@@ -152,7 +152,7 @@ export const vectorFlows: readonly Flow[] = [
   },
   {
     ...common,
-    title: 'a vector database is deleted without its data, which a new one of its name takes back',
+    title: 'a vector database is deleted without its data, and created again with it',
     given: [make({ onDelete: 'Retain' })],
     steps: [
       { user: 'deletes it', act: (world) => world.remove(VectorCluster, NAME), until: isGone },
