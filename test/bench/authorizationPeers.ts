@@ -220,7 +220,8 @@ function agreeing(decide: Decide, ours: Decide, questions: readonly Question[], 
   const answered: Question[] = []
   for (const question of questions) {
     const [theirs, own] = [decide(question), ours(question)]
-    if (theirs !== own) throw new Error(`They disagree on ${JSON.stringify(question)}: ${theirs} and ${own} (ours).`)
+    if (theirs !== own)
+      throw new Error(`The engines disagree on ${JSON.stringify(question)}: ${theirs} and ${own} (ours).`)
     answered.push(question)
     if (performance.now() > end) break
   }

@@ -55,7 +55,7 @@ async function measured(server: SqlServer, schema: string, rounds: number, secon
         (await raw.read(text)).slice(0, ROWS).map(([id]) => id),
       )
     )
-      throw new Error('The two ways of reading do not answer the same rows.')
+      throw new Error('The two ways of reading return different rows.')
     const shares: number[] = []
     const times: { ours: number; raw: number }[] = []
     for (let round = 0; round < rounds; round += 1) {

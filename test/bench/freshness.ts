@@ -76,12 +76,15 @@ async function setScene(own: OwnPlatform, pools: readonly Pool[]): Promise<Scene
   const { clientId: principalId, token } = await makeServiceAccount(own.admin, 'Stranger', tokenUrl)
   const made = await expectStatus(201, first('POST', '/boundaries', owner, { displayName: 'Freshness' }))
   const path = `/boundaries/${(JSON.parse(made.text) as { id: string }).id}`
-  await until('both replicas tell the same of a settled boundary', async () => {
+  await until('both replicas return the same settled boundary', async () => {
     const [one, other] = [await first('GET', path, owner), await second('GET', path, owner)]
     return one.status === 200 && one.text === other.text && one.text.includes('"Running"')
   })
   for (const ask of [first, second]) {
-    await until('the stranger is known, and refused', async () => (await ask('GET', path, token)).status === 403)
+    await until(
+      'the stranger is authenticated, and refused',
+      async () => (await ask('GET', path, token)).status === 403,
+    )
   }
   return { first, second, owner, stranger: { principalId, token }, path }
 }

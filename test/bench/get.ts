@@ -63,6 +63,6 @@ async function compareContents(
       spec: { tags: object }
     }
     const same = dto.name === object.metadata.name && JSON.stringify(dto.tags) === JSON.stringify(object.spec.tags)
-    if (!same) throw new Error(`The arms tell of different objects: ${dto.name} and ${object.metadata.name}.`)
+    if (!same) throw new Error(`The arms return different objects: ${dto.name} and ${object.metadata.name}.`)
   }
 }

@@ -41,7 +41,7 @@ export async function runHostile({ rounds, seconds, count = DATABASES }: Benchma
       console.error(JSON.stringify(result))
     }
     if (!isDeepStrictEqual(await fetchJson(modest, modest.paths[0] ?? ''), before))
-      throw new Error('Whoever asks for little was answered otherwise afterwards.')
+      throw new Error('The modest caller was answered differently afterwards.')
     return { benchmark: 'hostile', databases: count, rounds, seconds, cores, ...circumstances(stage), results }
   } finally {
     await stage.stop()
@@ -214,7 +214,7 @@ async function look(modest: Arm, kubectl: Arm, milliseconds: number): Promise<Se
     if (status === 200) seen.rest.push(took)
     else if (status === 404) seen.kubectl.push(took)
     else if (status >= 500) seen.kubectlErrors += 1
-    else throw new Error(`Whoever asks for little was answered ${status}.`)
+    else throw new Error(`The modest caller was answered ${status}.`)
   }
   const statusOf = async (url: string, headers: Record<string, string>) => {
     const answer = await request(url, { headers, dispatcher })

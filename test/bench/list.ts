@@ -33,7 +33,7 @@ export async function runList({ rounds, seconds, count = 1_000 }: BenchmarkOptio
     }
     const names = objects.items.map(({ metadata }) => metadata.name).sort()
     if (dto.pagination.totalItems !== names.length || dto.items.some(({ name }, index) => name !== names[index])) {
-      throw new Error('The arms tell of different lists.')
+      throw new Error('The arms return different lists.')
     }
     const options = { connections: 1, rounds, milliseconds: seconds * 1000 }
     const page = await compare(facade, server, options)

@@ -46,7 +46,8 @@ async function measured(size: number, rounds: number): Promise<Walk> {
       items?: unknown[]
       pagination?: { totalItems: number }
     }
-    if (first.pagination?.totalItems !== size || first.items?.length !== PAGE) throw new Error('The list is not whole.')
+    if (first.pagination?.totalItems !== size || first.items?.length !== PAGE)
+      throw new Error('The list is incomplete.')
     const requests = Math.max(pages, Math.round(WALKED / PAGE))
     const walk = () => processorTimeOf({ origin, paths, headers }, { connections: 1, requests })
     await walk()

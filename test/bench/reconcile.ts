@@ -131,5 +131,5 @@ async function compareContents(client: KubeClient, namespace: string, ours: Arm,
   const isOwned = ({ metadata }: KubeObject, by: KubeObject) =>
     metadata.ownerReferences?.some(({ uid }) => uid === by.metadata.uid) === true
   if (!sets.some((set) => isOwned(set, database)) || !isOwned(child, parent))
-    throw new Error('An arm says that it is ready and has not made its child.')
+    throw new Error('An arm reports ready without its child.')
 }

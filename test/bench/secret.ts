@@ -57,5 +57,5 @@ async function compareContents(facade: Arm, server: Arm): Promise<void> {
   const ours = (await fetchJson(facade, facade.paths[0] ?? '')) as { value: string }
   const theirs = (await fetchJson(server, server.paths[0] ?? '')) as { data: { value: string } }
   if (ours.value !== VALUE || Buffer.from(theirs.data.value, 'base64').toString() !== VALUE)
-    throw new Error('The arms tell of different values.')
+    throw new Error('The arms return different values.')
 }

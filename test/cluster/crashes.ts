@@ -161,7 +161,7 @@ export function describeCrashes(scenarios: Scenarios, kills: number): void {
         let at = Math.max(1, Math.floor((kill / kills) * LAST_PLACE * writes))
         let end: End | undefined
         for (; end === undefined && at > 0; at = Math.floor(at / 2)) end = await playKilled(kind, at, kill > 1)
-        if (end === undefined) throw new Error('All was done before the operator was killed.')
+        if (end === undefined) throw new Error('Every run ended before the operator was killed.')
         const found = differences(expected, end)
         expect(found, found.join('\n')).to.deep.equal([])
       })

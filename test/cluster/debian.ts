@@ -37,7 +37,7 @@ export async function unpackDebian(name: string, packages: readonly string[]): P
     for (const archive of archives) await run('dpkg', ['-x', join(place, archive), join(place, 'root')])
     await rename(join(place, 'root'), folder)
   } catch (error) {
-    if (!existsSync(folder)) throw new Error(`Debian's packages of ${name} could not be had.`, { cause: error })
+    if (!existsSync(folder)) throw new Error(`The Debian packages of ${name} could not be installed.`, { cause: error })
   } finally {
     await rm(place, { recursive: true, force: true })
   }

@@ -129,7 +129,7 @@ async function makeRealm(url: string, admin: Keycloak['admin'], realm: object): 
     headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
     body: JSON.stringify(realm),
   })
-  if (made.status !== 201) throw new Error(`Keycloak did not make the realm: ${made.status} ${await made.text()}`)
+  if (made.status !== 201) throw new Error(`Keycloak did not create the realm: ${made.status} ${await made.text()}`)
 }
 
 export type ServiceAccount = { clientId: string; secret: string; principalId: string }

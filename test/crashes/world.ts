@@ -106,7 +106,7 @@ export class World {
       await this.#operatorRests()
       if (`${this.server.version} ${this.far.version}` === before) return
     }
-    throw new Error('The operator and the cluster never come to rest.')
+    throw new Error('The operator and the cluster do not settle.')
   }
 
   /** One turn of the operator and of the cluster, even if nothing is left to do. */

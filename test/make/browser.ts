@@ -64,7 +64,7 @@ export class Browser {
       this.left = url
       return { status: 0, url: url.href, html: '', headers: {} }
     }
-    if (hops > 10) throw new Error(`Sent around in circles, last to ${url.href}`)
+    if (hops > 10) throw new Error(`Too many redirects, last to ${url.href}`)
     const cookie = [...this.#cookies.values()]
       .filter(({ path }) => url.pathname.startsWith(path))
       .map(({ value }) => value)

@@ -8,7 +8,7 @@ import { until } from './until.ts'
  * @param options of `kubectl diff`
  */
 export async function noDrift(kubectl: (...args: string[]) => Promise<string>, ...options: string[]): Promise<void> {
-  await until('nothing drifts', async () => {
+  await until('drift is empty', async () => {
     const drift = await kubectl('diff', ...options).catch(({ stdout, message }) => String(stdout || message))
     if (drift !== '') throw new Error(drift)
     return true

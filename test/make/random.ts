@@ -25,7 +25,7 @@ export class SeededRandom {
 
   pick<T>(choices: readonly T[]): T {
     const choice = choices[this.below(choices.length)]
-    if (choice === undefined) throw new RangeError('There is nothing to pick from.')
+    if (choice === undefined) throw new RangeError('The list is empty.')
     return choice
   }
 

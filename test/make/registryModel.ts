@@ -87,9 +87,9 @@ export function registryModel(random: SeededRandom) {
     const { repository, tag, references } = upload
     const place = at(repository)
     for (const blob of upload.blobs)
-      if (!place.layers.has(blob) || !blobs.has(blob)) throw new Error(`${blob} of a push was eaten`)
+      if (!place.layers.has(blob) || !blobs.has(blob)) throw new Error(`${blob} of a push was removed`)
     for (const part of references)
-      if (!place.manifests.has(part)) throw new Error(`${part} of a pushed index was eaten`)
+      if (!place.manifests.has(part)) throw new Error(`${part} of a pushed index was removed`)
     const digest = `manifest-${++made}`
     blobs.set(digest, now)
     const about = random.chance(0.1) && digests(place).length > 0 ? { subject: random.pick(digests(place)) } : {}
@@ -160,7 +160,7 @@ export function registryModel(random: SeededRandom) {
       const isHere = place.manifests.has(digest)
       const mustStay = justified.has(digest) || isBusy(place)
       if (mustStay && !isHere) throw new Error(`${digest} is in use and was removed`)
-      if (!mustStay && isHere) throw new Error(`${digest} is in use by nothing and stayed`)
+      if (!mustStay && isHere) throw new Error(`${digest} is unused and was kept`)
     }
     counts.removed += before.length - digests(place).length
     counts.inUse += justified.size
@@ -196,7 +196,7 @@ export function registryModel(random: SeededRandom) {
     for (const [blob, changedAt] of blobs) {
       if (needed.has(blob) || about.has(blob) || changedAt >= now - DAY) continue
       if (all.some((place) => isHeld(place, place.layers.get(blob)))) continue
-      throw new Error(`${blob} is needed by nothing and stayed`)
+      throw new Error(`${blob} is unused and was kept`)
     }
   }
   /** By itself, or because a justified one needs it or is its subject. */

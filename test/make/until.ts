@@ -68,5 +68,5 @@ export async function seenWorking<T>(
       await delay(ASK_EVERY)
     }
   }
-  throw new Error('It was over each time before it worked.')
+  throw new Error('Each object expired before it worked.')
 }

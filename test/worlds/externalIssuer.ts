@@ -29,7 +29,8 @@ export class ExternalIssuer {
   /** A person signs in; returns the address to which their browser is redirected. */
   signIn(address: URL, claims: JWTPayload): URL {
     const asked = (name: string) => address.searchParams.get(name) ?? ''
-    if (`${address.origin}${address.pathname}` !== `${this.issuer}/auth`) throw new Error(`${address} is not mine.`)
+    if (`${address.origin}${address.pathname}` !== `${this.issuer}/auth`)
+      throw new Error(`${address} is not an address of this issuer.`)
     if (asked('client_id') !== this.clientId || asked('code_challenge_method') !== 'S256') throw new Error('unknown')
     const code = randomBytes(16).toString('hex')
     const redirectUri = asked('redirect_uri')

@@ -187,7 +187,7 @@ async function seeFilesAsked({ own, client: far, home, request }: FarCluster, pa
   const asked = request('GET', path, undefined, enough.signal).catch(() => undefined)
   const labelSelector = `${FILES_LABEL}=true`
   const isThere = async () => (await far.list(job, { namespace: home, labelSelector })).items.length > 0
-  await until('a pod is to come beside the volume there', isThere)
+  await until('the cluster has a job for the files', isThere)
   expect((await own.admin.list(job, { namespace: home, labelSelector })).items).to.deep.equal([])
   enough.abort()
   await asked

@@ -45,9 +45,9 @@ export async function seeFunctionThere(setting: Setting): Promise<void> {
   const { workload } = functionNames(ref.name)
   const holds = async (client: KubeClient) =>
     (await client.list(deployment, { namespace: home })).items.some(({ metadata }) => metadata.name === workload)
-  await until('it sleeps there', () => holds(there))
+  await until('the function has a Deployment on the cluster', () => holds(there))
   expect(await holds(here)).to.equal(false)
-  const host = await until('it has a host', async () => {
+  const host = await until('the function has a host', async () => {
     const { status } = await here.get(FunctionNamespace.resource, { namespace: home, name: 'calls' })
     return (status as FunctionNamespace['status'])?.publicHost
   })
@@ -56,9 +56,9 @@ export async function seeFunctionThere(setting: Setting): Promise<void> {
     const { status } = await here.get(ServerlessFunction.resource, ref)
     return (status as ServerlessFunction['status'])?.copies ?? []
   }
-  await until('it is known', async () => (await called('/closed')).status === 401)
+  await until('the function requires its key', async () => (await called('/closed')).status === 401)
   expect(await copies(), 'a stranger wakes nobody').to.deep.equal([])
-  const answer = await until('a copy is in time', async () => {
+  const answer = await until('the call does not return 504', async () => {
     const found = await called('/hello')
     return found.status !== 504 && found
   })

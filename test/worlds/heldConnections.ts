@@ -27,7 +27,7 @@ export async function expectBounded(port: number, most: number, ask: () => Promi
         () => true,
         () => false,
       )
-    await until('there is a place again', isAnswered)
+    await until('a new connection is answered', isAnswered)
   } finally {
     for (const socket of sockets) socket.destroy()
   }

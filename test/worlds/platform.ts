@@ -230,7 +230,7 @@ export async function makeCaller(roles: Record<string, string> = {}): Promise<Te
 /** The facade learns of an assignment through its watch, a moment after the write. */
 async function untilCounts(principalId: string, boundaryId: string, check: { action: string; scope: string }) {
   const path = `/boundaries/${boundaryId}/providers/authorization/checkAccess`
-  await until(`the assignment at ${check.scope} counts`, async () => {
+  await until(`the assignment at ${check.scope} is in effect`, async () => {
     type Result = { results: { allowed: boolean }[] }
     const { status, body } = await call<Result>('POST', path, { principalId, checks: [check] })
     return status === 200 && body.results[0]?.allowed === true

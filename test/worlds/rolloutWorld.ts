@@ -89,7 +89,7 @@ export class World {
       if (JSON.stringify(then) === JSON.stringify(this.execution)) return then
       this.execution = then
     }
-    throw new Error('The rollout does not come to rest.')
+    throw new Error('The rollout does not settle.')
   }
 
   after(minutes: number): Execution {

@@ -99,7 +99,7 @@ export class StatefulWorld {
       await settle()
       if (!played) return
     }
-    throw new Error(`Nothing came to rest in ${rounds} rounds.`)
+    throw new Error(`Nothing settled in ${rounds} rounds.`)
   }
 
   find<T extends KubeObject = KubeObject>(resource: Resource, name: string): Promise<T | undefined> {

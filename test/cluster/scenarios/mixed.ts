@@ -52,7 +52,7 @@ async function write(stage: Stage, value: string): Promise<void> {
   }
   const taken = (entry: KubeObject | undefined) =>
     (entry as unknown as VaultEntry | undefined)?.spec.history?.source?.resourceVersion
-  await until('the value is taken', async () => {
+  await until('the value is stored', async () => {
     return taken(await find(VaultEntry.resource, name)) === source.metadata.resourceVersion
   })
   await untilReady(VaultEntry, name)
@@ -81,7 +81,7 @@ async function useStore(stage: Stage): Promise<void> {
   await opens(200)
   const first = await pair('uploader')
   await own.admin.remove(secret, { namespace: home, name: accessKeySecretName('uploader') })
-  await until('a pair is stored again', async () => (await pair('uploader')) !== undefined, WAIT)
+  await until('the key pair is stored again', async () => (await pair('uploader')) !== undefined, WAIT)
   await opens(200)
   // A pass in progress restores the same pair; otherwise it is a new one, and the lost pair no longer works.
   const now = await pair('uploader')

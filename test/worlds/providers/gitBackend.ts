@@ -100,6 +100,6 @@ export async function serveGitToPlatform(root: string, login: Login, { port, cer
     await once(server.listen(port, '127.0.0.1'), 'listening')
     return true
   }
-  await until('nobody else plays providers', listen, WHOLE_FILE)
+  await until('no other process plays the providers', listen, WHOLE_FILE)
   return () => stop(server)
 }

@@ -71,7 +71,7 @@ async function serve(all: StandIns, port: number, tls: { cert: string; key: stri
     await once(server.listen(port, '127.0.0.1'), 'listening')
     return true
   }
-  await until('nobody else plays providers', listen, WHOLE_FILE)
+  await until('no other process plays the providers', listen, WHOLE_FILE)
   return server
 }
 
