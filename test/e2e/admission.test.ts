@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { BOUNDARY_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { groupNamespaceObject } from '../../src/core/namespaces.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
@@ -295,8 +295,15 @@ describe('admission by the API server', () => {
     })
   })
 
-  it('knows the namespace of a group by one builder', () => {
-    expect(groupNamespaceObject).to.be.a('function')
+  it('creates the namespace of a group with the labels and annotations of groupNamespaceObject', async () => {
+    const ref = { namespace: boundaryNamespace(boundaryId), name: group }
+    const { metadata } = await admin.get(ResourceGroup.resource, ref)
+    const incarnation = metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+    expect(incarnation).to.not.equal('')
+    const wanted = groupNamespaceObject(boundaryId, group, incarnation).metadata
+    const { labels, annotations } = (await admin.get(namespaceResource, { name: groupHome })).metadata
+    expect(labels).to.include(wanted.labels)
+    expect(annotations).to.include(wanted.annotations)
   })
 
   function child(apiVersion: string, kind: string, name: string, metadata: object): KubeObject {

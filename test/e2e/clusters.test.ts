@@ -57,8 +57,7 @@ describe('a boundary on another cluster, through an agent with outgoing connecti
       const stored = await far.own.admin.get(PlatformCluster.resource, { name: far.clusterId })
       expect(JSON.stringify(stored)).not.to.contain(token.token)
       await far.startAgent(settingsOf(token))
-      const online = await far.untilCluster('Online')
-      expect(online.nodeCount ?? 0).to.be.greaterThan(-1)
+      await far.untilCluster('Online')
       await until('its nodes are counted', async () => (await far.cluster()).nodeCount === 1)
       const { spec } = (await far.own.admin.get(PlatformCluster.resource, {
         name: far.clusterId,

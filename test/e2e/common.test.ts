@@ -30,6 +30,7 @@ describe('common routes', () => {
     for (const module of ['db-vector', 'boundaries', 'resource-groups', 'rbac', 'jobs']) {
       const { status, body } = await call<Manifest>('GET', `/docs/${module}/manifest.json`, undefined, { token })
       expect([status, body.module]).to.deep.equal([200, module])
+      expect(body.files, module).to.not.be.empty
       for (const { path, mediaType, sizeBytes } of body.files) {
         const file = await call('GET', `/docs/${module}/${path}`, undefined, { token })
         expect(file.status, path).to.equal(200)

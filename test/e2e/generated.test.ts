@@ -190,7 +190,9 @@ describe('refusals of every route', () => {
 
   it('returns the plan that a list of plans shows', async () => {
     const one = /^\/boundaries\/\{boundaryId\}\/resources\/[a-z]+plans\/\{resourceId\}$/
-    for (const { path } of SERVED_ROUTES.filter(({ method, path }) => method === 'GET' && one.test(path))) {
+    const routes = SERVED_ROUTES.filter(({ method, path }) => method === 'GET' && one.test(path))
+    expect(routes).to.not.be.empty
+    for (const { path } of routes) {
       const list = path.replace('{boundaryId}', places.boundaryId).replace('/{resourceId}', '')
       const { items } = (await call<{ items: { id: string }[] }>('GET', list)).body
       expect(items, path).to.not.be.empty

@@ -68,7 +68,7 @@ describe('jobs', () => {
       ...['activeDeadlineSeconds', 'clusterId', 'completedAt', 'computePlan', 'createdAt', 'env', 'image', 'name'],
       ...['resourceGroup', 'status', 'tag', 'ttlSecondsAfterFinished'],
     )
-    expect(Date.parse(found.completedAt ?? '')).to.be.a('number')
+    expect(Date.parse(found.completedAt ?? '')).to.be.at.least(Date.parse(found.createdAt))
     // Jobs of the same second are listed by name.
     await until('its second is over', () => Date.now() >= Date.parse(found.createdAt) + 1000)
     const later = await make({})
