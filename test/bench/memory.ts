@@ -67,7 +67,7 @@ async function bytesOf({ server }: Facade): Promise<Bytes> {
   return { heap: await heapUsed(), resident: process.memoryUsage.rss(), version: Number(server.version) }
 }
 
-/** What the API server in memory stores about each change, whoever makes it. */
+/** What the API server in memory stores about each change, by any writer. */
 async function bytesOfAChange(facade: Facade, count: number): Promise<number> {
   const before = await bytesOf(facade)
   for (let index = 0; index < count; index += 1) {

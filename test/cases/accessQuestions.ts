@@ -47,7 +47,7 @@ export function questionsAbout(boundaryId: string, groups: readonly AskedGroup[]
   ]
 }
 
-/** Whether somebody may write access control at all; admission decides the details. */
+/** Writes of access control, which admission then decides in detail. */
 function questionsAboutMembers(member: { group: string; namespace: string }): [string, AccessQuestion['attributes']][] {
   const written: [resource: string, action: string][] = [
     ['roleassignments', 'boundaries/members/manage'],

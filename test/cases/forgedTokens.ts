@@ -56,7 +56,7 @@ async function signRaw(key: CryptoKey, algorithm: string, header: unknown, paylo
 export type Forge = {
   algorithm: Algorithm
   pair: Pair
-  /** Somebody else's key. */
+  /** A key of another issuer. */
   stranger: Pair
   /** A token that is correct except for these claims and headers; undefined removes one. */
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>, key?: CryptoKey): Promise<string>

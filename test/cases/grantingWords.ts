@@ -11,7 +11,7 @@ import {
   RoleDefinition,
 } from '../../src/crds/rbac.ts'
 
-/** The participants and objects of a case, created anew for each run. */
+/** The participants and objects of a case, new in each run. */
 export type GrantingWorld = {
   boundaryId: string
   foreignId: string

@@ -20,7 +20,7 @@ function sshServerIsMissing(): string | undefined {
   return debianIsMissing('openssh-server')
 }
 
-/** A key pair by ssh-keygen. One round of key derivation is enough, because nobody guesses the passphrase. */
+/** A key pair by ssh-keygen. One round of key derivation is enough, because the passphrase is not secret. */
 export function makeKey(folder: string, name: string, words: readonly string[] = ['-t', 'ed25519'], passphrase = '') {
   const file = join(folder, name)
   spawnSync('ssh-keygen', ['-q', '-a', '1', ...words, '-N', passphrase, '-C', name, '-f', file])

@@ -9,7 +9,7 @@ export async function veleroDefinitions(): Promise<KubeObject[]> {
     folder: 'config/crd/v1/bases',
     cachedAs: 'velero',
   }
-  // Velero's server exits if they are missing, whoever moves data.
+  // Velero's server exits if they are missing, even without a data mover.
   const movers = { ...velero, folder: 'config/crd/v2alpha1/bases', cachedAs: 'velero-movers' }
   const snapshots = {
     tool: 'velero',

@@ -90,7 +90,7 @@ export function mortal<T extends object>(thing: T, mutations: Mutations<T>, by: 
         return (...args: unknown[]) => {
           const answer = call(...args)
           if (!(answer instanceof Promise)) return answer
-          // Nobody learns of failures in a dead process.
+          // Failures in a dead process are not reported.
           answer.catch(() => {})
           return life.read(() => answer)
         }

@@ -29,9 +29,9 @@ export type Workload = {
   spec: object
   /** The body for creating one with REST; empty if absent. */
   body?: object
-  /** Changes that somebody may make to it. */
+  /** Possible changes by a user. */
   changes: readonly object[]
-  /** Parts that somebody may create in it, which are deleted with it. */
+  /** Parts that a user may create in it; they are deleted with it. */
   parts?: (name: string) => readonly { kind: AnyKind; name: string; spec: object }[]
 }
 
@@ -114,7 +114,7 @@ export const WORKLOADS: readonly Workload[] = [
     kind: ObjectStorageAccount,
     spec: {},
     changes: [{ enablePublicAccess: true }, { maxBuckets: 7 }],
-    // A bucket holds it: somebody else must delete that.
+    // No bucket: it holds the account until a user deletes it.
     parts: (accountName) => [{ kind: ObjectAccessKey, name: `${accountName}-key`, spec: { accountName } }],
   },
 ]

@@ -349,7 +349,7 @@ describe('activity of a resource', () => {
     const { status } = await call('DELETE', `${path}/resourcegroups/${ended}`, undefined, owner)
     expect(status).to.be.oneOf([202, 204])
     const gone = async () => (await call('GET', `${path}/resourcegroups/${ended}`)).status === 404
-    await until('the group is gone', gone)
+    await until('the group is deleted', gone)
     const of = `${path}/activity?sort=occurredAt&filter=resourceGroup:eq:${ended}`
     const told = async () => (await expectCall<PagedListResponse<Entry>>(200, 'GET', of, undefined, owner)).body.items
     const of3 = await until('three entries are recorded', async () => {

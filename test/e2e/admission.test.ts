@@ -145,7 +145,7 @@ describe('admission by the API server', () => {
       it(name, async () => {
         const named = fittingName(kind, previous ?? next)
         const ref = { namespace: namespaceOf(kind), name: named }
-        // Nobody may delete the platform's own cluster, so the existing one is used.
+        // The cluster of the platform cannot be deleted, so the existing one is used.
         const isLasting = (previous as { isPlatform?: boolean } | undefined)?.isPlatform === true
         const write = async () => {
           if (previous === undefined) return made(object(kind, named, ref.namespace, next), kind, { dryRun: true })

@@ -106,7 +106,7 @@ describe('apps', () => {
     await expectCall(202, 'PUT', `${base}/${name}/actions/stop`)
     await until('it is stopped', async () => (await read(name)).status === 'Stopped')
     await expectCall(202, 'DELETE', `${base}/${name}`)
-    await until('it is gone', async () => (await call('GET', `${base}/${name}`)).status === 404)
+    await until('it is deleted', async () => (await call('GET', `${base}/${name}`)).status === 404)
     await until('its deployments are gone', async () => {
       const { items } = await client.list<CachedRecord>(DeploymentRecord.resource, { namespace })
       return !items.some(({ spec }) => spec.ownerName === name)

@@ -228,8 +228,8 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
   it('deletes the Schedule together with the policy, and keeps the backups', async () => {
     await expectCall(204, 'DELETE', at())
     await expectCall(404, 'DELETE', at())
-    await until('the Schedule is gone', () => isGone(veleroSchedule))
-    await until('its volume policy is gone', () => isGone(configMap))
+    await until('the Schedule is deleted', () => isGone(veleroSchedule))
+    await until('its volume policy is deleted', () => isGone(configMap))
     const { items } = await expectCall(200, 'GET', `${at()}/backups?filter=phase:eq:Completed&sort=startedAt`)
     expect(items.map(({ startedAt }: { startedAt: string }) => startedAt.slice(0, 10))).to.deep.equal([
       ...['2026-01-01', '2026-01-02'],
@@ -243,9 +243,9 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
     await until('the Schedule is there again', async () => !(await isGone(veleroSchedule)))
     const before = (await expectCall(200, 'GET', `${base}/shop`)) as object
     await call('DELETE', `${base}/shop`)
-    await until('it is gone', async () => (await call('GET', `${base}/shop`)).status === 404)
-    await until('the Schedule is gone', () => isGone(veleroSchedule))
-    await until('it is made anew', async () => (await call('POST', `${base}/shop`, before)).status === 201)
+    await until('it is deleted', async () => (await call('GET', `${base}/shop`)).status === 404)
+    await until('the Schedule is deleted', () => isGone(veleroSchedule))
+    await until('it is created again', async () => (await call('POST', `${base}/shop`, before)).status === 201)
     await expectCall(200, 'PUT', at(), { ...policy, method: 'FileSystem' })
     expect((await read()).backups).to.deep.equal([])
     expect((await expectCall(200, 'GET', `${at()}/backups`)).items).to.deep.equal([])

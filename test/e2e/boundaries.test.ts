@@ -108,10 +108,10 @@ describe('boundaries', () => {
     expect(refused.body.resourceGroups).to.deep.equal([group.name])
     const path = `/boundaries/${id}/resourcegroups/${group.name}`
     await expectCall(202, 'DELETE', path)
-    await until('the group is gone', async () => (await call('GET', path)).status === 404)
+    await until('the group is deleted', async () => (await call('GET', path)).status === 404)
     expect([202, 204]).to.include((await call('DELETE', `/boundaries/${id}`)).status)
-    await until('the boundary is gone', async () => (await call('GET', `/boundaries/${id}`)).status === 404)
-    await until('the namespace is gone', async () => (await namespaceOf(id)) === undefined)
+    await until('the boundary is deleted', async () => (await call('GET', `/boundaries/${id}`)).status === 404)
+    await until('the namespace is deleted', async () => (await namespaceOf(id)) === undefined)
   })
 
   const refused: [string, unknown, string, string][] = [

@@ -79,7 +79,7 @@ describe('builds of apps', () => {
     )
     expect(log.body.isFinal).to.equal(true)
     expect(log.body.lines.map(({ text }) => text).join()).to.include('simulated')
-    await until('its Job is gone', () =>
+    await until('its Job is deleted', () =>
       client.get(job, { namespace: BUILD_NAMESPACE, name: buildName({ namespace, name: first?.id ?? '' }) }).then(
         () => false,
         (error: unknown) => isKubeError(error, 'NotFound'),
@@ -197,7 +197,7 @@ describe('builds of apps', () => {
     await client.create(PlatformApp.resource, { apiVersion, kind, metadata: { name, namespace }, spec: CODE })
     await succeeded(name, 1)
     await client.remove(PlatformApp.resource, { namespace, name })
-    await until('it is gone', async () => (await call('GET', `${base}/${name}`)).status === 404)
+    await until('it is deleted', async () => (await call('GET', `${base}/${name}`)).status === 404)
   })
 })
 

@@ -68,7 +68,7 @@ describe('builds in the cluster', () => {
     const request = await requested()
     await startBuild(client, request, SETTINGS)
     await cancelBuild(client, builtDeployment(request))
-    await until('the Secret is gone', () =>
+    await until('the Secret is deleted', () =>
       client.get(secret, placeOf(request)).then(
         () => false,
         (error: unknown) => isKubeError(error, 'NotFound'),

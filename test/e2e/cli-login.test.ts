@@ -82,7 +82,7 @@ describe('freehold login of people', () => {
       expect(await answer.text()).to.include('You are signed in')
     })
 
-  /** A browser in which nobody is signed in. */
+  /** A browser without a session. */
   const newBrowser = () =>
     new Browser(issuer.origin, { certificateAuthority: readFileSync(testPlatform().certificateAuthority, 'utf8') })
   async function changeBrowser(): Promise<void> {

@@ -84,7 +84,7 @@ describe('freehold', () => {
     expect(table[1]).to.include(name).and.to.include(group)
     expect((await succeeds('get', 'vectorcluster', name, '-o', 'table')).out).to.match(/^name +vec-/m)
     expect((await succeeds('delete', 'vectorcluster', name)).out).to.equal('')
-    await until('it is gone', async () => (await freehold(['get', 'vectorcluster', name])).code === 1)
+    await until('it is deleted', async () => (await freehold(['get', 'vectorcluster', name])).code === 1)
   })
 
   it('applies a manifest of kubectl, and applies it again when it has changed', async () => {

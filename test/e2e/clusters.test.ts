@@ -203,8 +203,8 @@ describe('a boundary on another cluster, through an agent with outgoing connecti
       await until('and here', async () => (await far.request('GET', far.vector())).status === 404)
       const { status } = await far.request('DELETE', `/boundaries/${far.boundaryId}/projections/${far.clusterId}`)
       expect([202, 204]).to.include(status)
-      await until('the namespace is gone there', async () => !(await exists(far.client, namespace, far.home)))
-      await until('the projection is gone', async () => {
+      await until('the namespace is deleted there', async () => !(await exists(far.client, namespace, far.home)))
+      await until('the projection is deleted', async () => {
         const { projectionCount } = await far.cluster()
         return projectionCount === 0
       })
@@ -225,9 +225,9 @@ describe('a boundary on another cluster, through an agent with outgoing connecti
       await far.call(200, 'POST', `/clusters/${id}/agent/revoke`)
       const projection = `/boundaries/${far.boundaryId}/projections/${id}`
       expect([202, 204]).to.include((await far.request('DELETE', projection)).status)
-      await until('the projection is gone', async () => (await far.request('GET', projection)).status === 404)
+      await until('the projection is deleted', async () => (await far.request('GET', projection)).status === 404)
       expect([202, 204]).to.include((await far.request('DELETE', `/clusters/${id}`)).status)
-      await until('its record is gone', async () => (await far.request('GET', `/clusters/${id}`)).status === 404)
+      await until('its record is deleted', async () => (await far.request('GET', `/clusters/${id}`)).status === 404)
     },
   ])
 

@@ -131,7 +131,7 @@ describe('identity and keys of a container instance', () => {
     await until('the former credentials are rejected', async () => (await signsIn(anew)) === undefined)
     expect((await identityOf(name))?.principalId, 'the principal with its roles stays').to.equal(identity.principalId)
     await call('DELETE', at(name))
-    await until('the identity goes with the instance', async () => (await identityOf(name)) === undefined)
+    await until('the identity is deleted with the instance', async () => (await identityOf(name)) === undefined)
   })
 
   it('takes over an identity that exists, with new credentials', async () => {
@@ -204,6 +204,6 @@ describe('identity and keys of a container instance', () => {
     for (let count = 0; count < 4; count += 1)
       await expectCall(201, 'POST', `${base}/objectstorageaccounts/${account}/accesskeys`, {})
     await expectCall(200, 'PATCH', at(name), { components: [web] })
-    await until('its own key is gone', async () => (await keys()).length === 4)
+    await until('its own key is deleted', async () => (await keys()).length === 4)
   })
 })

@@ -66,7 +66,7 @@ describe('deletion', () => {
 
   /** No object that names the group: no namespace, no claimed name, no volume. */
   const nothingLeftOf = async ({ home }: Made) => {
-    await until('the namespace of the group is gone', () => gone(namespace, { name: home }))
+    await until('the namespace of the group is deleted', () => gone(namespace, { name: home }))
     const claims = (await admin.list(NameClaim.resource)).items as unknown as {
       spec: { holder: { namespace: string } }
     }[]
@@ -86,13 +86,13 @@ describe('deletion', () => {
       await expectCall(202, 'DELETE', `/boundaries/${made.boundaryId}/resourcegroups/search`)
       await nothingLeftOf(made)
       // Its finalizer is removed a moment after its namespace.
-      await until('the group is gone', () => gone(ResourceGroup.resource, { namespace: made.own, name: 'search' }))
+      await until('the group is deleted', () => gone(ResourceGroup.resource, { namespace: made.own, name: 'search' }))
       await until(
         'REST returns 404',
         async () => (await call('GET', `/boundaries/${made.boundaryId}/resourcegroups/search`)).status === 404,
       )
       expect((await call('DELETE', `/boundaries/${made.boundaryId}`)).status).to.be.oneOf([202, 204])
-      await until('the boundary is gone', () => gone(namespace, { name: made.own }))
+      await until('the boundary is deleted', () => gone(namespace, { name: made.own }))
     })
 
     it(`removes a group and then the boundary that ${way} created, by kubectl`, async () => {

@@ -67,7 +67,7 @@ describe('functions and the identity of their namespace', () => {
     await until('its files are gone', async () => (await find(secret, copy)) === undefined)
     expect((await identityOf())?.principalId, 'the principal with its roles stays').to.equal(identity.principalId)
     await call('DELETE', `${base}/${owner}`)
-    await until('the identity goes with the namespace', async () => (await identityOf()) === undefined)
+    await until('the identity is deleted with the namespace', async () => (await identityOf()) === undefined)
   })
 
   it('refuse an identity whose credentials the writer may not read, by REST and by kubectl', async () => {

@@ -174,7 +174,7 @@ describe('functions', () => {
       return (found.status as FunctionNamespace['status'])?.publicHost
     })
     const before = Math.floor(Date.now() / 1000)
-    // Pods are simulated: the call wakes one, but nobody answers at its made-up address. On a busy machine the call may
+    // Pods are simulated: the call wakes one, but its made-up address does not answer. On a busy machine the call may
     // time out before there is a copy.
     const wake = () => callFunction(testPlatform().activatorUrl, '/wake', { headers: { host } })
     const answer = await until('the activator knows it, and a copy is in time', async () => {
@@ -248,7 +248,7 @@ describe('functions', () => {
     const refused = await invoke(token)
     expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
     await withImage(name)
-    // Pods are simulated: the call wakes one, but nobody answers at its made-up address. On a busy machine the call may
+    // Pods are simulated: the call wakes one, but its made-up address does not answer. On a busy machine the call may
     // time out before there is a copy.
     const answer = await until('it is known, and a copy is in time', async () => {
       const found = await invoke()

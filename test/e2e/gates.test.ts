@@ -23,7 +23,7 @@ import { sampleName, sampleSpec } from '../make/samples.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
-/** A token that nobody issued. */
+/** A token that was never issued. */
 const STRANGER = 'no.such.token'
 
 /**
@@ -112,7 +112,7 @@ describe('protection against deletion', () => {
     )
     await toldToHold('protected', [])
     await owner.remove(ResourceGroup.resource, { namespace: home, name: 'protected' })
-    await until('the group is gone', async () => (await call('GET', groupPath('protected'))).status === 404)
+    await until('the group is deleted', async () => (await call('GET', groupPath('protected'))).status === 404)
   })
 
   it('holds the group of a volume that outlives its database', async () => {
@@ -121,7 +121,7 @@ describe('protection against deletion', () => {
     await expectCall(201, 'POST', path, {})
     await until('it runs', async () => (await call<{ status: string }>('GET', path)).body.status === 'Running')
     await expectCall(202, 'DELETE', `${path}?keepData=true`)
-    await until('it is gone', async () => (await call('GET', path)).status === 404)
+    await until('it is deleted', async () => (await call('GET', path)).status === 404)
     const holder = 'persistentvolumeclaims/storage-vc-keep-0'
     await toldToHold('retained', [holder])
     await everybodyIsRefused('retained', holder)
@@ -174,7 +174,7 @@ describe('protection against deletion', () => {
         const rest = await call<{ status: string }>('DELETE', groupPath(name))
         return rest.status === 202 || rest.status === 404
       })
-      await until('the group is gone', async () => (await call('GET', groupPath(name))).status === 404)
+      await until('the group is deleted', async () => (await call('GET', groupPath(name))).status === 404)
     }
   })
 
@@ -200,7 +200,7 @@ describe('protection against deletion', () => {
     await until('the namespace is closed', async () => (await placed(owner, VectorCluster, space)).includes(CLOSED))
     expect(await takenIn(space, 'group')).to.deep.equal([])
     await admin.mergePatch(VectorCluster.resource, ref, { metadata: { finalizers: null } })
-    await until('the group is gone', async () => (await call('GET', groupPath('going'))).status === 404)
+    await until('the group is deleted', async () => (await call('GET', groupPath('going'))).status === 404)
   })
 
   it('refuses new objects in the namespace of a boundary that is being deleted', async () => {

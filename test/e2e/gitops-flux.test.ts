@@ -129,14 +129,14 @@ describe('Flux, the real kustomize-controller with a simulated source', () => {
   it('prunes what is no longer in the tree, and keeps the rest', async () => {
     revision = await flux.push(tree(undefined, 'Umbrella and sons'))
     await synced()
-    await until('the database is gone', () => isGone(admin.get(VectorCluster.resource, database)))
+    await until('the database is deleted', () => isGone(admin.get(VectorCluster.resource, database)))
     expect((await admin.get(namespace, { name: SPACE })).status).to.include({ phase: 'Active' })
   })
 
   it('prunes everything with the Kustomization, including boundary and namespaces', async () => {
     await admin.remove(kustomization, SYNC)
     for (const name of [SPACE, HOME]) await until(`${name} is gone`, () => isGone(admin.get(namespace, { name })))
-    await until('the boundary is gone', () => isGone(admin.get(Boundary.resource, { name: BOUNDARY })))
+    await until('the boundary is deleted', () => isGone(admin.get(Boundary.resource, { name: BOUNDARY })))
     await until('Flux has let go', () => isGone(admin.get(kustomization, SYNC)))
   })
 })

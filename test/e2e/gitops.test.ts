@@ -87,7 +87,7 @@ describe('objects that are kept in Git', () => {
       reservedNamespaceObject({ for: 'ResourceGroup', name: space }),
     ]
 
-    it('becomes Ready whatever is applied first', async () => {
+    it('becomes Ready in any order of apply', async () => {
       await kubectl('apply', '--server-side', '-f', await file('tree.yaml', [...namespaces, ...placed]))
       for (const { kind, metadata } of placed) {
         const at = metadata.namespace === undefined ? [] : ['-n', metadata.namespace]

@@ -188,7 +188,7 @@ describe('identity and access over REST: tenants, roles and orphaned grants', ()
       const { token } = await makeCaller({ Reader: scope })
       expect((await call('GET', scope, undefined, { token })).status).to.equal(200)
       await call('DELETE', scope)
-      await until('the group is gone', async () => (await call('GET', scope)).status === 404)
+      await until('the group is deleted', async () => (await call('GET', scope)).status === 404)
       await makeGroup(id, name)
       expect((await call('GET', scope, undefined, { token })).status).to.equal(403)
     })
@@ -229,13 +229,13 @@ describe('identity and access over REST: tenants, roles and orphaned grants', ()
       await make(RoleAssignment, 'tied', spec, namespace)
       const names = async () =>
         (await admin.list(RoleAssignment.resource, { namespace })).items.map(({ metadata }) => metadata.name)
-      await until('the short one is gone', async () => !(await names()).includes('short'))
+      await until('the short one is deleted', async () => !(await names()).includes('short'))
       await until('the other is tied to the group', async () => {
         const object = await admin.get(RoleAssignment.resource, { namespace, name: 'tied' })
         return (object.metadata.ownerReferences ?? []).length === 1
       })
       await call('DELETE', `/boundaries/${id}/resourcegroups/${name}`)
-      await until('the other is gone too', async () => !(await names()).includes('tied'))
+      await until('the other is deleted too', async () => !(await names()).includes('tied'))
     })
 
     it('purges all assignments of a boundary, for root Owners only', async () => {

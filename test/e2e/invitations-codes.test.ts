@@ -101,7 +101,7 @@ describe('refusals of links in mails', () => {
     const { userId, email } = await known()
     const name = randomUUID()
     const { token, hash } = newLinkToken([name])
-    // Nobody can change the end of a reset, so this one is created after its end.
+    // expiresAt of a reset cannot be changed, so this one is created after it.
     await admin.create(PasswordReset.resource, {
       apiVersion: PasswordReset.apiVersion,
       kind: PasswordReset.kind,

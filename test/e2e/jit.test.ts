@@ -146,7 +146,7 @@ describe('temporary roles', () => {
     }
     const { scope, id } = await seenWorking(approved, (made) => mayWrite(made.scope))
     await until('the role has ended', async () => !(await mayWrite(scope)))
-    await until('its assignment is gone', async () => {
+    await until('its assignment is deleted', async () => {
       const { items } = await admin.list<RoleAssignment & { metadata: { name: string } }>(RoleAssignment.resource, {
         namespace,
         fieldSelector: `spec.principalId=${asker.principalId}`,

@@ -164,7 +164,7 @@ describe('managed identities', () => {
       return status?.principalId !== undefined && status.principalId
     })
     await call('DELETE', path)
-    await until('the group is gone', async () => (await call('GET', path)).status === 404)
+    await until('the group is deleted', async () => (await call('GET', path)).status === 404)
     expect(await accounts(principalId)).to.deep.equal([])
     expect(await secretsOf(principalId)).to.deep.equal([])
   })

@@ -32,7 +32,7 @@ function rowOf({ method, path, authorization, scope }: Route): Row {
 const rows: readonly Row[] = [...golden.routes, ...ADDITIONS.map(rowOf)]
 const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 
-/** Granted only through assignments at `/`, whatever a role says (interface section 5). */
+/** Granted only through assignments at `/`, also if a role contains them (interface section 5). */
 const ROOT_ACTIONS = [
   'boundaries/create',
   'boundaries/delete',
@@ -168,8 +168,8 @@ async function overAll(rows: readonly Row[], check: (row: Row) => Promise<string
 }
 
 const IDENTITIES: Readonly<Record<string, { holder?: Holder; token: 'none' | 'garbage' | 'own' | 'foreign' }>> = {
-  'nobody, without a token': { token: 'none' },
-  'nobody, with an invalid token': { token: 'garbage' },
+  'anonymous, without a token': { token: 'none' },
+  'anonymous, with an invalid token': { token: 'garbage' },
   'the Owner of another boundary': { token: 'foreign' },
   'a Reader': { token: 'own', holder: { role: 'Reader', at: 'boundary' } },
   'a Contributor': { token: 'own', holder: { role: 'Contributor', at: 'boundary' } },

@@ -28,9 +28,9 @@ describe('accounts and buckets of object storage', () => {
     expect(await code('DELETE', `${account.path}/buckets/one`)).to.deep.equal([409, 'BUCKET_NOT_EMPTY'])
     await expectRemoved(`${account.path}/buckets/two`)
     expect([202, 204]).to.include((await call('DELETE', `${account.path}/buckets/one?force=true`)).status)
-    await until('it is gone', async () => (await call('GET', `${account.path}/buckets/one`)).status === 404)
+    await until('it is deleted', async () => (await call('GET', `${account.path}/buckets/one`)).status === 404)
     await expectRemoved(account.path)
-    await until('the account is gone', async () => (await call('GET', account.path)).status === 404)
+    await until('the account is deleted', async () => (await call('GET', account.path)).status === 404)
     expect(await put(client, storeName, 'a'), 'a key of the deleted account').to.equal(403)
     const again = await makeAccount({}, account.name)
     await makeBucket(again, 'one')
@@ -82,7 +82,7 @@ describe('accounts and buckets of object storage', () => {
     expect((refusal as KubeError).denial?.message).to.contain(holder)
     expect([202, 204]).to.include((await call('DELETE', `${path}/buckets/vault?force=true`)).status)
     await until('the group goes', async () => (await call('DELETE', base)).status !== 409)
-    await until('it is gone', async () => (await call('GET', base)).status === 404)
+    await until('it is deleted', async () => (await call('GET', base)).status === 404)
   })
 
   it('lists requests in the audit, except those of the platform, and returns 409 while it is disabled', async () => {
@@ -115,7 +115,7 @@ describe('accounts and buckets of object storage', () => {
       new Set([key.accessKeyId]),
     )
     await call('DELETE', `${account.path}/buckets/one?force=true`)
-    await until('the bucket is gone', async () => (await call('GET', `${account.path}/buckets/one`)).status === 404)
+    await until('the bucket is deleted', async () => (await call('GET', `${account.path}/buckets/one`)).status === 404)
     const left = await itemsOf<Entry>(path)
     expect(left.map((entry) => [entry.operation, entry.bucket, entry.key, entry.statusCode])).to.deep.include.members(
       brief,
@@ -131,7 +131,7 @@ describe('accounts and buckets of object storage', () => {
     await expectCall(200, 'PATCH', account.path, { enablePublicAccess: true })
     const { storeName, url } = await makeBucket(account, 'site', { publicRead: true })
     await put(clientOf(await issue(account)), storeName, 'index.html')
-    await until('anybody can read it', async () => (await fetch(`${url}/index.html`)).status === 200)
+    await until('it is readable without credentials', async () => (await fetch(`${url}/index.html`)).status === 200)
     expect((await fetch(url)).status, 'but lists nothing').to.equal(403)
     await expectCall(200, 'PATCH', account.path, { enablePublicAccess: false })
     const denied = await until('the bucket is Degraded', async () => {
@@ -155,7 +155,7 @@ describe('accounts and buckets of object storage', () => {
     const wish = { publicRead: true, versioning: 'Enabled', corsRules: [cors], tags: { team: 'x' } }
     const { body, headers } = await expectCall<object>(200, 'PATCH', path, wish)
     expect(body).to.deep.include(wish)
-    await until('anybody can read it', async () => (await fetch(`${url}/a`)).status === 200)
+    await until('it is readable without credentials', async () => (await fetch(`${url}/a`)).status === 200)
     await until('an object has two versions', async () => {
       await put(client, storeName, 'b')
       return ((await versions()) ?? []).filter((key) => key === 'b').length > 1
@@ -279,7 +279,7 @@ describe('accounts and buckets of object storage', () => {
       { namespace, name: `${name}-media` },
       { spec: { forceDelete: true } },
     )
-    await until('it is gone', async () => (await call('GET', `${path}/buckets/media`)).status === 404)
+    await until('it is deleted', async () => (await call('GET', `${path}/buckets/media`)).status === 404)
   })
 
   it('stalls objects of kubectl whose quota the store does not support', async () => {
@@ -332,7 +332,7 @@ describe('accounts and buckets of object storage', () => {
     const client = clientOf(await issue({ path }))
     await put(client, storeName, 'a')
     await call('DELETE', base)
-    await until('the group is gone', async () => (await call('GET', base)).status === 404)
+    await until('the group is deleted', async () => (await call('GET', base)).status === 404)
     expect(await put(client, storeName, 'a')).to.equal(403)
   })
 })

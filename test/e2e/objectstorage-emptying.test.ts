@@ -69,7 +69,7 @@ describe('buckets that S3 cannot empty', () => {
     const { storeName } = await makeBucket({ path }, 'one')
     await write(await issue({ path }, { permission: 'Write' }), storeName, Object.values(SPOILT).flat())
     expect((await call('DELETE', base)).status).to.be.oneOf([202, 204])
-    await until('the group is gone', async () => (await call('GET', base)).status === 404)
+    await until('the group is deleted', async () => (await call('GET', base)).status === 404)
   })
 
   it('are kept without force, and the refusal names it', async () => {
@@ -91,7 +91,7 @@ describe('buckets that S3 cannot empty', () => {
     })
     for (const path of [bytes, long]) {
       expect((await code('DELETE', `${path}?force=true`))[0]).to.be.oneOf([202, 204])
-      await until('it is gone', async () => (await call('GET', path)).status === 404)
+      await until('it is deleted', async () => (await call('GET', path)).status === 404)
     }
   })
 })

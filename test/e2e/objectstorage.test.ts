@@ -143,7 +143,7 @@ describe('object storage', () => {
     await world.admin.remove(ManagedIdentity.resource, { namespace, name: identity.id })
     const client = clientOf(key)
     await until('the key is refused', async () => (await put(client, storeName, 'a')) === 403)
-    await until('the identity is gone', async () => (await call('GET', identity.path)).status === 404)
+    await until('the identity is deleted', async () => (await call('GET', identity.path)).status === 404)
   })
 
   it('opens sessions within a permission, a prefix, a duration and the rights of the caller', async () => {
@@ -196,7 +196,7 @@ describe('object storage', () => {
       return client !== undefined && (await put(client, storeName, 'a')) === 200
     })
     await until('it is refused', async () => client !== undefined && (await put(client, storeName, 'a')) === 403)
-    await until('its object is gone', async () =>
+    await until('its object is deleted', async () =>
       world.admin.get(ObjectAccessKey.resource, { namespace, name }).then(
         () => false,
         () => true,

@@ -46,7 +46,7 @@ describe('versitygw', () => {
     endpoint: running?.endpoint ?? '',
   }))
 
-  it('writes at most one entry in its audit for a request, whatever it contains', async () => {
+  it('writes at most one audit entry for any request', async () => {
     const { store: administered } = opened(store, running && clientOf(running.endpoint))
     const { endpoint = '', accessLog = '' } = running ?? {}
     const random = new SeededRandom(TEST_CONFIG.seed)

@@ -365,7 +365,7 @@ describe('backups of the platform', () => {
 
   it('deletes the Schedule with the settings, and keeps the backup location', async () => {
     await own.admin.remove(PlatformBackupSettings.resource, PLACE)
-    await until('the Schedule is gone', () => isAbsent(schedule()))
+    await until('the Schedule is deleted', () => isAbsent(schedule()))
     expect((await location()).spec.objectStorage).to.include({ bucket: 'other' })
     await until('the settings are gone', () => isAbsent(own.admin.get(PlatformBackupSettings.resource, PLACE)))
     expect((await call('PUT', '/target', target)).status).to.equal(202)

@@ -132,7 +132,7 @@ describe('RoleBindings for role assignments', () => {
     )
     await until('the person may list', () => may(principalId, 'list', space))
     await own.admin.remove(PlatformUser.resource, person)
-    await until('the person is gone', async () =>
+    await until('the person is deleted', async () =>
       (await own.admin.list(PlatformUser.resource)).items.every(({ metadata }) => metadata.name !== principalId),
     )
     await create(PlatformUser, principalId, SYSTEM_NAMESPACE, { userName: principalId })

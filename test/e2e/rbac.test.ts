@@ -95,7 +95,7 @@ describe('POST checkAccess', () => {
         (await call<Results>('POST', path, { principalId, checks: [{ action }] })).body.results[0]?.allowed
       expect(await allowed('apps/read')).to.equal(true)
       await admin.remove(RoleDefinition.resource, { name: first.metadata.name })
-      await until('the right is gone', async () => (await allowed('apps/read')) === false)
+      await until('the permission is revoked', async () => (await allowed('apps/read')) === false)
       await define('apps/write')
       const member = { principalId, roleDefinitionName: displayName }
       await until('the new role can be given', async () => {
@@ -167,7 +167,7 @@ describe('POST checkAccess', () => {
     } finally {
       await admin.close()
     }
-    await until('the right is gone', async () => {
+    await until('the permission is revoked', async () => {
       return (await call('GET', `/boundaries/${boundaryId}`, undefined, options)).status === 403
     })
   })

@@ -110,7 +110,7 @@ describe('relational databases with kubectl', () => {
 
   it('is deleted with its group and namespace', async () => {
     await admin.remove(ResourceGroup.resource, { namespace: boundaryNamespace(boundaryId), name: group })
-    await until('the namespace is gone', async () => {
+    await until('the namespace is deleted', async () => {
       try {
         await admin.get(namespaces, { name: home })
         return false

@@ -270,7 +270,7 @@ describe('relational databases over REST', () => {
     expect(await refusal('DELETE', last)).to.equal('409 LAST_RECOVERY_BASE')
     expect((await call('DELETE', last, undefined, reader)).status).to.equal(403)
     await expectCall(204, 'DELETE', `${last}?force=true`)
-    await until('the snapshot is gone', async () => (await call('DELETE', last)).status === 404)
+    await until('the snapshot is deleted', async () => (await call('DELETE', last)).status === 404)
     await expectCall(202, 'PUT', `${base}/${name}/actions/stop`)
     expect(await refusal('POST', `${base}/${name}/snapshots`, {})).to.equal('409 INVALID_STATE')
     const off = await running({ backupEnabled: false })

@@ -246,7 +246,7 @@ describe('resource groups', () => {
     await expectCall(202, 'DELETE', path)
     const during = await call<ResourceGroupDto & { code: string }>('GET', path)
     if (during.status === 200) expect(during.body.status).to.equal('Deleting')
-    await until('the group is gone', async () => (await call('GET', path)).status === 404)
+    await until('the group is deleted', async () => (await call('GET', path)).status === 404)
     const left = await admin.get(namespace, { name: group.namespace }).catch((error: unknown) => error)
     expect(isKubeError(left, 'NotFound'), String(left)).to.equal(true)
     // The name is free again.

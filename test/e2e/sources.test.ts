@@ -146,7 +146,7 @@ describe('deployment sources', () => {
       const gone = await create('gitlab', { baseUrl: base('gitlab'), accessToken: planted })
       await expectCall(204, 'DELETE', `${path}/gitlab/${gone.deploymentSourceId}`)
       const ref = { namespace: boundaryNamespace(boundaryId), name: `dsrc-${gone.deploymentSourceId}` }
-      await until('the Secret is gone', () =>
+      await until('the Secret is deleted', () =>
         admin.get(secret, ref).then(
           () => false,
           () => true,

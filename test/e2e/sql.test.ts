@@ -70,7 +70,7 @@ describe('SQL instances', () => {
     await expectCall(202, 'PUT', `${path}/actions/restart`)
     expect((await call('PUT', `${path}/actions/explode`)).body.code).to.equal('INVALID_ACTION')
     expect((await call('DELETE', path)).status).to.be.oneOf([202, 204])
-    await until('it is gone', async () => (await call('GET', path)).status === 404)
+    await until('it is deleted', async () => (await call('GET', path)).status === 404)
   })
 
   it('rejects each case of the tables with its code', async () => {

@@ -94,7 +94,7 @@ describe('static web apps', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([409, 'NOTHING_TO_BUILD'])
     await expectCall(202, 'POST', `${base}/${name}/scale`, { targetScale: 1 })
     await expectCall(202, 'DELETE', `${base}/${name}`)
-    await until('it is gone', async () => expect((await call('GET', `${base}/${name}`)).status).to.equal(404))
+    await until('it is deleted', async () => expect((await call('GET', `${base}/${name}`)).status).to.equal(404))
   })
 
   it('deploys a commit once for two concurrent requests', async () => {

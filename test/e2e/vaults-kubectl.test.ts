@@ -241,12 +241,15 @@ describe('secret vaults with kubectl', () => {
     await until('it is back', async () => (await decoded()) === second)
     const soon = new Date(Date.now() + 2_000).toISOString().slice(0, 19)
     await patch('mounted', { expiresOn: `${soon}Z` })
-    await until('it is gone when the value has expired', async () => (await secretOf('db-credentials')) === undefined)
+    await until(
+      'it is deleted when the value has expired',
+      async () => (await secretOf('db-credentials')) === undefined,
+    )
     expect((await call<ErrorBody>('GET', at.secret('mounted'))).body.code).to.equal('SECRET_EXPIRED')
     await patch('mounted', { expiresOn: null })
     await until('it is back', async () => (await decoded()) === second)
     await expectCall(200, 'DELETE', at.secret('mounted'))
-    await until('it goes with the secret', async () => (await secretOf('db-credentials')) === undefined)
+    await until('it is deleted with the secret', async () => (await secretOf('db-credentials')) === undefined)
   })
 
   it('allow each caller what the roles allow', async () => {

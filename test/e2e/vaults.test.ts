@@ -75,7 +75,7 @@ describe('secret vaults', () => {
         expect(config.body.sorts).to.include('secretCount')
       }
       expect((await call('DELETE', at.path)).status).to.be.oneOf([202, 204])
-      await until('it is gone', async () => (await call('GET', at.path)).status === 404)
+      await until('it is deleted', async () => (await call('GET', at.path)).status === 404)
       expect(await codeOf('DELETE', at.path)).to.equal('404 NOT_FOUND')
       // Its name is available again.
       await expectCall(201, 'POST', at.path, {})

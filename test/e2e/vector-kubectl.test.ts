@@ -139,7 +139,7 @@ describe('vector databases with kubectl', () => {
     expect(await held()).to.have.length(1)
     await patch('empty', { enableIngress: false, enableLoadBalancer: false })
     await until('the host is free', async () => (await held()).length === 0)
-    await until('the Service is gone', () => gone(service, { namespace, name: 'vcpublic-empty' }))
+    await until('the Service is deleted', () => gone(service, { namespace, name: 'vcpublic-empty' }))
   })
 
   it('restricts networks and rotates keys also while its plan is missing', async () => {
@@ -159,7 +159,7 @@ describe('vector databases with kubectl', () => {
       .to.include('203.0.113.0/24')
       .and.not.include('198.51.100.0/24')
     await patch('narrowed', { apiKeyVersion: 2 })
-    await until('the new key works, and the former one is gone', async () => {
+    await until('the new key works, and the former one is rejected', async () => {
       const { data } = await client.get(secret, { namespace, name: 'vc-narrowed-apikey' })
       return 'api-key.v2' in (data as object) && !('api-key.v1' in (data as object))
     })

@@ -64,7 +64,7 @@ describe('vector databases over REST', () => {
     expect(scale.body).to.include({ targetScale: 3, minScale: 0, maxScale: 99 })
     const { status } = await call('DELETE', `${base}/${name}`)
     expect([202, 204]).to.include(status)
-    await until('it is gone', async () => (await call('GET', `${base}/${name}`)).status === 404)
+    await until('it is deleted', async () => (await call('GET', `${base}/${name}`)).status === 404)
   })
 
   it('rejects fields that kubectl rejects, and stores nothing', async () => {

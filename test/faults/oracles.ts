@@ -64,7 +64,7 @@ export async function restored(scene: Scene): Promise<Oracle[]> {
   ]
 }
 
-/** Makes the lost history longer than what the restored one grows by itself until somebody looks. */
+/** Makes the lost history longer than what the restored one adds by itself before the next read. */
 async function outgrow({ own: { admin }, home }: Scene, versions: number): Promise<void> {
   const ref = { namespace: home, name: 'rounds' }
   await admin.create(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata: ref } as KubeObject)

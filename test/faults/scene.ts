@@ -177,7 +177,7 @@ async function ask(origin: string, token: string, method: string, path: string, 
   }
 }
 
-/** Asks once a second for as long as it takes. */
+/** Calls once a second, for a number of seconds. */
 export async function everySecond(seconds: number, work: (second: number) => Promise<void>): Promise<void> {
   const began = performance.now()
   for (let second = 0; performance.now() - began < seconds * 1000; second += 1) {

@@ -131,7 +131,7 @@ async function tell(scene: Scene, lane: Lane, workload: Workload, name: string, 
       () => false,
       (error: unknown) => isKubeError(error, 'NotFound') || Promise.reject(error as Error),
     )
-  await until('the object is gone', isGone, 120_000)
+  await until('the object is deleted', isGone, 120_000)
   const requests = scene.own.proxies?.controllers.requests() ?? []
   const writes = requests.filter(
     ({ at, verb, namespace }) => at >= began && namespace === lane.home && WRITES.includes(verb),

@@ -230,7 +230,7 @@ describe('a platform restored by Velero', () => {
     expect(await conditionOf('RestoreTested')).to.equal('True')
 
     await expectCall(202, 'DELETE', group)
-    await until('the group is gone', async () => (await call('GET', group)).status === 404)
+    await until('the group is deleted', async () => (await call('GET', group)).status === 404)
     await restoreAll(own.admin, backup, [
       boundaryNamespace(String(boundary.id)),
       groupNamespace(String(boundary.id), 'shop'),
@@ -239,9 +239,9 @@ describe('a platform restored by Velero', () => {
     expect((await expectCall(200, 'GET', at('secretvaults/keys/secrets/token'))).value).to.equal('kept')
 
     await expectCall(202, 'DELETE', group)
-    await until('the group is gone', async () => (await call('GET', group)).status === 404)
+    await until('the group is deleted', async () => (await call('GET', group)).status === 404)
     await expectCall(202, 'DELETE', base)
-    await until('the boundary is gone', async () => (await call('GET', base)).status === 404)
+    await until('the boundary is deleted', async () => (await call('GET', base)).status === 404)
     const { items: left } = await own.admin.list(namespace, {})
     const names = left.map(({ metadata }) => metadata.name)
     expect(names.filter((name) => name.includes(String(boundary.id)))).to.deep.equal([])
@@ -249,7 +249,7 @@ describe('a platform restored by Velero', () => {
 
   it('deletes a backup with its objects in the bucket', async () => {
     await expectCall(202, 'DELETE', `/lifecycle/backups/${backup}`)
-    await until('the backup is gone', async () => (await items('/lifecycle/backups')).length === 0)
+    await until('the backup is deleted', async () => (await items('/lifecycle/backups')).length === 0)
     expect(await isInBucket(backup)).to.equal(false)
   })
 

@@ -62,7 +62,7 @@ export class ManualClock implements Clock {
     this.#monotonic += milliseconds
   }
 
-  /** Somebody set the wall clock. */
+  /** Sets the wall clock, as an administrator does. */
   jump(milliseconds: number): void {
     this.#offset += milliseconds
   }

@@ -19,7 +19,7 @@ export async function statusOf(call: Promise<unknown>): Promise<number> {
   }
 }
 
-/** Reads and writes one character with whatever pair. */
+/** Reads and writes one character with a given key pair. */
 export function clientOf(endpoint: string): StoreClient {
   return async (pair, what, Bucket, given) => {
     if (pair === undefined) {

@@ -33,7 +33,7 @@ type Answer = { status: number; body: Record<string, string> }
 
 /**
  * The local provider with one user, ada, served by two replicas over one API server in memory, and a browser in front
- * of it. Created anew for each test.
+ * of it. New for each test.
  */
 export function signInWorld() {
   let key: SigningKey

@@ -25,7 +25,7 @@ export function textFields(schema: z.ZodType, path: string, around: readonly z.Z
 const TIME = '2026-01-31T12:00:00Z'
 const ANY_VALUE: readonly unknown[] = ['x', '1.0.0', TIME, '', 1, true, [], {}, { pushedAt: TIME }]
 
-/** What the map says of a name, whatever it is the name of. */
+/** The schema of the keys of the map. */
 function namesOf(map: z.ZodRecord): z.ZodType {
   const value = ANY_VALUE.find((each) => map.safeParse({ name: each }).success)
   return z.string().refine((name) => {
@@ -92,7 +92,7 @@ const FORMS: readonly ((odd: string) => string)[] = [
   (odd) => `GET${odd}`,
 ]
 
-/** Texts that hold one control character, in whatever form a field has. */
+/** Texts with one control character, in each form of a field. */
 export const CONTROLLED: readonly string[] = FORMS.flatMap((form) => CONTROLS.map(form))
 
 const A_CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u

@@ -36,7 +36,7 @@ const web = (word: string) => ({
   gracePeriodSeconds: 1,
 })
 const volumes = [{ name: 'disk', kind: 'Persistent', size: '1Gi' }]
-/** Steps of a flow, in each of which the operator may die. */
+/** The steps of a flow. The operator may be killed in each. */
 const STEPS = ['made', 'changed', 'deleted'] as const
 type Kill = { in: (typeof STEPS)[number]; after: number }
 

@@ -208,6 +208,6 @@ describe('failing container instance on a node', () => {
 
   it('is deleted', async () => {
     await call('DELETE', path)
-    await until('it is gone', async () => (await call('GET', path)).status === 404)
+    await until('it is deleted', async () => (await call('GET', path)).status === 404)
   })
 })

@@ -88,7 +88,7 @@ describe('logs and files on a node', () => {
         metadata: { name: claim, namespace },
         spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '4Gi' } } },
       } as KubeObject)
-      // Whatever owns it.
+      // Any owner counts.
       const owner = await client.create<KubeObject>(configMap, {
         apiVersion: 'v1',
         kind: 'ConfigMap',

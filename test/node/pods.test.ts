@@ -79,7 +79,7 @@ describe('pods on a node', () => {
     const { items: pods } = await client.list(pod, { namespace })
     await Promise.all(pods.map(({ metadata }) => client.remove(pod, { namespace, name: metadata.name })))
     await client.remove(persistentVolumeClaim, { namespace, name })
-    await until('the volume is gone', async () => {
+    await until('the volume is deleted', async () => {
       const left = await client
         .get(persistentVolume, { name: volume?.metadata.name ?? '' })
         .catch((error: unknown) => error)

@@ -30,7 +30,7 @@ export type EditorDialect = {
   schema: string
   /** `items`, with a generated column, `pairs`, `loose`, and `a/b c`, whose key is a text. */
   tables: readonly string[]
-  /** `schema/table` of the engine's own, which nobody may see. */
+  /** `schema/table` of a system table, which is always hidden. */
   hiddenTable: string
   /** Reads a file of the server. */
   forbidden: string

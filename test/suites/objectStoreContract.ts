@@ -169,7 +169,7 @@ export function objectStoreContract(
     const { pair } = await issue([...all('ReadWrite'), { bucket: other, permission: 'ReadWrite' }])
     expect(await client(pair, 'write', other, 'a')).to.equal(200)
     await issue(all('ReadWrite'), { known: pair })
-    await until('the grant is gone', async () => (await client(pair, 'write', other, 'a')) === 403)
+    await until('the grant is revoked', async () => (await client(pair, 'write', other, 'a')) === 403)
     expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
   })
 
@@ -253,7 +253,7 @@ export function objectStoreContract(
       for (const key of [...KEYS, ...KEYS.slice(0, 1)])
         await until(`${JSON.stringify(key)} is written`, async () => (await client(pair, 'write', bucket, key)) === 200)
       for (const key of RARE_KEYS) expect([200, 403]).to.include(await client(pair, 'write', bucket, key))
-      await until('it is gone', async () => {
+      await until('it is deleted', async () => {
         const state = await store.removeBucket(bucket, WHOLE)
         expect(state, 'it makes progress').to.be.oneOf(['Emptying', 'Gone'])
         return state === 'Gone'
@@ -273,7 +273,7 @@ export function objectStoreContract(
       const { pair } = await issue(all('ReadWrite'))
       await until('it writes', async () => (await client(pair, 'write', bucket, 'plain')) === 200)
       for (const key of refused) await client(pair, 'write', bucket, key)
-      await until('it is gone', async () => {
+      await until('it is deleted', async () => {
         const state = await store.removeBucket(bucket, WHOLE)
         expect(state, 'it makes progress').to.be.oneOf(['Emptying', 'Gone'])
         return state === 'Gone'

@@ -42,7 +42,7 @@ export function registrySuite() {
     execFileSync('tar', ['-cf', join(world.folder, `${name}.tar`), '-C', world.folder, name])
     return join(world.folder, `${name}.tar`)
   }
-  /** A client that is signed in. Whoever has no credentials is not. */
+  /** A client that is signed in, unless it has no credentials. */
   const client = async (user?: string, password = '', name: 'crane' | 'regctl' = 'crane') => {
     const made = await registryClient(name)
     clients.push(made)

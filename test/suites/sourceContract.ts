@@ -8,7 +8,7 @@ export type SourceContract = {
     /** An address of that provider at which nothing listens. */
     nobody: Connection
     repositoryId: string
-    /** Breaks the webhook, as somebody at the provider could; absent if webhooks cannot be read. */
+    /** Breaks the webhook, as a change at the provider could; absent if webhooks cannot be read. */
     breakWebhook?: () => Promise<void> | void
   }>
   hasWebhooks: boolean

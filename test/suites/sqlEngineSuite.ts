@@ -229,7 +229,7 @@ export function engineSuite(world: () => World): void {
       await until('it sleeps', async () => (await directly(sleepers)).length === 1)
       control.abort()
       expect(await outcome).to.equal('Cancelled')
-      await until('it is gone', async () => (await directly(sleepers)).length === 0)
+      await until('it is deleted', async () => (await directly(sleepers)).length === 0)
     })
 
     describe('with rows locked by another session', () => {

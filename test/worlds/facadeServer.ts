@@ -153,7 +153,7 @@ export async function startFacade(change: Partial<FacadeOptions> = {}, services:
   }
 }
 
-/** Like an API server without optional types of which it has no objects. */
+/** Like an API server that lacks the optional types without objects. */
 function withoutOptional(client: FakeKubeClient) {
   return {
     get: client.get.bind(client) as FakeKubeClient['get'],

@@ -61,7 +61,7 @@ function databases(cluster: FarCluster): Step[] {
         expect(await exists(own.admin, job, 'pjob-report', home)).to.equal(false)
         expect((await request('GET', `${report}/logs`)).status, 'its node is only played, and has no log').to.equal(502)
         expect([202, 204]).to.include((await request('DELETE', report)).status)
-        await until('the job is gone', async () => (await request('GET', report)).status === 404)
+        await until('the job is deleted', async () => (await request('GET', report)).status === 404)
         expect(await exists(far, job, 'pjob-report', home)).to.equal(false)
       },
     ],
@@ -86,7 +86,7 @@ function databases(cluster: FarCluster): Step[] {
         })
         expect(spec.replicas).to.equal(0)
         expect([202, 204]).to.include((await request('DELETE', books)).status)
-        await until('the instance is gone', async () => (await request('GET', books)).status === 404)
+        await until('the instance is deleted', async () => (await request('GET', books)).status === 404)
         for (const [kind, left] of [[statefulSet, 'sqli-books'] as const, [secret, name] as const])
           expect(await exists(far, kind, left, home)).to.equal(false)
       },
@@ -101,7 +101,7 @@ function databases(cluster: FarCluster): Step[] {
         expect(await exists(far, postgresqlCluster, 'relc-ledger', home)).to.equal(true)
         expect(await exists(own.admin, postgresqlCluster, 'relc-ledger', home)).to.equal(false)
         expect([202, 204]).to.include((await request('DELETE', ledger)).status)
-        await until('the database is gone', async () => (await request('GET', ledger)).status === 404)
+        await until('the database is deleted', async () => (await request('GET', ledger)).status === 404)
         expect(await exists(far, postgresqlCluster, 'relc-ledger', home)).to.equal(false)
       },
     ],
@@ -149,7 +149,7 @@ function containers(cluster: FarCluster): Step[] {
         const gateUrl = joined.PLATFORM_AGENT_HUB ?? ''
         await seeFunctionThere({ call, here: own.admin, there: far, home, clusterId, path, activatorUrl, gateUrl })
         expect([202, 204]).to.include((await request('DELETE', path)).status)
-        await until('the namespace is gone', async () => (await request('GET', path)).status === 404)
+        await until('the namespace is deleted', async () => (await request('GET', path)).status === 404)
         expect(
           (await far.list(deployment, { namespace: home })).items.map(({ metadata }) => metadata.name),
         ).to.deep.equal([containerNames('web').component('web')])
@@ -180,7 +180,7 @@ function containers(cluster: FarCluster): Step[] {
 }
 
 /**
- * A pod is created next to the volume there. Pods are only simulated, so it has no files, and nobody waits for them.
+ * A pod is created next to the volume there. Pods are only simulated, so it has no files, and the request is aborted.
  */
 async function seeFilesAsked({ own, client: far, home, request }: FarCluster, path: string): Promise<void> {
   const enough = new AbortController()

@@ -57,7 +57,7 @@ export async function seeFunctionThere(setting: Setting): Promise<void> {
     return (status as ServerlessFunction['status'])?.copies ?? []
   }
   await until('the function requires its key', async () => (await called('/closed')).status === 401)
-  expect(await copies(), 'a stranger wakes nobody').to.deep.equal([])
+  expect(await copies(), 'copies after a call without a key').to.deep.equal([])
   const answer = await until('the call does not return 504', async () => {
     const found = await called('/hello')
     return found.status !== 504 && found

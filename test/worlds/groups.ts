@@ -6,7 +6,7 @@ export const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
 export const roles = [...BUILT_IN_ROLES]
 type Given = Parameters<typeof makeFacade>[0]
 
-/** A boundary with two groups and three databases; another one that nobody here may see. */
+/** A boundary with two groups and three databases; another one that no caller here may read. */
 export function shop(given: Given = { assignments: [assign('Owner', B1)] }) {
   const facade = makeFacade({ roles, ...given })
   facade.boundary(ONE)

@@ -27,7 +27,7 @@ export async function startRealRegistry(program: string) {
     startProcess: ({ program: path, args }: { program: string; args: readonly string[] }) =>
       children.push(spawn(path, args, { stdio: 'ignore', env: { ...process.env, OTEL_TRACES_EXPORTER: 'none' } })),
   } as unknown as ControlPlane
-  // Nobody receives its notifications: the port does not answer.
+  // Its notifications are lost: the port does not answer.
   const running = await startRegistry(beside, { program, folder, ports: { registry: port, facade: 9 } })
   const { url, host, storageFolder, authorityCertificate, authorityKey } = running
   const keys = createRegistryKeys({

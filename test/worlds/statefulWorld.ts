@@ -85,7 +85,7 @@ export class StatefulWorld {
     await this.converge()
   }
 
-  /** Changes somebody else's status of an object. */
+  /** Changes the status of an object as another controller does. */
   async edit(resource: Resource, name: string, change: (object: KubeObject) => void): Promise<void> {
     this.bench.client.edit(resource, { namespace: this.home, name }, change)
     await this.converge()

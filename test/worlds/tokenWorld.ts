@@ -15,7 +15,7 @@ export async function outcome(verifier: TokenVerifier, authorization: string | u
   }
 }
 
-/** A verifier and the issuer whose keys it fetches, created anew for each test. */
+/** A verifier and the issuer whose keys it fetches, new for each test. */
 export function tokenWorld() {
   let clock: ManualClock
   let published: JWK[]

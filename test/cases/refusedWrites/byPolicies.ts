@@ -59,7 +59,7 @@ async function makeVault(world: RefusalWorld, vaultSpec: object, history: object
   const spec = { vaultName: vault, secretName: 'Password', history: { ...kept, ...history } }
   await world.admin.create(SecretVault.resource, named(SecretVault, space(world), vault, vaultSpec))
   await world.admin.create(VaultEntry.resource, named(VaultEntry, space(world), entryName(vault, 'Password'), spec))
-  await world.until('the vault tells of its secret', async () => {
+  await world.until('the vault reports its secret', async () => {
     return (await statusOf(world, SecretVault, space(world), vault)).secretCount
   })
   return vault

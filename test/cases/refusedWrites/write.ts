@@ -46,7 +46,7 @@ export type RefusedWrite = {
   status: number
   /** Part of the message, if it is ours. */
   says: string
-  /** The codes with which REST refuses the same. */
+  /** The codes of the same refusals by REST. */
   codes: readonly ErrorCode[]
   /** Codes of the same gate that another test provokes by REST, or that no route returns for such a write, and why. */
   elsewhere: Partial<Record<ErrorCode, string>>

@@ -15,7 +15,7 @@ const HISTORY = {
   softDelete: true,
   purgeProtection: false,
 }
-/** Without a version, because nobody could delete the object otherwise. */
+/** Without a version, so that the test can delete the object afterwards. */
 const PROTECTED = { ...HISTORY, versions: [], purgeProtection: true }
 
 export const STORAGE_RULES: readonly RuleCase[] = [

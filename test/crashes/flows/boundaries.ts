@@ -147,7 +147,7 @@ export const boundaryFlows: readonly Flow[] = [
         until: (world) => world.isReady(RoleAssignment, 'team', OUTER),
       },
       {
-        user: 'takes somebody in',
+        user: 'adds a member',
         act: (world) => world.change(PrincipalGroup, TEAM, { memberIds: [PERSON, OTHER] }, OUTER),
       },
       { user: 'takes the role away', act: (world) => world.remove(RoleAssignment, 'team', OUTER) },

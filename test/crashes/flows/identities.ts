@@ -77,7 +77,7 @@ const takeOutByHand: Step = {
   },
 }
 const friends: Step = {
-  user: 'makes a group with somebody in it',
+  user: 'creates a group with a member',
   act: (world) => world.make(PrincipalGroup, FRIENDS, { displayName: 'Friends', memberIds: [TENANT] }, OUTER),
 }
 

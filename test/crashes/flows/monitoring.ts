@@ -18,7 +18,7 @@ export const monitoringFlows: readonly Flow[] = [
     facts: () => ({}),
     steps: [
       {
-        user: 'tells of two alerts',
+        user: 'reports two alerts',
         async act(world) {
           await world.make(PlatformAlert, 'over', alert('one'), OUTER)
           await world.make(PlatformAlert, 'fires', alert('two'), OUTER)

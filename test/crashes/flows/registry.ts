@@ -63,7 +63,7 @@ export const registryFlows: readonly Flow[] = [
     controllers: ['registryrepository', 'retentionrun'],
     steps: [
       {
-        user: 'pushes while nobody listens, and starts a dry run',
+        user: 'pushes without a notification, and starts a dry run',
         async act(world) {
           push(world, 'v1', 'unheard')
           await world.make(RetentionRun, 'counting', { dryRun: true }, SYSTEM_NAMESPACE)

@@ -36,7 +36,7 @@ const setProductKey = (version: number, key: string, until: (world: World) => Pr
   async act(world) {
     const name = sqlNames(NAME).license
     const owner = await world.find(SqlInstance.resource, NAME)
-    if (owner === undefined) throw new Error('The instance is gone.')
+    if (owner === undefined) throw new Error('The instance is missing.')
     if ((await world.secret(name)) === undefined) {
       await world.makeSecret(name, { [productKeyEntry(version)]: key })
       await world.server.mergePatch(
