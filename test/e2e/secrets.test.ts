@@ -242,6 +242,20 @@ describe('secrets', () => {
       answers.push(answer.text, JSON.stringify([...answer.headers]))
       return answer
     }
+    /** Of Secret objects too, because their contents are encrypted. The purge removes them. */
+    const secretTexts = async () => {
+      const { items } = await admin.list<KubeObject & { data?: Record<string, string> }>(builtin.secret, {
+        namespace: at.namespace,
+      })
+      return items.flatMap((item) => {
+        const where = `secrets/${item.metadata.name}`
+        const texts = [JSON.stringify(item), ...Object.values(item.data ?? {})]
+        return texts.flatMap((text): [string, string][] => [
+          [where, text],
+          [where, decoded(text)],
+        ])
+      })
+    }
     const path = at.secret('Guarded')
     await record('PUT', path, { value: old })
     await record('PUT', path, { value })
@@ -261,6 +275,8 @@ describe('secrets', () => {
     await record('GET', `${at.path}/secrets?filter=value:eq:${value}`)
     await record('GET', `${path}/versions`)
     await record('GET', `${path}/versions/3`)
+    const stored = await secretTexts()
+    expect(stored.filter(([where]) => /-v[12]$/.test(where))).to.not.be.empty
     await record('DELETE', path)
     await record('GET', path)
     await record('PUT', path, { value: sent })
@@ -275,15 +291,9 @@ describe('secrets', () => {
       ...(await objectsOf(admin, at.namespace)),
       ...logsOf(),
       ...answers.map((text): [string, string] => ['an answer', text]),
+      ...stored,
+      ...(await secretTexts()),
     ]
-    // Secret objects too: their contents are encrypted.
-    const { items } = await admin.list<KubeObject & { data?: Record<string, string> }>(builtin.secret, {
-      namespace: at.namespace,
-    })
-    for (const item of items) {
-      for (const text of [JSON.stringify(item), ...Object.values(item.data ?? {})])
-        texts.push([`secrets/${item.metadata.name}`, text], [`secrets/${item.metadata.name}`, decoded(text)])
-    }
     const found = texts.flatMap(([where, text]) =>
       ours.filter((each) => formsOf(each).some((form) => text.includes(form))).map((each) => `${each} in ${where}`),
     )
