@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { FINALIZER } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
@@ -64,13 +65,15 @@ describe('deletion', () => {
     }
   }
 
+  const claimsOf = async (home: string) => {
+    const { items } = await admin.list<KubeObject & NameClaim>(NameClaim.resource)
+    return items.filter(({ spec }) => spec.holder.namespace === home)
+  }
+
   /** No object that names the group: no namespace, no claimed name, no volume. */
   const nothingLeftOf = async ({ home }: Made) => {
     await until('the namespace of the group is deleted', () => gone(namespace, { name: home }))
-    const claims = (await admin.list(NameClaim.resource)).items as unknown as {
-      spec: { holder: { namespace: string } }
-    }[]
-    expect(claims.filter(({ spec }) => spec.holder.namespace === home)).to.deep.equal([])
+    expect(await claimsOf(home)).to.deep.equal([])
     await until('its volumes are gone', async () => {
       const { items } = await admin.list(persistentVolume)
       return items.every((item) => (item.spec as { claimRef?: { namespace: string } }).claimRef?.namespace !== home)
@@ -83,6 +86,7 @@ describe('deletion', () => {
   ] as const) {
     it(`removes a group that ${way} created, with its namespace, claims and volumes, by REST`, async () => {
       const made = await make()
+      expect(await claimsOf(made.home)).to.not.be.empty
       await expectCall(202, 'DELETE', `/boundaries/${made.boundaryId}/resourcegroups/search`)
       await nothingLeftOf(made)
       // Its finalizer is removed a moment after its namespace.

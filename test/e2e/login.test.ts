@@ -126,13 +126,15 @@ describe('sign-in of a person', () => {
     const renewed = await refresh(tokens)
     expect((await call('GET', '/boundaries', undefined, { token: renewed.access_token ?? '' })).status).to.equal(200)
 
+    const stored = async () => {
+      const labelSelector = `${STATE},freehold.dev/user=${userId}`
+      const { items } = await admin.list(secret, { namespace: SYSTEM_NAMESPACE, labelSelector })
+      return items.map(({ metadata }) => metadata.name).filter((name) => /session|grant/.test(name))
+    }
+    expect(await stored()).to.not.be.empty
     await signOut()
     expect((await refresh(renewed)).error).to.equal('invalid_grant')
-    const left = await admin.list(secret, {
-      namespace: SYSTEM_NAMESPACE,
-      labelSelector: `${STATE},freehold.dev/user=${userId}`,
-    })
-    expect(left.items.filter(({ metadata }) => /session|grant/.test(metadata.name))).to.deep.equal([])
+    expect(await stored()).to.deep.equal([])
   })
 
   it('shows the time of the last sign-in in /admin/users and in the members of a boundary', async () => {

@@ -101,6 +101,8 @@ describe('managed identities', () => {
     const { body } = await expectCall<ManagedIdentityDto>(200, 'GET', identity.path)
     expect(body.roleAssignments.map(({ roleDefinitionName }) => roleDefinitionName)).to.deep.equal(['Reader'])
 
+    expect(await accounts(identity.principalId)).to.have.length(1)
+    expect(await secretsOf(identity.principalId)).to.not.be.empty
     await expectRemoved(identity.path)
     expect(await accounts(identity.principalId)).to.deep.equal([])
     expect(await secretsOf(identity.principalId)).to.deep.equal([])
@@ -163,6 +165,7 @@ describe('managed identities', () => {
       })
       return status?.principalId !== undefined && status.principalId
     })
+    expect(await accounts(principalId)).to.have.length(1)
     await call('DELETE', path)
     await until('the group is deleted', async () => (await call('GET', path)).status === 404)
     expect(await accounts(principalId)).to.deep.equal([])

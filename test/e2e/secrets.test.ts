@@ -8,6 +8,7 @@ import { sqlNames } from '../../src/contracts/sql.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { secretData } from '../../src/core/secretData.ts'
+import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import * as builtin from '../../src/kube/builtin.ts'
@@ -173,9 +174,12 @@ describe('secrets', () => {
     await record('POST', `${path}/join-token`, { token })
     await record('GET', path, undefined, { token })
     await record('GET', `/clusters/${token}`, undefined, { token })
+    const { spec } = await admin.get<PlatformCluster & KubeObject>(PlatformCluster.resource, { name: made.body.id })
+    expect(spec.joinTokens).to.have.length(tokens.length)
     await record('POST', `${path}/agent/revoke`)
     await record('DELETE', path)
     const texts: [string, string][] = [
+      ['the record of the cluster', JSON.stringify(spec)],
       ...(await objectsOf(admin, SYSTEM_NAMESPACE)),
       ...logsOf(),
       // A missing name is repeated to its sender.
