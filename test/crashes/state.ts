@@ -27,12 +27,12 @@ const RANDOM_TEXTS: readonly [RegExp, string][] = [
 /** Everything that is stored, in readable form: without versions, times, uids, and values of Secrets. */
 export function stateOf(world: World): Record<string, unknown> {
   const found: Record<string, unknown> = {}
-  const told = teller(world.names)
+  const readable = teller(world.names)
   for (const resource of RESOURCES) {
     for (const item of world.server.stored(resource)) {
       const { name, namespace } = item.metadata
       const key = [resource.plural, namespace, name].filter((part) => part !== undefined).join('/')
-      found[told(key)] = normal(item, told)
+      found[readable(key)] = normal(item, readable)
     }
   }
   return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -74,12 +74,12 @@ function teller(names: ReadonlyMap<string, string>): (text: string) => string {
     return RANDOM_TEXTS.reduce((rest, [random, name]) => rest.replace(random, name), once(named))
   }
   // Most texts of a state are those of other objects as well: names of fields, images, namespaces.
-  const told = new Map<string, string>()
+  const cached = new Map<string, string>()
   return (text) => {
-    const known = told.get(text)
+    const known = cached.get(text)
     if (known !== undefined) return known
     const answer = tell(text)
-    told.set(text, answer)
+    cached.set(text, answer)
     return answer
   }
 }

@@ -58,7 +58,7 @@ describe('activity of requests that a member sends with kubectl', () => {
     return name
   }
   /** As soon as one of them is in the expected state. */
-  const toldOf = (name: string, isLast: (entry: Entry) => boolean) =>
+  const activityOf = (name: string, isLast: (entry: Entry) => boolean) =>
     until('the activity has the entry', async () => {
       const all = await itemsOf<Entry>(`${resources(VectorCluster.segment)}/${name}/activity?sort=occurredAt`)
       const found = all.filter(({ channel }) => channel === 'Kubernetes')
@@ -76,8 +76,8 @@ describe('activity of requests that a member sends with kubectl', () => {
     it(`records a request that only looks like a dry run: ${way}`, async () => {
       const name = await made(VectorCluster, { replicas: 1 })
       expect((await ask(VectorCluster, name, asked)).status).to.equal(200)
-      const told = await toldOf(name, () => true)
-      expect(told).to.deep.equal([`${asked.method.toLowerCase()} Succeeded ${caller.principalId}`])
+      const recorded = await activityOf(name, () => true)
+      expect(recorded).to.deep.equal([`${asked.method.toLowerCase()} Succeeded ${caller.principalId}`])
     })
 
   it('records no dry run, whether the query or the body asks for it', async () => {
@@ -90,8 +90,8 @@ describe('activity of requests that a member sends with kubectl', () => {
     ]
     for (const asked of dry) expect((await ask(VectorCluster, name, asked)).status).to.equal(200)
     await ask(VectorCluster, name, { method: 'PATCH', body: { spec: { tags: { last: 'one' } } } })
-    const told = await toldOf(name, ({ changes }) => changes.some(({ path }) => path.startsWith('/tags')))
-    expect(told).to.deep.equal([`patch Succeeded ${caller.principalId}`])
+    const recorded = await activityOf(name, ({ changes }) => changes.some(({ path }) => path.startsWith('/tags')))
+    expect(recorded).to.deep.equal([`patch Succeeded ${caller.principalId}`])
   })
 
   it('refuses DELETE of a collection, so that each deletion is recorded', async () => {

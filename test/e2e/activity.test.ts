@@ -135,9 +135,9 @@ describe('activity of a resource', () => {
       const entries = await until(`all changes of ${name} are recorded`, async () => {
         const found = await entriesOf(name)
         // At least so many: a repeated change is recorded too.
-        const told = new Set(stepsIn(found).map((step) => step.split(' ')[0]))
-        const missing = made[index]?.flatMap((how, step) => (told.has(String(step)) ? [] : [`${step} by ${how}`]))
-        if (told.size < steps) throw new Error(`not recorded: ${missing}; repeated requests: ${repeated}`)
+        const recorded = new Set(stepsIn(found).map((step) => step.split(' ')[0]))
+        const missing = made[index]?.flatMap((how, step) => (recorded.has(String(step)) ? [] : [`${step} by ${how}`]))
+        if (recorded.size < steps) throw new Error(`not recorded: ${missing}; repeated requests: ${repeated}`)
         return found
       })
       const stepsTold = stepsIn(entries)
@@ -258,8 +258,8 @@ describe('activity of a resource', () => {
       return stepsIn(found).length === 1 && found
     })
     const refused = entries.filter(({ outcome }) => outcome === 'Refused')
-    const told = refused.map(({ statusCode }) => statusCode)
-    expect(told).to.have.length.within(patches.length, patches.length + unanswered)
+    const codes = refused.map(({ statusCode }) => statusCode)
+    expect(codes).to.have.length.within(patches.length, patches.length + unanswered)
     for (const { channel, actor, operation } of refused)
       expect([channel, actor.principalId, operation]).to.deep.equal([
         'Kubernetes',
@@ -328,14 +328,14 @@ describe('activity of a resource', () => {
     const denied = { principalId, actions: ['kernel/activity/read'], scope: `${base}/${hidden}` }
     await expectCall(201, 'POST', `/boundaries/${boundaryId}/providers/authorization/denyAssignments`, denied)
     const path = `/boundaries/${boundaryId}/activity`
-    const told = async (options?: TestCaller) => {
+    const namesFor = async (options?: TestCaller) => {
       const query = `?filter=resourceName:in:${shown},${hidden}&pageSize=500`
       type Told = PagedListResponse<{ resourceName: string }>
       const { body } = await expectCall<Told>(200, 'GET', path + query, undefined, options)
       return new Set(body.items.map(({ resourceName }) => resourceName))
     }
-    await until('both are recorded', async () => (await told()).size === 2)
-    expect(await told(reader)).to.deep.equal(new Set([shown]))
+    await until('both are recorded', async () => (await namesFor()).size === 2)
+    expect(await namesFor(reader)).to.deep.equal(new Set([shown]))
     await expectCall(404, 'GET', path, undefined, await makeCaller())
     const { body } = await expectCall<{ defaultSort: string }>(200, 'GET', `${path}/config`, undefined, reader)
     expect(body.defaultSort).to.equal('-occurredAt')
@@ -348,12 +348,13 @@ describe('activity of a resource', () => {
     await admin.mergePatch(ResourceGroup.resource, ref, { spec: { quota: { cpu: '4' } } })
     const { status } = await call('DELETE', `${path}/resourcegroups/${ended}`, undefined, owner)
     expect(status).to.be.oneOf([202, 204])
-    const gone = async () => (await call('GET', `${path}/resourcegroups/${ended}`)).status === 404
-    await until('the group is deleted', gone)
+    const isGone = async () => (await call('GET', `${path}/resourcegroups/${ended}`)).status === 404
+    await until('the group is deleted', isGone)
     const of = `${path}/activity?sort=occurredAt&filter=resourceGroup:eq:${ended}`
-    const told = async () => (await expectCall<PagedListResponse<Entry>>(200, 'GET', of, undefined, owner)).body.items
+    const entries = async () =>
+      (await expectCall<PagedListResponse<Entry>>(200, 'GET', of, undefined, owner)).body.items
     const of3 = await until('three entries are recorded', async () => {
-      const all = (await told()).filter(({ channel }) => channel !== 'Platform')
+      const all = (await entries()).filter(({ channel }) => channel !== 'Platform')
       return all.length >= 3 && all
     })
     expect(of3.map(({ action, actor }) => [action, actor.principalId])).to.deep.equal([

@@ -84,9 +84,9 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
   const says = (phase: string) =>
     until(`it is ${phase}`, async () => {
       const { metadata, status } = await own.admin.get(ContainerInstance.resource, { namespace: home, name: 'shop' })
-      const said = status as { phase?: string; observedGeneration?: number; statusMessage?: string }
-      if (said.phase === phase && said.observedGeneration === metadata.generation) return said.statusMessage
-      throw new Error(`${said.phase}: ${said.statusMessage}`)
+      const reported = status as { phase?: string; observedGeneration?: number; statusMessage?: string }
+      if (reported.phase === phase && reported.observedGeneration === metadata.generation) return reported.statusMessage
+      throw new Error(`${reported.phase}: ${reported.statusMessage}`)
     })
   const place = () => ({
     namespace: 'velero',

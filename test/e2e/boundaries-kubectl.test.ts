@@ -50,7 +50,7 @@ describe('boundaries and resource groups with kubectl', () => {
     await ready('boundary', id)
     return id
   }
-  const gone = async (resource: typeof namespace, name: string) =>
+  const isGone = async (resource: typeof namespace, name: string) =>
     (await admin.list(resource, { fieldSelector: `metadata.name=${name}` })).items.length === 0
 
   before(async () => {
@@ -209,7 +209,7 @@ describe('boundaries and resource groups with kubectl', () => {
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
     await kubectl('-n', boundaryNamespace(id), 'delete', 'resourcegroup', 'orders', '--timeout=2m')
-    expect(await gone(namespace, groupNamespace(id, 'orders'))).to.equal(true)
+    expect(await isGone(namespace, groupNamespace(id, 'orders'))).to.equal(true)
   })
 
   it('deletes the namespaces of a boundary that is deleted after its groups', async () => {
@@ -223,7 +223,7 @@ describe('boundaries and resource groups with kubectl', () => {
     })
     await kubectl('delete', 'boundary', id)
     for (const name of [groupNamespace(id, 'orders'), boundaryNamespace(id)]) {
-      await until(`namespace ${name} is gone`, () => gone(namespace, name))
+      await until(`namespace ${name} is gone`, () => isGone(namespace, name))
     }
   })
 

@@ -46,13 +46,13 @@ describe('freehold', () => {
   })
 
   it('prints its version and that of the platform, and null without a platform', async () => {
-    const told = await json('version')
+    const versions = await json('version')
     const { body } = await call<{ version: string; kubernetesVersion: string }>('GET', '/version', undefined, {
       token: null,
     })
-    expect(told.platform).to.include({ version: body.version, kubernetesVersion: body.kubernetesVersion })
+    expect(versions.platform).to.include({ version: body.version, kubernetesVersion: body.kubernetesVersion })
     const elsewhere = await endOf(spawnFreehold(['--version'], join(home, 'nobody')))
-    expect(JSON.parse(elsewhere.out), elsewhere.err).to.deep.equal({ client: told.client, platform: null })
+    expect(JSON.parse(elsewhere.out), elsewhere.err).to.deep.equal({ client: versions.client, platform: null })
   })
 
   it('prints the caller and the credential used, without the secret', async () => {

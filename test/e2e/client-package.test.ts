@@ -86,11 +86,11 @@ describe('@freehold/client, installed from its package', () => {
         types: [],
       }
       await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['typed.ts'] }))
-      const said = await run(COMPILER, ['-p', project]).then(
+      const output = await run(COMPILER, ['-p', project]).then(
         () => '',
         ({ stdout }) => String(stdout),
       )
-      expect(said).to.equal('')
+      expect(output).to.equal('')
     })
   }
 })

@@ -107,7 +107,7 @@ describe('a boundary on another cluster, through an agent with outgoing connecti
     async () => {
       const named = { fieldManager: 'test', userAgent: 'test' }
       const agent = createKubeClient(loadKubeconfig(far.agentKubeconfig), named)
-      const told = (answer: Promise<unknown>) =>
+      const outcomeOf = (answer: Promise<unknown>) =>
         answer.then(
           () => 'admitted',
           (error: unknown) => (isKubeError(error) && error.denial?.message) || messageOf(error),
@@ -116,12 +116,12 @@ describe('a boundary on another cluster, through an agent with outgoing connecti
       const spec = { template: { spec: { restartPolicy: 'Never', containers } } }
       const metadata = { name: 'stolen', namespace: 'kube-system' }
       const work = { apiVersion: 'batch/v1', kind: 'Job', metadata, spec }
-      expect(await told(agent.create(job, work, { dryRun: true }))).to.contain('runs pods only in namespaces')
+      expect(await outcomeOf(agent.create(job, work, { dryRun: true }))).to.contain('runs pods only in namespaces')
       const here = { ...work, metadata: { ...metadata, namespace: far.home } }
-      expect(await told(agent.create(job, here, { dryRun: true }))).to.equal('admitted')
+      expect(await outcomeOf(agent.create(job, here, { dryRun: true }))).to.equal('admitted')
       const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' }
       const opened = agent.mergePatch(namespace, { name: far.home }, { metadata: { labels } })
-      expect(await told(opened)).to.contain('Pod Security level restricted')
+      expect(await outcomeOf(opened)).to.contain('Pod Security level restricted')
       await agent.close()
     },
   ])

@@ -55,7 +55,7 @@ describe('deletion', () => {
     return made
   }
 
-  const gone = async (resource: Parameters<KubeClient['get']>[0], ref: { namespace?: string; name: string }) => {
+  const isGone = async (resource: Parameters<KubeClient['get']>[0], ref: { namespace?: string; name: string }) => {
     try {
       await admin.get(resource, ref)
       return false
@@ -71,8 +71,8 @@ describe('deletion', () => {
   }
 
   /** No object that names the group: no namespace, no claimed name, no volume. */
-  const nothingLeftOf = async ({ home }: Made) => {
-    await until('the namespace of the group is deleted', () => gone(namespace, { name: home }))
+  const expectNothingLeft = async ({ home }: Made) => {
+    await until('the namespace of the group is deleted', () => isGone(namespace, { name: home }))
     expect(await claimsOf(home)).to.deep.equal([])
     await until('its volumes are gone', async () => {
       const { items } = await admin.list(persistentVolume)
@@ -88,21 +88,21 @@ describe('deletion', () => {
       const made = await make()
       expect(await claimsOf(made.home)).to.not.be.empty
       await expectCall(202, 'DELETE', `/boundaries/${made.boundaryId}/resourcegroups/search`)
-      await nothingLeftOf(made)
+      await expectNothingLeft(made)
       // Its finalizer is removed a moment after its namespace.
-      await until('the group is deleted', () => gone(ResourceGroup.resource, { namespace: made.own, name: 'search' }))
+      await until('the group is deleted', () => isGone(ResourceGroup.resource, { namespace: made.own, name: 'search' }))
       await until(
         'REST returns 404',
         async () => (await call('GET', `/boundaries/${made.boundaryId}/resourcegroups/search`)).status === 404,
       )
       expect((await call('DELETE', `/boundaries/${made.boundaryId}`)).status).to.be.oneOf([202, 204])
-      await until('the boundary is deleted', () => gone(namespace, { name: made.own }))
+      await until('the boundary is deleted', () => isGone(namespace, { name: made.own }))
     })
 
     it(`removes a group and then the boundary that ${way} created, by kubectl`, async () => {
       const made = await make()
       await admin.remove(ResourceGroup.resource, { namespace: made.own, name: 'search' })
-      await nothingLeftOf(made)
+      await expectNothingLeft(made)
       await until('no group holds the boundary', async () => {
         const { status } = (await admin.get(Boundary.resource, { name: made.boundaryId })) as Boundary
         return status?.heldBy?.length === 0
@@ -111,7 +111,7 @@ describe('deletion', () => {
       await until(
         'the boundary and its namespace are gone',
         async () =>
-          (await gone(Boundary.resource, { name: made.boundaryId })) && (await gone(namespace, { name: made.own })),
+          (await isGone(Boundary.resource, { name: made.boundaryId })) && (await isGone(namespace, { name: made.own })),
       )
       await until('REST returns 404', async () => (await call('GET', `/boundaries/${made.boundaryId}`)).status === 404)
     })
@@ -127,12 +127,12 @@ describe('deletion', () => {
     ],
     [
       'when its StatefulSet is there',
-      async (_path, home, name) => !(await gone(statefulSet, { namespace: home, name: `vc-${name}` })),
+      async (_path, home, name) => !(await isGone(statefulSet, { namespace: home, name: `vc-${name}` })),
     ],
     [
       'when its volume is there',
       async (_path, home, name) =>
-        !(await gone(persistentVolumeClaim, { namespace: home, name: `storage-vc-${name}-0` })),
+        !(await isGone(persistentVolumeClaim, { namespace: home, name: `storage-vc-${name}-0` })),
     ],
   ]
 
@@ -150,7 +150,7 @@ describe('deletion', () => {
         await until(`${name}: ${moment}`, () => hasCome(path, home, name))
         if (way === 'REST') expect((await call('DELETE', path)).status).to.be.oneOf([202, 204])
         else await admin.remove(VectorCluster.resource, ref)
-        await until(`${name} is gone`, () => gone(VectorCluster.resource, ref))
+        await until(`${name} is gone`, () => isGone(VectorCluster.resource, ref))
         await until(`${name} can be made again`, async () => (await call('POST', path, {})).status === 201)
         await until(`${name} runs, deleted ${moment}`, async () => {
           const { body } = await call<{ status: string }>('GET', path)

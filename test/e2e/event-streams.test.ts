@@ -71,14 +71,14 @@ describe('lists as event streams', () => {
       const before = await stream.until('bookmark')
       expect(before.some(aboutIt)).to.equal(false)
       await expectCall(201, 'POST', one(place, name), body)
-      const heard: SentEvent[] = []
-      while (!heard.some((event) => event.event === 'added' && aboutIt(event)))
-        heard.push(...(await stream.until('added')))
+      const events: SentEvent[] = []
+      while (!events.some((event) => event.event === 'added' && aboutIt(event)))
+        events.push(...(await stream.until('added')))
       const { status } = await call('DELETE', one(place, name))
       expect(status).to.be.oneOf([202, 204])
-      let gone: SentEvent | undefined
-      while (gone === undefined) gone = (await stream.until('deleted')).filter(aboutIt).find(isDeletion)
-      expect(Object.keys(gone.data)).to.include.members(['id', 'name'])
+      let deletion: SentEvent | undefined
+      while (deletion === undefined) deletion = (await stream.until('deleted')).filter(aboutIt).find(isDeletion)
+      expect(Object.keys(deletion.data)).to.include.members(['id', 'name'])
       stream.close()
     })
   }

@@ -10,7 +10,7 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { roleBinding } from '../../src/kube/builtin.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
-import { heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
+import { patiently, pauseAfterAnswer, replyTo } from '../make/patience.ts'
 import { tokenFromMail } from '../make/people.ts'
 import { until } from '../make/until.ts'
 import { clientWithToken } from '../worlds/tenant.ts'
@@ -59,7 +59,7 @@ describe('an issuer that the platform does not administer', () => {
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` }
     const headers = { ...bearer, 'content-type': 'application/json' }
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-    const once = () => heard(fetch(`${own.platform.facadeUrl}${path}`, init))
+    const once = () => replyTo(fetch(`${own.platform.facadeUrl}${path}`, init))
     const { status, text } = await patiently(once, pauseAfterAnswer)
     return { status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
   }
@@ -73,7 +73,7 @@ describe('an issuer that the platform does not administer', () => {
     await client.close()
     return answer.status
   }
-  const told = ({ status, body }: { status: number; body: Body }) => [status, body?.code]
+  const outcome = ({ status, body }: { status: number; body: Body }) => [status, body?.code]
   const give = (principalId: string, more: object = {}) =>
     as(owner, 'POST', `${boundary}/members`, { principalId, roleDefinitionName: 'Reader', ...more })
   const untilReads = (subject: string) =>
@@ -92,7 +92,7 @@ describe('an issuer that the platform does not administer', () => {
     const good = await issuer.token(owner)
     await until('the API server knows the keys', async () => (await statusAtApiServer(good)) === 200)
     for (const [what, token] of Object.entries(refused)) {
-      expect(told(await ask(token, 'GET', boundary)), what).to.deep.equal([401, 'UNAUTHORIZED'])
+      expect(outcome(await ask(token, 'GET', boundary)), what).to.deep.equal([401, 'UNAUTHORIZED'])
       expect(await statusAtApiServer(token), what).to.equal(401)
     }
   })
@@ -127,7 +127,7 @@ describe('an issuer that the platform does not administer', () => {
     expect((await give(helper, { roleDefinitionName: 'Owner' })).status).to.equal(201)
     await untilReads(helper)
     const body = { principalId: randomUUID(), roleDefinitionName: 'Reader' }
-    expect(told(await as(helper, 'POST', `${boundary}/members`, body))).to.deep.equal([422, 'PRINCIPAL_NOT_FOUND'])
+    expect(outcome(await as(helper, 'POST', `${boundary}/members`, body))).to.deep.equal([422, 'PRINCIPAL_NOT_FOUND'])
   })
 
   it('lists no grant of its people as orphaned', async () => {
@@ -154,10 +154,13 @@ describe('an issuer that the platform does not administer', () => {
     const token = await tokenFromMail(email, 1, own.controlPlane.folder)
     const names = { firstName: 'Ada', lastName: 'Lovelace', password: 'Correct-horse-42-battery' }
     const password = await ask(undefined, 'POST', `/invitations/${token}/set-password`, names)
-    expect(told(password)).to.deep.equal([400, 'invalid_state'])
+    expect(outcome(password)).to.deep.equal([400, 'invalid_state'])
     const guest = randomUUID()
     const stranger = await issuer.token(guest, { email: 'other@example.com', email_verified: true })
-    expect(told(await ask(stranger, 'POST', '/invitations/accept', { token }))).to.deep.equal([409, 'email_mismatch'])
+    expect(outcome(await ask(stranger, 'POST', '/invitations/accept', { token }))).to.deep.equal([
+      409,
+      'email_mismatch',
+    ])
     const theirs = await issuer.token(guest, { email, email_verified: true })
     expect((await ask(theirs, 'POST', '/invitations/accept', { token })).status).to.equal(200)
     await untilReads(guest)
@@ -167,7 +170,7 @@ describe('an issuer that the platform does not administer', () => {
     const { body } = await as(owner, 'POST', '/boundaries', { displayName: 'Handed on' })
     const place = `/boundaries/${body.id}`
     const leave = () => as(owner, 'DELETE', `${place}/iam/members/${owner}`)
-    expect(told(await leave())).to.deep.equal([409, 'last_owner'])
+    expect(outcome(await leave())).to.deep.equal([409, 'last_owner'])
     const next = { principalId: friend, roleDefinitionName: 'Owner' }
     expect((await as(owner, 'POST', `${place}/members`, next)).status).to.equal(201)
     expect((await leave()).status).to.equal(204)
@@ -179,12 +182,12 @@ describe('an issuer that the platform does not administer', () => {
     const provider = { alias: 'acme', displayName: 'Acme', protocol: 'Oidc', clientId: 'freehold', clientSecret: 'x' }
     const metadataUrl = 'https://login.acme.example/.well-known/openid-configuration'
     const made = await as(owner, 'POST', `${tenant}/sso/identity-providers`, { ...provider, metadataUrl })
-    expect(told(made)).to.deep.equal([501, 'NOT_IMPLEMENTED'])
+    expect(outcome(made)).to.deep.equal([501, 'NOT_IMPLEMENTED'])
     const user = { userId: friend, tenantId: body.tenantId }
-    expect(told(await as(owner, 'POST', '/admin/iam/members', user))).to.deep.equal([404, 'unknown_user'])
+    expect(outcome(await as(owner, 'POST', '/admin/iam/members', user))).to.deep.equal([404, 'unknown_user'])
     const password = { password: 'Correct-horse-42-battery' }
     const changed = await as(owner, 'POST', '/identity/change-password', password)
-    expect(told(changed)).to.deep.equal([401, 'unknown_user'])
+    expect(outcome(changed)).to.deep.equal([401, 'unknown_user'])
   })
 
   it('rejects a person whose PlatformUser is disabled, by REST and by the API server', async () => {
@@ -202,7 +205,7 @@ describe('an issuer that the platform does not administer', () => {
     expect((await as(owner, 'GET', `/admin/users/${person}`)).body).to.include({ isExternal: true })
     const password = { password: 'Correct-horse-42-battery' }
     const changed = await as(person, 'POST', '/identity/change-password', password)
-    expect(told(changed)).to.deep.equal([409, 'not_locally_authenticated'])
+    expect(outcome(changed)).to.deep.equal([409, 'not_locally_authenticated'])
     const token = await issuer.token(person)
     expect(await statusAtApiServer(token)).to.equal(200)
     await own.admin.mergePatch(PlatformUser.resource, ref, { spec: { isEnabled: false } })

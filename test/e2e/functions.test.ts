@@ -273,8 +273,9 @@ describe('functions', () => {
     const write = (status: object) =>
       activator
         .mergePatch(ServerlessFunction.resource, ref(name), { status }, { subresource: 'status' })
-        .then(() => 'written', said)
-    const said = (error: unknown) => (isKubeError(error, 'Forbidden') ? error.denial?.message : Promise.reject(error))
+        .then(() => 'written', denialOf)
+    const denialOf = (error: unknown) =>
+      isKubeError(error, 'Forbidden') ? error.denial?.message : Promise.reject(error)
     const refused = 'the activator writes only desiredReplicas, timers, lastRuns of the status of a function'
     try {
       for (const status of [
@@ -328,14 +329,14 @@ describe('functions', () => {
   })
 
   it('are deleted with their namespace', async () => {
-    const gone = uniqueName('gone')
-    await expectCall(201, 'POST', `${base}/${gone}`, { runtime: 'python' })
-    await expectCall(201, 'POST', `${base}/${gone}/functions/one`, { handler: 'main.app' })
+    const deleted = uniqueName('gone')
+    await expectCall(201, 'POST', `${base}/${deleted}`, { runtime: 'python' })
+    await expectCall(201, 'POST', `${base}/${deleted}/functions/one`, { handler: 'main.app' })
     await until('it is deleted', async () => {
-      await call('DELETE', `${base}/${gone}`)
-      return (await call('GET', `${base}/${gone}`)).status === 404
+      await call('DELETE', `${base}/${deleted}`)
+      return (await call('GET', `${base}/${deleted}`)).status === 404
     })
-    expect(await find(ServerlessFunction.resource, { namespace, name: functionObjectName(gone, 'one') })).to.equal(
+    expect(await find(ServerlessFunction.resource, { namespace, name: functionObjectName(deleted, 'one') })).to.equal(
       undefined,
     )
   })

@@ -58,7 +58,7 @@ describe('protection against deletion', () => {
   }
   const storedGroup = async (name: string) =>
     (await admin.get(ResourceGroup.resource, { namespace: home, name })) as ResourceGroup & KubeObject
-  const toldToHold = (name: string, held: string[]) =>
+  const untilHeldBy = (name: string, held: string[]) =>
     until(`${name} is held by ${held}`, async () => {
       const { status } = await storedGroup(name)
       return JSON.stringify(status?.heldBy) === JSON.stringify(held)
@@ -72,7 +72,7 @@ describe('protection against deletion', () => {
     return refusalOf(client.create(kind.resource, object, { dryRun: true }))
   }
   /** The kinds of which an administrator may create an object in the namespace, or is refused for another reason. */
-  async function takenIn(namespace: string, ...placements: AnyKind['placement'][]): Promise<string[]> {
+  async function notClosedIn(namespace: string, ...placements: AnyKind['placement'][]): Promise<string[]> {
     const kinds = KINDS.filter(({ placement }) => placements.includes(placement))
     expect(kinds).to.have.length.above(10)
     const outcomes = await Promise.all(
@@ -81,7 +81,7 @@ describe('protection against deletion', () => {
     return outcomes.filter((outcome) => !outcome.includes(CLOSED))
   }
 
-  async function everybodyIsRefused(name: string, holder: string) {
+  async function expectDeletionRefused(name: string, holder: string) {
     const rest = await call('DELETE', groupPath(name))
     expect(rest.status).to.equal(409)
     expect(rest.body).to.deep.include({ code: 'DELETION_PROTECTED', resources: [holder] })
@@ -96,8 +96,8 @@ describe('protection against deletion', () => {
     await makeGroup(boundaryId, 'protected')
     const path = `${groupPath('protected')}/resources/relationalclusters/gold`
     await expectCall(201, 'POST', path, { deletionProtection: true })
-    await toldToHold('protected', ['relationalclusters/gold'])
-    await everybodyIsRefused('protected', 'relationalclusters/gold')
+    await untilHeldBy('protected', ['relationalclusters/gold'])
+    await expectDeletionRefused('protected', 'relationalclusters/gold')
     const space = groupNamespace(boundaryId, 'protected')
     const foreground = owner.remove(
       ResourceGroup.resource,
@@ -110,7 +110,7 @@ describe('protection against deletion', () => {
       { namespace: space, name: 'gold' },
       { spec: { deletionProtection: false } },
     )
-    await toldToHold('protected', [])
+    await untilHeldBy('protected', [])
     await owner.remove(ResourceGroup.resource, { namespace: home, name: 'protected' })
     await until('the group is deleted', async () => (await call('GET', groupPath('protected'))).status === 404)
   })
@@ -123,11 +123,11 @@ describe('protection against deletion', () => {
     await expectCall(202, 'DELETE', `${path}?keepData=true`)
     await until('it is deleted', async () => (await call('GET', path)).status === 404)
     const holder = 'persistentvolumeclaims/storage-vc-keep-0'
-    await toldToHold('retained', [holder])
-    await everybodyIsRefused('retained', holder)
+    await untilHeldBy('retained', [holder])
+    await expectDeletionRefused('retained', holder)
     const space = groupNamespace(boundaryId, 'retained')
     await admin.remove(persistentVolumeClaim, { namespace: space, name: 'storage-vc-keep-0' })
-    await toldToHold('retained', [])
+    await untilHeldBy('retained', [])
     await expectCall(202, 'DELETE', groupPath('retained'))
   })
 
@@ -198,7 +198,7 @@ describe('protection against deletion', () => {
       expect([status, refused.code], collection).to.deep.equal([409, 'INVALID_STATE'])
     }
     await until('the namespace is closed', async () => (await placed(owner, VectorCluster, space)).includes(CLOSED))
-    expect(await takenIn(space, 'group')).to.deep.equal([])
+    expect(await notClosedIn(space, 'group')).to.deep.equal([])
     await admin.mergePatch(VectorCluster.resource, ref, { metadata: { finalizers: null } })
     await until('the group is deleted', async () => (await call('GET', groupPath('going'))).status === 404)
   })
@@ -207,7 +207,7 @@ describe('protection against deletion', () => {
     const name = uniqueName('going')
     const labels = { [BOUNDARY_LABEL]: boundaryId, [LEAVING_LABEL]: 'true' }
     await admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
-    expect(await takenIn(name, 'boundary', 'boundaryOrPlatform')).to.deep.equal([])
+    expect(await notClosedIn(name, 'boundary', 'boundaryOrPlatform')).to.deep.equal([])
     await admin.mergePatch(namespaces, { name }, { metadata: { labels: { [BOUNDARY_LABEL]: null } } })
     await admin.remove(namespaces, { name })
   })
@@ -285,8 +285,8 @@ describe('refusals of the API server and of REST', () => {
         expect(outcome.status).to.equal(status)
         for (const [code, request] of Object.entries(rest) as [ErrorCode, RestRequest][]) {
           const answer = await world.rest(request)
-          const told = [answer.status, answer.body.code]
-          expect(told, `${request.method} ${request.path}`).to.deep.equal([ERROR_STATUS[code], code])
+          const answered = [answer.status, answer.body.code]
+          expect(answered, `${request.method} ${request.path}`).to.deep.equal([ERROR_STATUS[code], code])
         }
       } finally {
         await clean()

@@ -146,11 +146,11 @@ describe('objects that are kept in Git', () => {
       )
       const own = reservedNamespaceObject({ for: 'Boundary', name: boundaryNamespace(randomUUID()) })
       const path = await file('own.yaml', [own])
-      const said = await until('the role counts', async () => {
+      const refusal = await until('the role counts', async () => {
         const words = await kubectl('create', '-f', path, `--as=p:${principalId}`).catch(({ stderr }) => String(stderr))
         return words.includes('written by the platform only') ? words : undefined
       })
-      expect(said).to.contain('labels and annotations that begin with freehold.dev/')
+      expect(refusal).to.contain('labels and annotations that begin with freehold.dev/')
     })
   })
 

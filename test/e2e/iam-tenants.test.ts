@@ -205,12 +205,12 @@ describe('identity and access over REST: tenants, roles and orphaned grants', ()
       const { name } = await makeGroup(id)
       const scope = `/boundaries/${id}/resourcegroups/${name}`
       const path = '/resourcegroups/orphaned-grants'
-      const gone = { principalId: randomUUID(), principalType: 'User', roleDefinitionName: 'Reader', scope }
+      const orphan = { principalId: randomUUID(), principalType: 'User', roleDefinitionName: 'Reader', scope }
       const assignmentId = randomUUID()
-      await make(RoleAssignment, assignmentId, gone, boundaryNamespace(id))
+      await make(RoleAssignment, assignmentId, orphan, boundaryNamespace(id))
       type Orphan = { id: string; reason: string }
       const found = await until('the orphan is seen', async () => {
-        return (await itemsOf<Orphan>(`${path}?filter=principalId:eq:${gone.principalId}`))[0]
+        return (await itemsOf<Orphan>(`${path}?filter=principalId:eq:${orphan.principalId}`))[0]
       })
       expect(found).to.include({ id: assignmentId, reason: 'PrincipalMissing' })
       type Result = { purged: Orphan[]; skipped: { id: string }[] }
@@ -219,7 +219,7 @@ describe('identity and access over REST: tenants, roles and orphaned grants', ()
       expect([dry.body.purged.length, dry.body.skipped.map(({ id }) => id)]).to.deep.equal([1, [kept]])
       const { body } = await expectCall<Result>(200, 'POST', `${path}/purge`, { ids: [assignmentId] })
       expect(body.purged.map(({ id }) => id)).to.deep.equal([assignmentId])
-      expect(await itemsOf(`${path}?filter=principalId:eq:${gone.principalId}`)).to.deep.equal([])
+      expect(await itemsOf(`${path}?filter=principalId:eq:${orphan.principalId}`)).to.deep.equal([])
     })
 
     it('removes an assignment at its end, and one of a group together with the group', async () => {

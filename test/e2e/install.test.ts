@@ -123,11 +123,11 @@ describe('installation with kubectl apply -k', () => {
     })
 
     it('rejects writes of role assignments by tenants', async () => {
-      const said = await until('the role counts', async () => {
+      const refusal = await until('the role counts', async () => {
         const words = await refusalOf(createAs(`--as=p:${id}`))
         return words.includes('webhook') && words
       })
-      expect(said).to.match(/failed calling webhook "iam\.freehold\.dev"/)
+      expect(refusal).to.match(/failed calling webhook "iam\.freehold\.dev"/)
     })
 
     it('admits writes of role assignments by administrators and by the facade', async () => {
@@ -198,11 +198,11 @@ describe('installation with kubectl apply -k', () => {
       )
     }
     for (const space of ['default', 'kube-system', SYSTEM_NAMESPACE]) {
-      const said = await until('the policy is effective', async () => {
+      const refusal = await until('the policy is effective', async () => {
         const words = await createIn(space)
         return words !== 'admitted' && words
       })
-      expect(said, space).to.contain('the platform runs pods only in namespaces that carry the label')
+      expect(refusal, space).to.contain('the platform runs pods only in namespaces that carry the label')
     }
     expect(await createIn('freehold-builds')).to.equal('admitted')
   })

@@ -132,8 +132,8 @@ describe('role assignments and denies by kubectl and by REST', () => {
       const expected = one.refused?.(prepared.world) ?? 'admitted'
       const answered = await byKubernetes(prepared, one)
       expect(answered, 'kubectl').to.include(one.unauthorized ?? expected)
-      const said = await byRest(prepared, one)
-      if (said !== undefined) expect(said, 'REST').to.include(expected)
+      const outcome = await byRest(prepared, one)
+      if (outcome !== undefined) expect(outcome, 'REST').to.include(expected)
     })
   }
 })

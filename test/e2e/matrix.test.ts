@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import type { Route } from '../../src/api/http/route.ts'
 import { ADDITIONS, ROUTES } from '../../src/api/index.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
-import { type Heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
+import { type HttpReply, patiently, pauseAfterAnswer } from '../make/patience.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, ownerToken } from '../worlds/platform.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
@@ -123,7 +123,7 @@ async function ask(row: Row, path: string, token: string | undefined, from: Agen
   return { status, code: codeOf(text), text }
 }
 
-function answerTo(row: Row, path: string, token: string | undefined, from: Agent): Promise<Heard> {
+function answerTo(row: Row, path: string, token: string | undefined, from: Agent): Promise<HttpReply> {
   const body = row.method === 'GET' || row.method === 'DELETE' ? undefined : '{'
   const headers = {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),

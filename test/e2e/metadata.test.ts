@@ -250,10 +250,10 @@ describe('metadata of every kind', () => {
         [owner, contributor].map((client) => refusalOf(client.create(kind.resource, object, { dryRun: true }))),
       )
       // Callers who may not write the kind at all learn nothing more.
-      const told = refusals.filter((refusal) => refusal?.split('\n')[1] !== '')
+      const explained = refusals.filter((refusal) => refusal?.split('\n')[1] !== '')
       expect(refusals).to.not.include(undefined)
-      if (kind.kind !== 'Boundary') expect(told, refusals.join()).to.not.have.length(0)
-      for (const refusal of told) expect(refusal, refusal).to.include(words)
+      if (kind.kind !== 'Boundary') expect(explained, refusals.join()).to.not.have.length(0)
+      for (const refusal of explained) expect(refusal, refusal).to.include(words)
     })
   }
 

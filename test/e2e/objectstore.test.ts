@@ -71,15 +71,15 @@ describe('versitygw', () => {
       return records[0]?.requestId === last && records
     })
     for (const { requestId, key = '', statusCode, errorCode } of found) {
-      const told = { path: `/${bucket}/${key}`, statusCode, errorCode }
+      const recorded = { path: `/${bucket}/${key}`, statusCode, errorCode }
       const path = asked.get(requestId)
       expect(path, `${requestId} was asked for`).not.to.equal(undefined)
-      expect(path).to.be.oneOf([told.path, `/${bucket}`])
+      expect(path).to.be.oneOf([recorded.path, `/${bucket}`])
       expect([400, 403, 404, 405, 501], `refused: ${errorCode}`).to.include(statusCode)
     }
-    const told = found.map(({ requestId }) => requestId)
-    expect(new Set(told).size, 'each once').to.equal(told.length)
-    for (const [id, path] of asked) if (path === `/${bucket}/honest`) expect(told).to.include(id)
+    const ids = found.map(({ requestId }) => requestId)
+    expect(new Set(ids).size, 'each once').to.equal(ids.length)
+    for (const [id, path] of asked) if (path === `/${bucket}/honest`) expect(ids).to.include(id)
   })
 })
 

@@ -49,8 +49,8 @@ describe('the service accounts of the controllers and of the facade', () => {
         for (const words of [`${LEVEL}=privileged`, `${LEVEL}-`]) {
           const [key = '', value] = words.endsWith('-') ? [words.slice(0, -1), null] : words.split('=')
           const patch = JSON.stringify({ metadata: { labels: { [key]: value } } })
-          const said = await answer(account, ['patch', 'namespace', name, '--type=merge', '-p', patch])
-          expect(said, `${name} ${words}`).to.contain('Pod Security level restricted')
+          const outcome = await answer(account, ['patch', 'namespace', name, '--type=merge', '-p', patch])
+          expect(outcome, `${name} ${words}`).to.contain('Pod Security level restricted')
         }
       expect(await answer(account, ['patch', 'namespace', group, '--type=merge', '-p', '{}'])).to.equal('admitted')
     })

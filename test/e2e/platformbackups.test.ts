@@ -277,12 +277,12 @@ describe('backups of the platform', () => {
       const spec = kind === 'Backup' ? what : { schedule: '0 1 * * *', template: what }
       const object = { apiVersion: 'velero.io/v1', kind, metadata: { name: 'stolen', namespace: 'velero' }, spec }
       const answer = client.create(kind === 'Backup' ? veleroBackup : veleroSchedule, object, { dryRun: true })
-      const said = await answer.then(
+      const outcome = await answer.then(
         () => 'admitted',
         (error: unknown) => (isKubeError(error) && error.denial?.message) || messageOf(error),
       )
       await client.close()
-      return said
+      return outcome
     }
     const tenants = { includedNamespaces: ['shop-0123456789'] }
     for (const [account, kind] of [

@@ -54,8 +54,8 @@ describe('editor of relational databases', () => {
     expect(await refusal('POST', `${path}/editor/query`, { sql: 'select 1', execute: true })).to.equal(
       '502 DATABASE_UNREACHABLE',
     )
-    const said = await expectCall<QueryResult>(200, 'POST', `${path}/editor/query`, { sql: 'drop table t' })
-    expect(said.body).to.include({ requiredAction: 'relationalcluster/write', authorized: true, executed: false })
+    const dropped = await expectCall<QueryResult>(200, 'POST', `${path}/editor/query`, { sql: 'drop table t' })
+    expect(dropped.body).to.include({ requiredAction: 'relationalcluster/write', authorized: true, executed: false })
     const health = await expectCall<{ databaseSizeBytes: number | null }>(200, 'GET', `${path}/health`)
     expect(health.body.databaseSizeBytes).to.equal(null)
     const version = await call<{ simulated: string[] }>('GET', '/version')

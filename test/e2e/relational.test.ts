@@ -69,7 +69,7 @@ describe('relational databases over REST', () => {
       return found?.status === 'Completed' && found
     })
   }
-  const gone = (name: string) =>
+  const untilDeleted = (name: string) =>
     until(`${name} is gone`, async () => (await call('GET', `${base}/${name}`)).status === 404)
   const refusal = async (...given: Parameters<typeof call>) => {
     const { status, body } = await call(...given)
@@ -109,7 +109,7 @@ describe('relational databases over REST', () => {
     expect(scale.body).to.include({ targetScale: 3, minScale: 1, maxScale: 9 })
     expect(await refusal('POST', `${base}/${name}/scale`, { targetScale: 10 })).to.equal('400 BAD_REQUEST')
     expect([202, 204]).to.include((await call('DELETE', `${base}/${name}`)).status)
-    await gone(name)
+    await untilDeleted(name)
     const left = (await admin.list(service, { namespace: home })).items.filter(({ metadata }) =>
       metadata.name.endsWith(name),
     )
@@ -345,7 +345,7 @@ describe('relational databases over REST', () => {
     await snapshotOf(name, { name: 'plain' })
     await expectCall(200, 'PATCH', `${base}/${name}`, { deletionProtection: false })
     await call('DELETE', `${base}/${name}`)
-    await gone(name)
+    await untilDeleted(name)
     const left = await itemsOf<Snapshot>(`${base}/${name}/snapshots`)
     expect(left.map(({ kind, status }) => [kind, status])).to.deep.equal([['Final', 'Completed']])
     const back = uniqueName('back')
@@ -354,7 +354,7 @@ describe('relational databases over REST', () => {
     const kept = await running()
     await snapshotOf(kept, { name: 'kept' })
     await call('DELETE', `${base}/${kept}?keepData=true`)
-    await gone(kept)
+    await untilDeleted(kept)
     const kinds = (await itemsOf<Snapshot>(`${base}/${kept}/snapshots`)).map((snapshot) => snapshot.kind)
     expect(kinds.sort()).to.deep.equal(['Final', 'Manual'])
   })

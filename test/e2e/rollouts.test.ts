@@ -30,7 +30,7 @@ type Rollout = {
   overrides: { kind: string; detail: string }[]
 }
 type Component = PlatformComponent & KubeObject
-type Told = KubeObject & { spec: { ref?: { tag?: string } }; status?: { lastHandledReconcileAt?: string } }
+type FluxObject = KubeObject & { spec: { ref?: { tag?: string } }; status?: { lastHandledReconcileAt?: string } }
 
 const SNAPSHOT = ['snapshot-possible']
 const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
@@ -100,8 +100,8 @@ describe('rollouts of components', () => {
     for (const name of ['web', 'api']) {
       const ref = at(fluxName(name))
       const [release, source] = await Promise.all([
-        own.admin.get<Told>(helmRelease, ref).catch(() => undefined),
-        own.admin.get<Told>(ociRepository, ref).catch(() => undefined),
+        own.admin.get<FluxObject>(helmRelease, ref).catch(() => undefined),
+        own.admin.get<FluxObject>(ociRepository, ref).catch(() => undefined),
       ])
       const version = source?.spec.ref?.tag
       if (release === undefined || version === undefined || helm(name, version) === 'pending') continue

@@ -26,7 +26,7 @@ function formsOf(secret: string): string[] {
 }
 
 /** Includes a resource's activity, once there is some: it is stored compressed, where a text search finds nothing. */
-async function toldAtLeast(path: string, least: number, record: (...given: Parameters<typeof call>) => unknown) {
+async function recordActivity(path: string, least: number, record: (...given: Parameters<typeof call>) => unknown) {
   await until(`activity of ${path} is recorded`, async () => {
     const { body } = await call<{ items: unknown[] }>('GET', `${path}/activity?pageSize=500`)
     return body.items.length >= least
@@ -92,7 +92,7 @@ describe('secrets', () => {
     await record('GET', `${path}/health`)
     await record('GET', `${path}/connectioninfo`)
     await record('GET', path.replace('/guarded', ''))
-    for (const told of [path, relational]) await toldAtLeast(told, 1, record)
+    for (const each of [path, relational]) await recordActivity(each, 1, record)
 
     const platform = [key.apiKey, key.readOnlyApiKey, newKey, account.clientSecret, account.token]
     const ours = [...platform, password, ...logins, ...sql]
@@ -222,7 +222,7 @@ describe('secrets', () => {
     await record('PATCH', path, { defaultVersioning: key.secretAccessKey })
     await record('GET', path, undefined, { token: session.secretAccessKey })
     await record('DELETE', `${path}/buckets/one`)
-    await toldAtLeast(path, 5, record)
+    await recordActivity(path, 5, record)
     const ours = [key.secretAccessKey, session.secretAccessKey, testPlatform().store?.secretAccessKey ?? '']
     expect(ours.every((secret) => secret.length > 20)).to.equal(true)
     const texts: [string, string][] = [

@@ -6,7 +6,7 @@ import { joinHub } from '../../src/composition/agents/joinHub.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { Browser, pkcePair } from '../make/browser.ts'
-import { heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
+import { patiently, pauseAfterAnswer, replyTo } from '../make/patience.ts'
 import { makePerson, type TestPerson, tokenFromMail } from '../make/people.ts'
 import { until } from '../make/until.ts'
 import { callOwn } from '../worlds/ownFacade.ts'
@@ -64,7 +64,7 @@ describe('single-use tokens, sent to two facades concurrently', () => {
   async function ask({ facadeUrl }: Place, method: string, path: string, body?: object): Promise<string> {
     const headers = { 'content-type': 'application/json' }
     const init = { method, headers, redirect: 'manual' as const, ...(body && { body: JSON.stringify(body) }) }
-    const { status, text } = await patiently(() => heard(fetch(`${facadeUrl}${path}`, init)), pauseAfterAnswer)
+    const { status, text } = await patiently(() => replyTo(fetch(`${facadeUrl}${path}`, init)), pauseAfterAnswer)
     const code = /"(?:code|title)":"([\w-]+)"/.exec(text)?.[1]
     return [status, code].filter(Boolean).join(' ')
   }
@@ -72,7 +72,7 @@ describe('single-use tokens, sent to two facades concurrently', () => {
   type Tokens = { access_token?: string; refresh_token?: string; error?: string }
   async function tokens({ tokenUrl }: Place, form: Record<string, string>): Promise<Tokens> {
     const body = new URLSearchParams({ client_id: 'freehold-cli', ...form })
-    return JSON.parse((await heard(fetch(tokenUrl, { method: 'POST', body }))).text)
+    return JSON.parse((await replyTo(fetch(tokenUrl, { method: 'POST', body }))).text)
   }
   const wordOf = ({ error, access_token }: Tokens) => error ?? (access_token === undefined ? 'nothing' : 'tokens')
 
@@ -153,7 +153,7 @@ describe('single-use tokens, sent to two facades concurrently', () => {
     const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body }
     const { id } = await until('the request is made', async () => {
-      const answer = await heard(fetch(`${places[0].facadeUrl}${authorization}/jitRequests`, init))
+      const answer = await replyTo(fetch(`${places[0].facadeUrl}${authorization}/jitRequests`, init))
       return answer.status === 201 && (JSON.parse(answer.text) as { id: string })
     })
     const path = `${authorization}/jitRequests/${id}`

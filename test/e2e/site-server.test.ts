@@ -72,9 +72,9 @@ describe('web server of a static web app', () => {
       stdio: [...stdio],
       env: { ...env, [SITE_VARIABLE]: configuration },
     })
-    let said = ''
+    let output = ''
     server.stderr?.on('data', (data) => {
-      said += String(data)
+      output += String(data)
     })
     ended.push(async () => {
       if (server.exitCode === null) {
@@ -89,7 +89,7 @@ describe('web server of a static web app', () => {
         headers: { 'accept-encoding': 'identity', ...headers },
         redirect: 'manual',
       })
-    const exit = once(server, 'exit').then(() => Promise.reject(new Error(`The web server ended: ${said}`)))
+    const exit = once(server, 'exit').then(() => Promise.reject(new Error(`The web server ended: ${output}`)))
     exit.catch(() => undefined)
     await Promise.race([exit, until('the web server answers', () => get('/'))])
     return get

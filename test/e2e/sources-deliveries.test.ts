@@ -124,8 +124,8 @@ describe('webhook deliveries to a deployment source', () => {
     const before = (await stored()).heads ?? []
     await send(at('refs/heads/short', ONE), 'came')
     expect((await stored()).heads).to.have.length(before.length + 1)
-    const gone = await receipt(await send(at('refs/heads/short', '0'.repeat(40)), 'gone'))
-    expect(gone).to.deep.equal([202, { deliveryId: 'gone', accepted: true }])
+    const deleted = await receipt(await send(at('refs/heads/short', '0'.repeat(40)), 'gone'))
+    expect(deleted).to.deep.equal([202, { deliveryId: 'gone', accepted: true }])
     await send(at('refs/heads/never', '0'.repeat(40)), 'unknown')
     expect((await stored()).heads).to.deep.equal(before)
   })

@@ -143,16 +143,18 @@ describe('deployment sources', () => {
     })
 
     it('deletes a source with its Secret', async () => {
-      const gone = await create('gitlab', { baseUrl: base('gitlab'), accessToken: planted })
-      await expectCall(204, 'DELETE', `${path}/gitlab/${gone.deploymentSourceId}`)
-      const ref = { namespace: boundaryNamespace(boundaryId), name: `dsrc-${gone.deploymentSourceId}` }
+      const removed = await create('gitlab', { baseUrl: base('gitlab'), accessToken: planted })
+      await expectCall(204, 'DELETE', `${path}/gitlab/${removed.deploymentSourceId}`)
+      const ref = { namespace: boundaryNamespace(boundaryId), name: `dsrc-${removed.deploymentSourceId}` }
       await until('the Secret is deleted', () =>
         admin.get(secret, ref).then(
           () => false,
           () => true,
         ),
       )
-      expect((await call('DELETE', `${path}/gitlab/${gone.deploymentSourceId}`)).body.code).to.equal('source-unknown')
+      expect((await call('DELETE', `${path}/gitlab/${removed.deploymentSourceId}`)).body.code).to.equal(
+        'source-unknown',
+      )
     })
   })
 

@@ -20,7 +20,7 @@ const BOUNDARY = '11111111-2222-4333-8444-555555555555'
 const UP_WITHIN = 900_000
 
 /** Part of the answer of `/version`. */
-type Told = { kubernetesVersion: string; simulated: string[] }
+type Version = { kubernetesVersion: string; simulated: string[] }
 
 describe('npm run up', () => {
   let folder: string
@@ -93,10 +93,10 @@ describe('npm run up', () => {
 
   it('lists in dev.json and in its output what is simulated, like /version', async () => {
     const { facadeUrl, kubernetes } = await dev()
-    const told = (await (await fetch(`${facadeUrl}/version`)).json()) as Told
-    expect(kubernetes).to.include({ version: told.kubernetesVersion })
-    expect(kubernetes.simulated).to.deep.equal(told.simulated).and.to.include.members(['pods', 'object-store'])
-    expect(started).to.include(`played: ${told.simulated.join(', ')}`)
+    const version = (await (await fetch(`${facadeUrl}/version`)).json()) as Version
+    expect(kubernetes).to.include({ version: version.kubernetesVersion })
+    expect(kubernetes.simulated).to.deep.equal(version.simulated).and.to.include.members(['pods', 'object-store'])
+    expect(started).to.include(`played: ${version.simulated.join(', ')}`)
   })
 
   it('lets REST create a database, which is Running within five seconds of its pods', async () => {

@@ -225,10 +225,10 @@ describe(`${SECRETS} vault secrets with ${VERSIONS} versions each`, () => {
     await retire('second')
     await retire('third')
     await untilRead('"keys":["fourth"]')
-    const gone = valueNames(entryName(VAULT, name), 1).key
+    const keySecret = valueNames(entryName(VAULT, name), 1).key
     await until('the Secrets are gone', async () => {
       const { items } = await own.admin.list(secret, { namespace: home })
-      return !items.some(({ metadata }) => metadata.name === gone)
+      return !items.some(({ metadata }) => metadata.name === keySecret)
     })
     await expectReadable(nameOf(1))
 

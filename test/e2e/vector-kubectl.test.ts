@@ -47,7 +47,7 @@ describe('vector databases with kubectl', () => {
       if (status?.observedGeneration === metadata.generation && status?.phase === phase) return status
       throw new Error(`${status?.status} ${status?.phase}: ${status?.statusMessage}`)
     })
-  const gone = async (resource: Parameters<KubeClient['get']>[0], ref: { namespace?: string; name: string }) => {
+  const isGone = async (resource: Parameters<KubeClient['get']>[0], ref: { namespace?: string; name: string }) => {
     try {
       await client.get(resource, ref)
       return false
@@ -128,8 +128,8 @@ describe('vector databases with kubectl', () => {
   it('claims a host and an address on demand, and releases both', async () => {
     await patch('empty', { enableIngress: true, enableLoadBalancer: true, allowedCidrs: '203.0.113.0/24' })
     const status = await until('it has an address', async () => {
-      const said = await says('empty', 'Available')
-      return said.externalAddresses?.length === 1 && said
+      const condition = await says('empty', 'Available')
+      return condition.externalAddresses?.length === 1 && condition
     })
     expect(status.ingressHost).to.match(/^empty-[0-9a-f]{8}\./)
     const held = async () =>
@@ -139,7 +139,7 @@ describe('vector databases with kubectl', () => {
     expect(await held()).to.have.length(1)
     await patch('empty', { enableIngress: false, enableLoadBalancer: false })
     await until('the host is free', async () => (await held()).length === 0)
-    await until('the Service is deleted', () => gone(service, { namespace, name: 'vcpublic-empty' }))
+    await until('the Service is deleted', () => isGone(service, { namespace, name: 'vcpublic-empty' }))
   })
 
   it('restricts networks and rotates keys also while its plan is missing', async () => {

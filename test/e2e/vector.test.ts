@@ -135,13 +135,13 @@ describe('vector databases over REST', () => {
     })
     expect(first).to.include({ version: 1, rotationState: 'Applied', pendingApiKey: null })
     const rotated = await expectCall<KeyDto>(200, 'POST', `${base}/${name}/apikey/rotate`)
-    const told = rotated.body.pendingApiKey ?? rotated.body.apiKey
-    expect(told).to.be.a('string').and.not.equal(first.apiKey)
+    const nextKey = rotated.body.pendingApiKey ?? rotated.body.apiKey
+    expect(nextKey).to.be.a('string').and.not.equal(first.apiKey)
     const second = await until('the new key works', async () => {
       const { body } = await expectCall<KeyDto>(200, 'GET', `${base}/${name}/apikey`)
       return body.version === 2 && body.rotationState === 'Applied' && body
     })
-    expect(second.apiKey).to.equal(told)
+    expect(second.apiKey).to.equal(nextKey)
     for (const [method, path] of [
       ['GET', 'apikey'],
       ['POST', 'apikey/rotate'],

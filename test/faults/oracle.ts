@@ -1,5 +1,5 @@
 import { until } from '../make/until.ts'
-import type { Heard } from './scene.ts'
+import type { TimedReply } from './scene.ts'
 
 /** A required fact, and what was observed. */
 export type Oracle = { holds: boolean; sentence: string; seen: string }
@@ -12,7 +12,7 @@ export const lineOf = (title: string, { holds, sentence, seen }: Oracle) =>
 export const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(1)} s`
 
 /** The number of answers by status and, for refusals, by code. */
-export function statuses(answers: readonly Heard[]): string {
+export function statuses(answers: readonly TimedReply[]): string {
   const counts = new Map<string, number>()
   for (const { status, text } of answers) {
     const code = status >= 400 ? /"code":"(\w+)"/.exec(text)?.[1] : undefined

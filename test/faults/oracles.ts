@@ -7,7 +7,7 @@ import { configMap, secret } from '../../src/kube/builtin.ts'
 import { promised, until } from '../make/until.ts'
 import { objectOf } from '../worlds/fleet.ts'
 import { type Oracle, oracle, seconds, statuses, within } from './oracle.ts'
-import { everySecond, type Heard, type Scene } from './scene.ts'
+import { everySecond, type Scene, type TimedReply } from './scene.ts'
 
 const vector = (name: string) => `/vectorclusters/${name}`
 /** Open connections stay open but transfer nothing any more. */
@@ -95,9 +95,9 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
   await scene.call('POST', resources + vector(name), {})
   await warmUp(scene, name)
   const before = await scene.memory()
-  const reads: (Heard & { second: number })[] = []
-  const ready: (Heard & { second: number })[] = []
-  const writes: Promise<Heard>[] = []
+  const reads: (TimedReply & { second: number })[] = []
+  const ready: (TimedReply & { second: number })[] = []
+  const writes: Promise<TimedReply>[] = []
   await scene.withoutControlPlane(() =>
     everySecond(duration, async (second) => {
       reads.push({ ...(await scene.call('GET', resources + vector(name))), second })
@@ -107,7 +107,7 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
   )
   const refused = await Promise.all(writes)
   const peak = await scene.memory()
-  const back: Heard[] = []
+  const back: TimedReply[] = []
   const probe = async () => {
     back.push(await scene.call('PATCH', resources + vector(name), { tags: { back: String(back.length) } }))
     return back.at(-1)?.status === 200
@@ -121,7 +121,7 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
   const after = await scene.memory()
   const old = reads.filter(({ second }) => second > bound + 5)
   const young = reads.filter(({ second }) => second >= 5 && second < bound - 3)
-  const hasRetryAfter = ({ headers }: Heard) => headers.has('retry-after')
+  const hasRetryAfter = ({ headers }: TimedReply) => headers.has('retry-after')
   const slowest = Math.max(...refused.map(({ milliseconds }) => milliseconds))
   const grown = (megabytes: number) => `${before.toFixed(0)} to ${megabytes.toFixed(0)} MB`
   return [
@@ -163,8 +163,8 @@ export async function away(scene: Scene, duration: number, bound: number): Promi
 /** An object created through one replica can be changed and deleted through another at once. */
 export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]> {
   const other = await scene.replica(0)
-  const changes: Heard[] = []
-  const deletions: Heard[] = []
+  const changes: TimedReply[] = []
+  const deletions: TimedReply[] = []
   for (let round = 0; round < rounds; round += 1) {
     const tags = { round: String(round) }
     changes.push(await rightAfterCreate(scene, (path) => scene.call('PATCH', path, { tags }, other)))
@@ -185,7 +185,7 @@ export async function elsewhere(scene: Scene, rounds: number): Promise<Oracle[]>
 }
 
 /** The answer to the second of two requests, or to the first if that was refused. */
-function rightAfterCreate(scene: Scene, ask: (path: string) => Promise<Heard>): Promise<Heard> {
+function rightAfterCreate(scene: Scene, ask: (path: string) => Promise<TimedReply>): Promise<TimedReply> {
   return answered(async () => {
     const path = scene.resources + vector(`there-${crypto.randomUUID().slice(0, 8)}`)
     const made = await scene.call('POST', path, {})
@@ -194,14 +194,14 @@ function rightAfterCreate(scene: Scene, ask: (path: string) => Promise<Heard>): 
 }
 
 /** Retried if an API server on a busy machine was too slow, which says nothing about the rule in question. */
-async function answered(ask: () => Promise<Heard>): Promise<Heard> {
-  let heard = await ask()
+async function answered(ask: () => Promise<TimedReply>): Promise<TimedReply> {
+  let reply = await ask()
   const isAnswered = async () => {
-    if (heard.status === 503) heard = await ask()
-    return heard.status !== 503
+    if (reply.status === 503) reply = await ask()
+    return reply.status !== 503
   }
   await until('the answer is not 503', isAnswered, promised(1_000)).catch(() => {})
-  return heard
+  return reply
 }
 
 /** The signing keys are replaced at once, as after a leak. */

@@ -7,10 +7,10 @@ import { until } from '../make/until.ts'
 import { objectOf } from '../worlds/fleet.ts'
 import { makeServiceAccount } from '../worlds/tenant.ts'
 import { type Oracle, oracle, statuses, within } from './oracle.ts'
-import type { Heard, Scene } from './scene.ts'
+import type { Scene, TimedReply } from './scene.ts'
 
 /** What many request at once and few can have: one round, with the facades to use. */
-type Contest = { winners: number; loser: string; round: (origins: readonly string[]) => Promise<readonly Heard[]> }
+type Contest = { winners: number; loser: string; round: (origins: readonly string[]) => Promise<readonly TimedReply[]> }
 
 const ROUNDS = 5
 const QUOTA = 5
@@ -30,9 +30,9 @@ export async function races(scene: Scene): Promise<Oracle[]> {
   }
   const oracles: Oracle[] = []
   for (const [what, { winners, loser, round }] of Object.entries(contests)) {
-    const rounds: (readonly Heard[])[] = []
+    const rounds: (readonly TimedReply[])[] = []
     for (let count = 0; count < ROUNDS; count += 1) rounds.push(await round(origins))
-    const isRight = (answers: readonly Heard[]) =>
+    const isRight = (answers: readonly TimedReply[]) =>
       answers.filter(({ status }) => status < 300).length === winners &&
       answers.filter(({ status }) => status >= 300).every((heard) => statuses([heard]) === `1 of ${loser}`)
     const seen = rounds.map((answers) => statuses(answers)).join('; ')
@@ -182,7 +182,7 @@ function owners(scene: Scene) {
 function askAll(
   count: number,
   origins: readonly string[],
-  ask: (origin: string, index: number) => Promise<Heard>,
-): Promise<readonly Heard[]> {
+  ask: (origin: string, index: number) => Promise<TimedReply>,
+): Promise<readonly TimedReply[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => ask(origins[index % origins.length] ?? '', index)))
 }

@@ -8,7 +8,7 @@ import { OwnPlatform, type OwnPlatformOptions } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { tokenFor } from '../worlds/tenant.ts'
 
-export type Heard = { status: number; headers: Headers; text: string; milliseconds: number }
+export type TimedReply = { status: number; headers: Headers; text: string; milliseconds: number }
 
 /** The proxy or network between the operator and the API server. */
 type Network = Pick<OwnPlatformOptions, 'wired' | 'proxied'>
@@ -67,7 +67,7 @@ export class Scene {
     body?: object,
     origin = this.own.platform.facadeUrl,
     token = this.#token,
-  ): Promise<Heard> {
+  ): Promise<TimedReply> {
     return ask(origin, token, method, path, body)
   }
 
@@ -116,12 +116,12 @@ export class Scene {
   }
 
   /** `/readyz` of the operator. */
-  readiness(): Promise<Heard> {
+  readiness(): Promise<TimedReply> {
     return ask(`http://127.0.0.1:${this.own.ports.management}`, '', 'GET', '/readyz')
   }
 
   /** `/livez` of the operator. */
-  alive(): Promise<Heard> {
+  alive(): Promise<TimedReply> {
     return ask(`http://127.0.0.1:${this.own.ports.management}`, '', 'GET', '/livez')
   }
 
@@ -160,7 +160,7 @@ function newToken({ platform }: OwnPlatform): Promise<string> {
 }
 
 /** Status 0: no answer. */
-async function ask(origin: string, token: string, method: string, path: string, body?: object): Promise<Heard> {
+async function ask(origin: string, token: string, method: string, path: string, body?: object): Promise<TimedReply> {
   const began = performance.now()
   const headers = {
     authorization: `Bearer ${token}`,

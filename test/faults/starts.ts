@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { promised } from '../make/until.ts'
 import { type Oracle, oracle, seconds, within } from './oracle.ts'
-import type { Heard, Scene } from './scene.ts'
+import type { Scene, TimedReply } from './scene.ts'
 
 const WAITS = 'Waiting for the API server.'
 
@@ -9,31 +9,31 @@ const WAITS = 'Waiting for the API server.'
 export async function startedAlone(scene: Scene): Promise<Oracle[]> {
   const { own } = scene
   await own.endOperator('SIGTERM')
-  const told = async () => (await readFile(own.operatorLog, 'utf8')).split(WAITS).length - 1
-  const before = await told()
+  const waits = async () => (await readFile(own.operatorLog, 'utf8')).split(WAITS).length - 1
+  const before = await waits()
   let started: Promise<void> | undefined
   let first: number | undefined
-  let heard: Heard[] = []
+  let probes: TimedReply[] = []
   await scene.withoutControlPlane(async () => {
     started = own.startOperator()
     // Its failure is handled below.
     started.catch(() => undefined)
     first = own.operatorPid
-    await within('the log reports waiting', promised(15_000), async () => (await told()) > before)
-    heard = [await scene.alive(), await scene.readiness()]
+    await within('the log reports waiting', promised(15_000), async () => (await waits()) > before)
+    probes = [await scene.alive(), await scene.readiness()]
   })
   const isReady = async () => (await scene.readiness()).status === 200
   const back = await within('the operator is ready', promised(60_000), isReady)
   await started
-  const said = (await told()) - before
+  const logged = (await waits()) - before
   const name = `/vectorclusters/started-${Date.now()}`
   const made = await scene.call('POST', scene.resources + name, {})
   return [
-    oracle('the log reports waiting for the API server', said > 0, `${said} lines`),
+    oracle('the log reports waiting for the API server', logged > 0, `${logged} lines`),
     oracle(
       '/livez returns 200 and /readyz 503 meanwhile',
-      heard[0]?.status === 200 && heard[1]?.status === 503,
-      heard.map(({ status }) => status).join(', '),
+      probes[0]?.status === 200 && probes[1]?.status === 503,
+      probes.map(({ status }) => status).join(', '),
     ),
     oracle('the process is not restarted', own.operatorPid === first, `${first}, then ${own.operatorPid}`),
     oracle('the operator is ready within 10 s of the return', back <= promised(10_000), seconds(back)),

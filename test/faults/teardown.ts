@@ -20,7 +20,7 @@ const KEPT = [RelationalSnapshot.plural, 'backups']
 type Lane = { path: string; home: string }
 /** The life of an object from its creation to its deletion. */
 type Story = { make(lane: Lane, workload: Workload, name: string): Promise<void>; remove: Story['make'] }
-type Told = { name: string; writes: number; milliseconds: number }
+type Deletion = { name: string; writes: number; milliseconds: number }
 
 /** In memory, with a controller of StatefulSets that is late. */
 export async function sequencesInMemory(runs: number, sequences: number): Promise<Oracle[]> {
@@ -43,12 +43,12 @@ export async function deletedSoon(scene: Scene, count: number): Promise<Oracle[]
     const { status, text } = await scene.call(method, path, body)
     if (!wanted.includes(status)) throw new Error(`${method} ${path} was answered ${status}: ${text}`)
   }
-  let told = 0
+  let created = 0
   return play(scene, `deleted 0.05 to 4 s after it was made by REST`, count, {
     async make(lane, workload, name) {
       await expect([201], 'POST', pathOf(lane, workload, name), workload.body ?? {})
-      told += 1
-      await delay(50 + (3_950 * (told % 80)) / 79)
+      created += 1
+      await delay(50 + (3_950 * (created % 80)) / 79)
     },
     remove: (lane, workload, name) => expect([202, 204], 'DELETE', pathOf(lane, workload, name)),
   })
@@ -85,7 +85,7 @@ async function play(scene: Scene, how: string, count: number, story: Story): Pro
   const lanes: Lane[] = []
   for (let index = 0; index < LANES; index += 1) lanes.push(await scene.group(`${stem}-${index}`))
   const before = await Promise.all(lanes.map(({ home }) => contents(scene, home)))
-  const told: Told[] = []
+  const deletions: Deletion[] = []
   const stuck: string[] = []
   let next = 0
   const work = async (lane: Lane) => {
@@ -94,7 +94,7 @@ async function play(scene: Scene, how: string, count: number, story: Story): Pro
       const workload = WORKLOADS[index % WORKLOADS.length] as Workload
       const name = `thing-${index}`
       await tell(scene, lane, workload, name, story).then(
-        (one) => told.push(one),
+        (one) => deletions.push(one),
         (error: unknown) => stuck.push(`${workload.kind.kind} ${name}: ${String(error)}`),
       )
     }
@@ -107,13 +107,13 @@ async function play(scene: Scene, how: string, count: number, story: Story): Pro
     const now = await contents(scene, home)
     left.push(...now.filter((key) => !before[index]?.includes(key)))
   }
-  const most = Math.max(...told.map(({ writes }) => writes))
-  const longest = Math.max(...told.map(({ milliseconds }) => milliseconds))
+  const most = Math.max(...deletions.map(({ writes }) => writes))
+  const longest = Math.max(...deletions.map(({ milliseconds }) => milliseconds))
   return [
     oracle(
       `every object ${how} is deleted`,
       stuck.length === 0,
-      `${told.length} of ${count}, after ${seconds(longest)} at most`,
+      `${deletions.length} of ${count}, after ${seconds(longest)} at most`,
     ),
     ...stuck.map((story) => oracle('is deleted', false, story)),
     oracle('nothing is left', left.length === 0, left.join(', ') || 'nothing'),
@@ -121,7 +121,7 @@ async function play(scene: Scene, how: string, count: number, story: Story): Pro
   ]
 }
 
-async function tell(scene: Scene, lane: Lane, workload: Workload, name: string, story: Story): Promise<Told> {
+async function tell(scene: Scene, lane: Lane, workload: Workload, name: string, story: Story): Promise<Deletion> {
   const { kind } = workload
   await story.make(lane, workload, name)
   const began = performance.now()

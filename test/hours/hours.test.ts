@@ -41,20 +41,20 @@ describe('first hour', () => {
   /** Prints its output only if it fails. */
   const bash = async (words: string[], environment: NodeJS.ProcessEnv = {}, cwd = folder) => {
     const child = spawn('bash', words, { cwd, env: { ...own, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
-    let said = ''
+    let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (part) => {
-        said += part
+        output += part
       })
     const code = await new Promise((done) => child.on('close', done))
-    expect(code, `${words.join(' ')}:\n${said}`).to.equal(0)
-    return said
+    expect(code, `${words.join(' ')}:\n${output}`).to.equal(0)
+    return output
   }
 
   it('runs curious.sh: the README and the page in a browser', async () => {
-    const said = await bash([join(HOURS, 'curious.sh')])
-    expect(said).to.match(/OpenAPI 3\.\d\.\d, \d{3} paths/)
-    expect(said).to.contain('Stopped the platform')
+    const output = await bash([join(HOURS, 'curious.sh')])
+    expect(output).to.match(/OpenAPI 3\.\d\.\d, \d{3} paths/)
+    expect(output).to.contain('Stopped the platform')
   })
 
   describe('with a running platform', () => {
@@ -70,8 +70,8 @@ describe('first hour', () => {
     })
 
     it('runs developer.sh: an app, a secret, a database, a rollback and a client program', async () => {
-      const said = await bash([join(HOURS, 'developer.sh')])
-      for (const line of ['products is Running', 'refused: NOT_FOUND']) expect(said).to.contain(line)
+      const output = await bash([join(HOURS, 'developer.sh')])
+      for (const line of ['products is Running', 'refused: NOT_FOUND']) expect(output).to.contain(line)
     })
 
     it('runs gitops.sh: a tree that Flux syncs, changes and prunes', async () => {
@@ -98,8 +98,8 @@ describe('first hour', () => {
     const cluster = await startOwnControlPlane({ durable: true })
     try {
       const PATH = [join(cluster.kubectlPath ?? '', '..'), process.env.PATH].join(delimiter)
-      const said = await bash([join(HOURS, 'engineer.sh')], { KUBECONFIG: cluster.kubeconfigPath, PATH }, ROOT)
-      expect(said).to.contain('Nothing is left.')
+      const output = await bash([join(HOURS, 'engineer.sh')], { KUBECONFIG: cluster.kubeconfigPath, PATH }, ROOT)
+      expect(output).to.contain('Nothing is left.')
     } finally {
       await cluster.stop()
     }

@@ -24,16 +24,16 @@ export async function patiently<Answer>(
 }
 
 /** An answer of the facade, or of its identity provider. */
-export type Heard = { status: number; headers: Headers; text: string }
+export type HttpReply = { status: number; headers: Headers; text: string }
 
 /** One request with its whole answer. */
-export async function heard(asking: Promise<Response>): Promise<Heard> {
+export async function replyTo(asking: Promise<Response>): Promise<HttpReply> {
   const answer = await asking
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
 /** From a limit, a busy platform, or a slow API server. Refusals by a rule have no Retry-After. */
-export function pauseAfterAnswer({ status, headers, text }: Heard): number | undefined {
+export function pauseAfterAnswer({ status, headers, text }: HttpReply): number | undefined {
   const isBusy = status === 503 && /"(code|error)":"(service.|temporarily_)unavailable"/i.test(text)
   const seconds = headers.get('retry-after')
   if (status === 429) return Number(seconds ?? 1) * 1000

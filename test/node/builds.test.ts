@@ -47,7 +47,7 @@ const AT_ONCE = 4
 
 type Ended = BuildProgress & { log: string; image: string; seconds: number; times: string; phases: string[] }
 
-const told = ({ seconds, times, log }: Ended) =>
+const durations = ({ seconds, times, log }: Ended) =>
   `${seconds.toFixed(1)} s (${times}; ${log.match(/DONE [1-9][\d.]+s/g)?.join(', ')})`
 
 type Timed = { name: string; state?: { terminated?: { startedAt: string; finishedAt: string } } }
@@ -244,7 +244,7 @@ describe('builds on a node', () => {
     expect(first.log, 'what is installed').to.include('added 1 package')
     expect(second.log, 'is not installed again').not.to.include('added 1 package')
     expect(await served(second.image)).to.equal("200 Hello again, flavour it's sweet, as 65532")
-    console.log(`      first build ${told(first)}\n      one line changed ${told(second)}`)
+    console.log(`      first build ${durations(first)}\n      one line changed ${durations(second)}`)
   })
 
   it('builds a site of plain files, which nginx serves as configured', async () => {
@@ -310,9 +310,9 @@ describe('builds on a node', () => {
     const tryOne = async (at: number, { sentence, files, recipe, settings, says }: HostileBuild) => {
       await ground.commit(`hostile-${at}`, files)
       const ended = await build(`hostile-${at}`, gitSource(`hostile-${at}`), recipe, settings)
-      const said = `${ended.failure}: ${ended.message}`
-      const isAsMeant = ended.outcome !== 'Succeeded' && ended.digest === undefined && says.test(said)
-      if (!isAsMeant) wrong.push(`${sentence}: ${ended.outcome}: ${said}\n${ended.log.slice(-1_500)}`)
+      const reason = `${ended.failure}: ${ended.message}`
+      const isAsMeant = ended.outcome !== 'Succeeded' && ended.digest === undefined && says.test(reason)
+      if (!isAsMeant) wrong.push(`${sentence}: ${ended.outcome}: ${reason}\n${ended.log.slice(-1_500)}`)
     }
     // Long ones are last in the table, and start first.
     const lane = async () => {

@@ -8,7 +8,7 @@ import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.t
 import { administrator } from '../worlds/tenant.ts'
 import { type Pod, pushShell, SHELL_IMAGE } from './shell.ts'
 
-type Told = { status: string; statusMessage: string | null }
+type Reported = { status: string; statusMessage: string | null }
 type Event = KubeObject & { regarding?: { kind: string; name: string }; reason?: string; note?: string }
 
 /** More than the platform lets a container write unless its settings say otherwise. */
@@ -30,7 +30,7 @@ describe('container that fills the disk of its node', () => {
     namespace = groupNamespace(id, name)
     resources = `/boundaries/${id}/resourcegroups/${name}/resources`
     await makeInstance('neighbour', 'echo beside > /tmp/file; exec sleep 100000')
-    await told('containerinstances/neighbour', ({ status }) => status === 'Running')
+    await untilStatus('containerinstances/neighbour', ({ status }) => status === 'Running')
   })
   after(() => client?.close())
 
@@ -40,9 +40,9 @@ describe('container that fills the disk of its node', () => {
     const body = { computePlan: 'container-nano', components: [component], volumes }
     return expectCall(201, 'POST', `${resources}/containerinstances/${name}`, body)
   }
-  const told = (path: string, isSo: (said: Told) => boolean) =>
+  const untilStatus = (path: string, isSo: (said: Reported) => boolean) =>
     until(`${path} says so`, async () => {
-      const { body } = await expectCall<Told>(200, 'GET', `${resources}/${path}`)
+      const { body } = await expectCall<Reported>(200, 'GET', `${resources}/${path}`)
       if (isSo(body)) return body
       throw new Error(`${body.status}: ${body.statusMessage}`)
     })
@@ -56,7 +56,7 @@ describe('container that fills the disk of its node', () => {
     const script = 'dd if=/dev/zero of=/cache/file bs=1M count=128; exec sleep 100000'
     await makeInstance('filler', script, { mounts: [{ volume: 'cache', path: '/cache' }] }, volumes)
     const words = /A copy of component "web" was evicted at \S+Z: its volume "cache" holds more than 64Mi\./
-    const first = await told('containerinstances/filler', ({ statusMessage }) => words.test(statusMessage ?? ''))
+    const first = await untilStatus('containerinstances/filler', ({ statusMessage }) => words.test(statusMessage ?? ''))
     const [sentence = ''] = words.exec(first.statusMessage ?? '') ?? []
     await until('an event reports it', async () => {
       const { items } = await client.list<Event>(event, { namespace })
@@ -65,7 +65,7 @@ describe('container that fills the disk of its node', () => {
       )
       return own.some(({ reason, note }) => reason === 'CrashLooping' && note?.includes(sentence))
     })
-    await told('containerinstances/filler', ({ statusMessage }) => {
+    await untilStatus('containerinstances/filler', ({ statusMessage }) => {
       const [again] = words.exec(statusMessage ?? '') ?? []
       return again !== undefined && again !== sentence
     })
@@ -84,9 +84,9 @@ describe('container that fills the disk of its node', () => {
       const found = (await podsOf('filler')).filter((each) => !isEvicted(each))
       return found.length === 1 && found[0]?.status?.phase === 'Running'
     })
-    await told('containerinstances/filler', ({ status }) => status === 'Running')
+    await untilStatus('containerinstances/filler', ({ status }) => status === 'Running')
     await expectCall(202, 'PUT', `${path}/actions/stop`)
-    await told('containerinstances/filler', ({ status }) => status === 'Stopped')
+    await untilStatus('containerinstances/filler', ({ status }) => status === 'Stopped')
   })
 
   it('fails as a job, whose status names the limit', async () => {
@@ -101,7 +101,7 @@ describe('container that fills the disk of its node', () => {
       },
     })
     await until('it has failed', async () => {
-      const { body } = await expectCall<Told>(200, 'GET', `${resources}/jobs/filler`)
+      const { body } = await expectCall<Reported>(200, 'GET', `${resources}/jobs/filler`)
       return body.status === 'Failed'
     })
     const job = await client.get<KubeObject>(PlatformJob.resource, { namespace, name: 'filler' })

@@ -98,8 +98,14 @@ describe('installation on a cluster, with image and manifests', () => {
       const written = ['/app/x', '/tmp/x', '/x'].filter((path) => { try { writeFileSync(path, ''); return true } catch { return false } })
       console.log(JSON.stringify({ user: process.getuid(), group: process.getgid(), written, sources, tests }))`
     for (const name of names) {
-      const told = await installation.kubectl('exec', name, '--', '/nodejs/bin/node', '-e', script)
-      expect(JSON.parse(told), name).to.deep.equal({ user: 65532, group: 65532, written: [], sources: true, tests: 0 })
+      const output = await installation.kubectl('exec', name, '--', '/nodejs/bin/node', '-e', script)
+      expect(JSON.parse(output), name).to.deep.equal({
+        user: 65532,
+        group: 65532,
+        written: [],
+        sources: true,
+        tests: 0,
+      })
     }
   })
 

@@ -70,10 +70,10 @@ describe('from source to serving, on a node', () => {
   /** Runs an example as a person would, and shows what it printed. */
   async function example(name: string, words: readonly string[] = [], more: NodeJS.ProcessEnv = {}): Promise<string> {
     const script = join(EXAMPLES, `${name}.sh`)
-    const told = (stdout: string) => console.log(stdout.trim().replaceAll(/^/gm, '      '))
+    const show = (stdout: string) => console.log(stdout.trim().replaceAll(/^/gm, '      '))
     try {
       const { stdout } = await run('sh', [script, ...words], { env: { ...environment, ...more }, cwd: home })
-      told(stdout)
+      show(stdout)
       return stdout
     } catch (error) {
       const { stdout, stderr } = error as { stdout: string; stderr: string }
@@ -82,8 +82,8 @@ describe('from source to serving, on a node', () => {
   }
 
   it('serves a folder, then a changed line, then the first revision after a rollback', async () => {
-    const said = await example('folder')
-    expect(said).to.include('Hello from the new shop').and.to.include('The first page was back')
+    const output = await example('folder')
+    expect(output).to.include('Hello from the new shop').and.to.include('The first page was back')
     type Counted = {
       isComplete: boolean
       totals: { requests: number; bytesOut: number; p95Milliseconds: number | null }
@@ -103,9 +103,9 @@ describe('from source to serving, on a node', () => {
   })
 
   it('scales a function from zero, answers 50 concurrent calls, and scales to zero', async () => {
-    const said = await example('function')
-    expect(said, 'the test call').to.include('Hello, test\n')
-    expect(said)
+    const output = await example('function')
+    expect(output, 'the test call').to.include('Hello, test\n')
+    expect(output)
       .to.include('Hello, you')
       .and.to.match(/^\s*50 200$/m)
   })
@@ -145,8 +145,8 @@ describe('from source to serving, on a node', () => {
     try {
       const home = { node: await testNode(), client, kubectl: testPlatform().kubectlPath }
       const version = await installRelationalEngine(home, { progress: silentProgress, signal: undefined })
-      const said = await example('database', ['lists', 'postgresql'], { POSTGRESQL_VERSION: version })
-      expect(said).to.include('buy milk')
+      const output = await example('database', ['lists', 'postgresql'], { POSTGRESQL_VERSION: version })
+      expect(output).to.include('buy milk')
       await remove('apps/lists', 'relationalclusters/lists')
     } finally {
       await client.close()

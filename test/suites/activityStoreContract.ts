@@ -83,8 +83,8 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     await store.append(of('two'), [second])
     await store.append(of('one'), [third])
     await store.append({ ...of('one'), boundaryId: randomUUID() }, [sighting()])
-    const told = await store.newest(boundaryId, () => () => true)
-    expect(told.map(({ entry, resource }) => [entry.id, resource])).to.deep.equal([
+    const newest = await store.newest(boundaryId, () => () => true)
+    expect(newest.map(({ entry, resource }) => [entry.id, resource])).to.deep.equal([
       [third.id, of('one')],
       [second.id, of('two')],
       [first.id, of('one')],
@@ -101,7 +101,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     const all = Array.from({ length: 400 }, () => sighting())
     await store.append(resource, all.slice(0, 300))
     await store.append(resource, all.slice(300))
-    const told = await store.newest(resource.boundaryId, () => () => true)
-    expect(told.map(({ entry }) => entry.id)).to.deep.equal(all.map(({ id }) => id).reverse())
+    const newest = await store.newest(resource.boundaryId, () => () => true)
+    expect(newest.map(({ entry }) => entry.id)).to.deep.equal(all.map(({ id }) => id).reverse())
   })
 }

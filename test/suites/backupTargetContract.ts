@@ -5,24 +5,26 @@ type Opened = { targets: BackupTargets; good: TargetAccess; missing: string; for
 
 /** The result of testing a target, for a store with one bucket that the key may list, and one that it may not. */
 export function backupTargetContract(open: () => Opened): void {
-  const said = async (change: (opened: Opened) => Partial<TargetAccess>) => {
+  const outcomeOf = async (change: (opened: Opened) => Partial<TargetAccess>) => {
     const opened = open()
     return (await opened.targets.test({ ...opened.good, ...change(opened) })).code
   }
 
   it('returns Ok if the bucket can be listed', async () => {
-    expect(await said(() => ({}))).to.equal('Ok')
-    expect(await said(() => ({ prefix: 'a/folder' }))).to.equal('Ok')
+    expect(await outcomeOf(() => ({}))).to.equal('Ok')
+    expect(await outcomeOf(() => ({ prefix: 'a/folder' }))).to.equal('Ok')
   })
   it('returns AuthenticationFailed for a wrong secret and an unknown key', async () => {
-    expect(await said(() => ({ secretAccessKey: 'another-secret-of-some-length' }))).to.equal('AuthenticationFailed')
-    expect(await said(() => ({ accessKeyId: 'nobody' }))).to.equal('AuthenticationFailed')
+    expect(await outcomeOf(() => ({ secretAccessKey: 'another-secret-of-some-length' }))).to.equal(
+      'AuthenticationFailed',
+    )
+    expect(await outcomeOf(() => ({ accessKeyId: 'nobody' }))).to.equal('AuthenticationFailed')
   })
   it('returns BucketMissing for a missing bucket', async () => {
-    expect(await said(({ missing }) => ({ bucket: missing }))).to.equal('BucketMissing')
+    expect(await outcomeOf(({ missing }) => ({ bucket: missing }))).to.equal('BucketMissing')
   })
   it('returns AccessDenied for a bucket that the key may not list', async () => {
-    expect(await said(({ forbidden }) => ({ bucket: forbidden }))).to.equal('AccessDenied')
+    expect(await outcomeOf(({ forbidden }) => ({ bucket: forbidden }))).to.equal('AccessDenied')
   })
   it('returns invalid-target for the metadata address of clouds, without calling it', async () => {
     const { targets, good } = open()

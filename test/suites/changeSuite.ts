@@ -204,12 +204,12 @@ export function scaleTests({ kind, body, scale: bounds }: ResourceCase, world: W
       const kinds = { Ready: status, ...(status === 'False' && { Reconciling: 'True' }) }
       const conditions = Object.entries(kinds).map(([type, is]) => ({ type, status: is, reason, message: '' }))
       const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
-      const told = server.client.edit(kind.resource, ref, (object) => {
+      const edited = server.client.edit(kind.resource, ref, (object) => {
         Object.assign(object, {
           status: { replicas: 2, readyReplicas, firstReadyAt: '2026-01-01T00:00:00Z', conditions },
         })
       })
-      server.caches.get(kind.resource).observeWrite(told)
+      server.caches.get(kind.resource).observeWrite(edited)
       const { currentScale, isScaling } = (await call('get', `${base}/${NAME}/scale`)).body
       return { currentScale, isScaling }
     }

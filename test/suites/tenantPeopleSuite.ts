@@ -55,8 +55,13 @@ export function tenantPeopleSuite(setup: () => Setup): void {
         const { issuer, clientId, clientSecret } = acme
         const addresses = { authorizationUrl: `${issuer}/auth`, tokenUrl: `${issuer}/token`, jwksUrl: `${issuer}/keys` }
         const named = { alias: 'acme', displayName: 'Acme', protocol: 'Oidc' as const, enabled: true }
-        const told = { ...named, issuer, ...addresses, clientId, clientSecret, emailClaim, trustEmail: true }
-        await federation.apply({ tenantId: randomUUID(), displayName: 'Acme', domains: [domain], providers: [told] })
+        const provider = { ...named, issuer, ...addresses, clientId, clientSecret, emailClaim, trustEmail: true }
+        await federation.apply({
+          tenantId: randomUUID(),
+          displayName: 'Acme',
+          domains: [domain],
+          providers: [provider],
+        })
         const [own, foreign] = [`ada@${domain}`, `${randomUUID()}@other.example`]
         expect(await signIn(own, { sub: randomUUID(), [emailClaim]: foreign }), 'a stranger').to.equal(false)
         expect(await signIn(own, { sub, [emailClaim]: own })).to.equal(true)

@@ -31,14 +31,14 @@ export const AS_BOUNDARY: ResourcePath = {
 
 /** A facade whose boundary has the group `shop`, and the activity of its requests. */
 export async function activityWorld() {
-  const told: FinishedRequest[] = []
+  const requests: FinishedRequest[] = []
   const store = new SecretActivity(new FakeKubeClient())
-  const facade = await startFacade({ observer: (one) => void told.push(one) }, { activity: store })
+  const facade = await startFacade({ observer: (one) => void requests.push(one) }, { activity: store })
   facade.boundary(BOUNDARY)
   facade.group(BOUNDARY, 'shop')
   facade.put(VectorCluster, 'search', {}, groupNamespace(BOUNDARY, 'shop'))
   facade.grant(PERSON, 'Owner', `/boundaries/${BOUNDARY}`)
-  return { facade, told, store }
+  return { facade, told: requests, store }
 }
 
 export const sighting = (more: Partial<ObservedAction> = {}): ObservedAction => ({

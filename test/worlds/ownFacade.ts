@@ -1,5 +1,5 @@
 import type { OwnPlatform } from '../cluster/platform.ts'
-import { type Heard, heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
+import { type HttpReply, patiently, pauseAfterAnswer, replyTo } from '../make/patience.ts'
 import { tokenFor } from './tenant.ts'
 
 /** Renewed well before its end. */
@@ -31,10 +31,10 @@ export async function callOwn<Body = ReturnType<typeof JSON.parse>>(
   path: string,
   body?: object,
   { facadeUrl = own.platform.facadeUrl, isPatient = true }: OwnCallOptions = {},
-): Promise<Heard & { body: Body }> {
+): Promise<HttpReply & { body: Body }> {
   const headers = { authorization: `Bearer ${await ownerTokenOf(own)}`, 'content-type': 'application/json' }
   const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-  const ask = () => heard(fetch(`${facadeUrl}${path}`, init))
+  const ask = () => replyTo(fetch(`${facadeUrl}${path}`, init))
   const answer = await (isPatient ? patiently(ask, pauseAfterAnswer) : ask())
   return { ...answer, body: answer.text === '' ? undefined : JSON.parse(answer.text) }
 }

@@ -12,7 +12,7 @@ import { parseScope } from '../../src/core/scope.ts'
 import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { actionNames, compilePermissions } from '../../src/iam/permissions.ts'
 import type { PagedListResponse } from '../make/page.ts'
-import { heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
+import { patiently, pauseAfterAnswer, replyTo } from '../make/patience.ts'
 import { until } from '../make/until.ts'
 import { administrator, makeServiceAccount, testPlatform, tokenFor } from './tenant.ts'
 
@@ -69,7 +69,7 @@ export async function call<Body = ErrorBody>(
   const url = `${testPlatform().facadeUrl}${path}`
   const init: RequestInit = { method, headers, redirect: 'manual', ...(text !== undefined && { body: text }) }
   const ask = async () => {
-    const answer = await heard(fetch(url, init))
+    const answer = await replyTo(fetch(url, init))
     const read = parse(answer.text)
     if (answer.status >= 400) {
       requireDocumented(method, path, answer.status)

@@ -50,7 +50,7 @@ export function rolloutRoutes() {
     const answer = await request(facade.app)[method](path).set('authorization', bearer(who)).send(body)
     return { status: answer.status, body: answer.body, code: answer.body?.code as string | undefined }
   }
-  const told = async (...given: Parameters<typeof call>) => {
+  const outcomeOf = async (...given: Parameters<typeof call>) => {
     const { status, code } = await call(...given)
     return `${status} ${code ?? ''}`.trim()
   }
@@ -91,7 +91,7 @@ export function rolloutRoutes() {
       ...{ state: 'Paused', step: 'ThirdPartyCharts' },
       pause: { code, message: 'It waits.', canSkipSnapshot: false, platformDrift: [], ...more },
     })
-  const ask = (route: string, body?: object) => told('post', `${ROLLOUTS}/${LAST}/${route}`, body)
+  const ask = (route: string, body?: object) => outcomeOf('post', `${ROLLOUTS}/${LAST}/${route}`, body)
   const stored = async (name: string) => {
     const found = await facade.client.get(RolloutExecution.resource, { namespace: SYSTEM_NAMESPACE, name })
     return found as unknown as RolloutExecution
@@ -104,6 +104,6 @@ export function rolloutRoutes() {
     get look() {
       return look
     },
-    ...{ owner, reader, call, told, put, component, release, plan, rollout, paused, ask, stored },
+    ...{ owner, reader, call, told: outcomeOf, put, component, release, plan, rollout, paused, ask, stored },
   }
 }

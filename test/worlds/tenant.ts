@@ -13,7 +13,7 @@ import { clusterRole, clusterRoleBinding, roleBinding, secret } from '../../src/
 import { createKubeClient, type KubeClient, type RawAnswer } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
-import { heard, patiently, pauseAfterAnswer, pauseAfterStatus } from '../make/patience.ts'
+import { patiently, pauseAfterAnswer, pauseAfterStatus, replyTo } from '../make/patience.ts'
 
 /** Information of `scripts/test/platform.ts` about the platform that tests share. */
 export type TestPlatformFile = {
@@ -96,12 +96,12 @@ export function askingAgain<Client extends object>(client: Client): Client {
       return (...args: unknown[]) => {
         const first: unknown = method.apply(target, args)
         if (!(first instanceof Promise)) return first
-        let heard: Promise<Judged> | undefined
+        let latest: Promise<Judged> | undefined
         const ask = async () => {
-          const before = await heard
+          const before = await latest
           if (isRawAnswer(before?.answer)) before.answer.body.destroy()
-          heard = judged(before === undefined ? first : method.apply(target, args))
-          return heard
+          latest = judged(before === undefined ? first : method.apply(target, args))
+          return latest
         }
         return patiently(ask, ({ status }) => pauseAfterStatus(status)).then(({ answer, ...failed }) => {
           if ('error' in failed) throw failed.error
@@ -157,7 +157,7 @@ export async function tokenFor(
     client_id: clientId,
     client_secret: clientSecret,
   })
-  const ask = () => heard(fetch(tokenUrl, { method: 'POST', body }))
+  const ask = () => replyTo(fetch(tokenUrl, { method: 'POST', body }))
   const { status, text } = await patiently(ask, pauseAfterAnswer)
   const { access_token: token } = JSON.parse(text) as { access_token?: string }
   if (token === undefined) throw new Error(`No token for ${clientId}: ${status}`)

@@ -17,14 +17,14 @@ const statusOf = async (world: World) => (await world.find<Links>(BoundaryCrossl
 
 /** Skupper's status of its objects, whenever it gets to them. */
 async function skupper({ server }: World): Promise<void> {
-  const told: [Resource, object][] = [
+  const statuses: [Resource, object][] = [
     [
       skupperSite,
       { conditions: [{ type: 'Ready', status: 'True' }], endpoints: [{ host: 'hub.test', port: '45671' }] },
     ],
     [skupperAccessGrant, { url: 'https://hub.test/grant', code: 'open-sesame', ca: 'PEM' }],
   ]
-  for (const [resource, status] of told)
+  for (const [resource, status] of statuses)
     for (const { metadata } of (await server.list(resource)).items)
       await server.mergePatch(resource, metadata, { status }, { subresource: 'status' })
 }

@@ -23,9 +23,10 @@ function playFlux({ server }: World, stateOf: (name: string) => State): void {
   for (const { metadata, spec, status } of all<Component>(server, PlatformComponent)) {
     const { version, requestedAt } = spec
     const state = stateOf(metadata.name)
-    const told = status?.rollout
-    const isTold = told?.version === version && told?.requestedAt === requestedAt && told?.state === state
-    if (version === undefined || isTold) continue
+    const reported = status?.rollout
+    const isReported =
+      reported?.version === version && reported?.requestedAt === requestedAt && reported?.state === state
+    if (version === undefined || isReported) continue
     server.edit(PlatformComponent.resource, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, (object) => {
       const rollout = { version, requestedAt, state, since: server.time }
       const isReady = state === 'Ready'
