@@ -109,7 +109,7 @@ describe('blueprints', () => {
     expect(vault.metadata.annotations?.[BLUEPRINT_ANNOTATION]).to.equal(`${name}/vault`)
   })
 
-  it('passes outputs of one component to the next, and updates what it deployed before', async () => {
+  it('passes outputs of one component to the next, and updates earlier objects', async () => {
     const content = template('1.0.0', 'restEndpoint')
     const { body: judged } = await expectCall<object>(200, 'POST', `${catalogue}/templates/validate`, { content })
     expect(judged).to.deep.include({ isValid: true, slug: 'search', problems: [] })

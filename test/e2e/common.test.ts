@@ -16,7 +16,7 @@ describe('common routes', () => {
     expect(body.checks.every((check) => check.status === 'Healthy' && check.message === null)).to.equal(true)
   })
 
-  it('GET /version returns what runs and what is simulated without a token', async () => {
+  it('GET /version returns versions and simulated parts without a token', async () => {
     type Version = { module: string; kubernetesVersion: string; simulated: string[] }
     const { status, body } = await call<Version>('GET', '/version', undefined, { token: null })
     expect(status).to.equal(200)

@@ -66,7 +66,7 @@ describe('startControlPlane', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('starts an API server of the stated version, and lists what is simulated', async () => {
+  it('starts an API server of the stated version, and lists simulated parts', async () => {
     expect((await client.send('GET', '/readyz')).text).to.equal('ok')
     expect(await get('/version')).to.include({ gitVersion: controlPlane.version, major: '1' })
     expect(controlPlane.simulated).to.deep.equal(['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine'])

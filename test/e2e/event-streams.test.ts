@@ -64,7 +64,7 @@ describe('lists as event streams', () => {
   }
 
   for (const { what, list, one, body } of LISTS) {
-    it(`sends what is created and deleted in a list of ${what}`, async () => {
+    it(`sends additions and deletions in a list of ${what}`, async () => {
       const name = uniqueName('followed')
       const aboutIt = ({ data }: SentEvent) => data.name === name
       const stream = await follow(list(place), await ownerToken())

@@ -126,7 +126,7 @@ describe('Flux, the real kustomize-controller with a simulated source', () => {
     expect((await admin.get(VectorCluster.resource, database)).spec).to.include({ replicas: 2 })
   })
 
-  it('prunes what is no longer in the tree, and keeps the rest', async () => {
+  it('prunes objects removed from the tree, and keeps the rest', async () => {
     revision = await flux.push(tree(undefined, 'Umbrella and sons'))
     await synced()
     await until('the database is deleted', () => isGone(admin.get(VectorCluster.resource, database)))

@@ -6,7 +6,7 @@ describe('pages without a token', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(testPlatform().facadeUrl + path, { headers })
 
-  it('GET / returns HTML that lists what is simulated', async () => {
+  it('GET / returns HTML that lists simulated parts', async () => {
     const answer = await get('/', { accept: 'text/html' })
     expect(answer.headers.get('content-type')).to.match(/^text\/html/)
     expect(await answer.text())

@@ -103,7 +103,7 @@ describe('references to secrets, with kubectl', () => {
     expect(await refusal(grow)).to.contain(more)
   })
 
-  it('accept in namespaceSecrets only what the writer may read', async () => {
+  it('accept in namespaceSecrets only collections that the writer may read', async () => {
     const write = (client: KubeClient, namespaceSecrets: string[]) => {
       const functionName = uniqueName('may')
       const made = object(ServerlessFunction, {

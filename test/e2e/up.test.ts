@@ -91,7 +91,7 @@ describe('npm run up', () => {
     expect((await stat(join(folder, 'dev.json'))).mode & 0o077, 'it holds a secret').to.equal(0)
   })
 
-  it('lists in dev.json and in its output what is simulated, like /version', async () => {
+  it('lists simulated parts in dev.json and in its output, like /version', async () => {
     const { facadeUrl, kubernetes } = await dev()
     const version = (await (await fetch(`${facadeUrl}/version`)).json()) as Version
     expect(kubernetes).to.include({ version: version.kubernetesVersion })

@@ -252,7 +252,7 @@ describe('secret vaults with kubectl', () => {
     await until('it is deleted with the secret', async () => (await secretOf('db-credentials')) === undefined)
   })
 
-  it('allow each caller what the roles allow', async () => {
+  it('allow each caller the requests of their roles', async () => {
     const token = async (role: string) => (await makeCaller({ [role]: at.scope })).token
     const [reader, officer] = [await token('Secrets Reader'), await token('Secrets Officer')]
     await expectCall(200, 'PUT', at.secret('roles'), { value: 'x' })

@@ -53,7 +53,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     expect(await store.read(resource)).to.have.length(6)
   })
 
-  it('records what a write changed since the previous one', async () => {
+  it('records the changes of a write since the previous one', async () => {
     const { store, resource } = await make()
     await store.append(resource, [sighting({ after: stateOf(1, { replicas: 1 }) })])
     await store.append(resource, [sighting({ after: stateOf(2, { replicas: 3, env: { KEY: 'hunter2' } }) })])
