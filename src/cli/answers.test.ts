@@ -8,7 +8,7 @@ import { chooseRoute, deriveCollections, findCollection, literalsOf } from './co
 const ZIP = Buffer.from([0x50, 0x4b, 3, 4, 0xff, 0xfe, 0x80, 0])
 const FUNCTION = ['function', 'web1', '-b', 'b', '-g', 'g', '-p', 'namespaceName=hooks']
 
-describe('answers that are not JSON', () => {
+describe('freehold with responses that are not JSON', () => {
   let commands: CommandsAtServer
   let asked: string[]
 
@@ -23,7 +23,7 @@ describe('answers that are not JSON', () => {
   })
   afterEach(() => commands.stop())
 
-  it('are left out by `describe`, which says how they are read', async () => {
+  it('leaves them out of `describe` and names the command that reads them', async () => {
     expect(await commands.freehold('describe', ...FUNCTION), commands.said).to.equal(0)
     expect(commands.said).to.include('freehold read function web1 source -b b -g g -p namespaceName=hooks > FILE')
     expect(asked.filter((url) => url.endsWith('/source'))).to.deep.equal([])
@@ -33,27 +33,31 @@ describe('answers that are not JSON', () => {
     ['read', 'function', 'web1', 'source', ...FUNCTION.slice(2)],
     ['call', 'GET', '/x/source'],
   ]) {
-    it(`are written as they came by \`${words[0]}\``, async () => {
+    it(`writes the bytes unchanged: \`${words[0]}\``, async () => {
       expect(await commands.freehold(...words), commands.said).to.equal(0)
       expect(Buffer.from(commands.said, 'latin1')).to.deep.equal(ZIP)
     })
 
-    it(`are no records that \`${words[0]}\` can show in a format`, async () => {
+    it(`rejects \`-o yaml\`: \`${words[0]}\``, async () => {
       expect(await commands.freehold(...words, '-o', 'yaml')).to.equal(2)
       expect(commands.said).to.equal('The answer is application/zip: --output is for records.\n')
     })
 
-    it(`are not written to a terminal by \`${words[0]}\``, async () => {
+    it(`refuses to write to a terminal: \`${words[0]}\``, async () => {
       expect(await commands.atTerminal(...words)).to.equal(2)
       expect(commands.said).to.equal('The answer is application/zip, which is not for a terminal: add `> FILE`.\n')
     })
   }
 })
 
-describe('names of what has none of its own', () => {
+describe('-o name', () => {
   for (const [sentence, words, said] of [
-    ['are those of the items of a page', ['call', 'GET', '/boundaries', '-o', 'name'], 'one\ntwo\n'],
-    ['are that of what was scaled', ['scale', 'vc', 'r1', '2', '-b', 'b', '-g', 'g', '-o', 'name'], 'r1\n'],
+    ['prints the ids of the items of a page', ['call', 'GET', '/boundaries', '-o', 'name'], 'one\ntwo\n'],
+    [
+      'prints the name of the resource after `scale`',
+      ['scale', 'vc', 'r1', '2', '-b', 'b', '-g', 'g', '-o', 'name'],
+      'r1\n',
+    ],
   ] as const) {
     it(sentence, async () => {
       const commands = await CommandsAtServer.start(({ url = '' }, response) => {
@@ -67,14 +71,14 @@ describe('names of what has none of its own', () => {
   }
 })
 
-describe('describe shows no secret', () => {
+describe('freehold describe, with secrets', () => {
   const collections = deriveCollections()
   const operations: readonly Operation[] = Object.values(OPERATIONS)
   const operationAt = (path: string) => operations.find((each) => each.method === 'GET' && isAt(each.path, path))
   const isAt = (template: string, path: string) =>
     new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
 
-  /** Every answer but those of lists holds a secret: what is about data by its permission, all else by its mark. */
+  /** Every response except lists contains a secret: routes of data are marked by `isData`, all others by `no-store`. */
   const listener: RequestListener = ({ url = '' }, response) => {
     const path = url.split('?')[0] ?? ''
     const operation = operationAt(path)
@@ -86,7 +90,7 @@ describe('describe shows no secret', () => {
   }
   const isListAt = ({ verb, path }: CollectionRoute, at: string) => verb === 'list' && isAt(path, at)
 
-  it('of any route that it follows', async () => {
+  it('never prints the secret of any route that it reads', async () => {
     const commands = await CommandsAtServer.start(listener)
     let described = 0
     for (const { noun, routes } of collections) {
@@ -104,7 +108,7 @@ describe('describe shows no secret', () => {
     expect(described).to.be.greaterThan(40)
   })
 
-  it('and names the command that gives it', async () => {
+  it('names the command that prints the secret', async () => {
     const commands = await CommandsAtServer.start(listener)
     const secret = ['secret', 'x', '-b', 'b', '-g', 'g', '-p', 'resourceName=v']
     expect(await commands.freehold('describe', ...secret), commands.said).to.equal(0)
@@ -113,8 +117,8 @@ describe('describe shows no secret', () => {
   })
 })
 
-describe('a word that stands at several places', () => {
-  it('means the same thing with every verb', () => {
+describe('chooseRoute with a kind that exists in several collections', () => {
+  it('chooses the same collection for create, patch and delete', () => {
     const collections = deriveCollections()
     const given: GivenArguments = { boundary: 'b', group: 'g', name: 'n' }
     const found = findCollection('sources', collections)

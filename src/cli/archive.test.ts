@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { listUploadFiles, packFolder } from './archive.ts'
 
-describe('what of a folder is sent', () => {
+describe('listUploadFiles', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-archive-'))
@@ -19,24 +19,24 @@ describe('what of a folder is sent', () => {
 
   const git = (...words: string[]) => execFileSync('git', ['-C', folder, ...words], { stdio: 'ignore' })
 
-  it('is all but what is made again, without Git', async () => {
+  it('lists everything except node_modules in a folder without Git', async () => {
     expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
   })
 
-  it('is the same in a repository that ignores nothing', async () => {
+  it('lists the same files in a Git repository without .gitignore, before and after `git add`', async () => {
     git('init')
     expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
     git('add', '.')
     expect((await listUploadFiles(folder, process.env)).sort(), 'committed').to.deep.equal(['.env', 'index.js'])
   })
 
-  it('is not what Git ignores', async () => {
+  it('leaves out files that Git ignores', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
     expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.gitignore', 'index.js'])
   })
 
-  it('is that of the folder, whatever repository a hook of Git belongs to', async () => {
+  it('lists the given folder although a Git hook sets GIT_DIR and GIT_INDEX_FILE', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
     await mkdir(join(folder, 'web/site'))
@@ -51,7 +51,7 @@ describe('what of a folder is sent', () => {
     expect(await listUploadFiles(join(folder, 'web/site'), ofHook)).to.deep.equal(['index.html'])
   })
 
-  it('is asked for without running what a repository in it names', async () => {
+  it('runs no command that core.fsmonitor of the repository or of a nested one names', async () => {
     git('init')
     const library = join(folder, 'library')
     execFileSync('git', ['init', library], { stdio: 'ignore' })
@@ -62,10 +62,10 @@ describe('what of a folder is sent', () => {
   })
 
   for (const [sentence, settings] of [
-    ['over ssh', { 'remote.origin.url': 'ssh://nowhere/x', 'core.sshCommand': 'touch PWNED; false' }],
-    ['from files', { 'remote.origin.url': '/nowhere', 'remote.origin.uploadpack': 'touch PWNED; false' }],
+    ['core.sshCommand', { 'remote.origin.url': 'ssh://nowhere/x', 'core.sshCommand': 'touch PWNED; false' }],
+    ['remote.origin.uploadpack', { 'remote.origin.url': '/nowhere', 'remote.origin.uploadpack': 'touch PWNED; false' }],
   ] as const)
-    it(`is asked for without fetching what a repository in it leaves out, ${sentence}`, async () => {
+    it(`runs no command to fetch objects that a partial clone lacks: ${sentence}`, async () => {
       const said = (...words: string[]) => execFileSync('git', ['-C', folder, ...words], { encoding: 'utf8' }).trim()
       git('init')
       await writeFile(join(folder, '.gitignore'), '*.log\n')
@@ -81,7 +81,7 @@ describe('what of a folder is sent', () => {
       expect(existsSync(join(folder, 'pwned'))).to.equal(false)
     })
 
-  it('is each file once, also in the middle of a merge', async () => {
+  it('lists each file once during a merge conflict', async () => {
     const commit = async (content: string, ...words: string[]) => {
       await writeFile(join(folder, 'index.js'), content)
       git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--all', '--message', content, ...words)
@@ -97,7 +97,7 @@ describe('what of a folder is sent', () => {
     expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
   })
 
-  describe('with a repository in it', () => {
+  describe('with a nested repository', () => {
     const inner = (...words: string[]) => git('-C', join(folder, 'library'), ...words)
     beforeEach(async () => {
       git('init')
@@ -111,21 +111,21 @@ describe('what of a folder is sent', () => {
     })
     const all = ['.env', 'index.js', 'library/.gitignore', 'library/code.js']
 
-    it('is also what that would be committed as', async () => {
+    it('lists the files of the nested repository that Git does not ignore', async () => {
       expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(all)
     })
 
-    it('is the same where it is in no repository itself', async () => {
+    it('lists the same files if the folder itself is not a repository', async () => {
       await rm(join(folder, '.git'), { recursive: true })
       expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(all)
     })
 
-    it('is the same where that is a submodule', async () => {
+    it('lists the same files of a submodule', async () => {
       git('add', 'library')
       expect((await listUploadFiles(folder, process.env)).sort()).to.deep.equal(all)
     })
 
-    it('is nothing while a submodule is not there', async () => {
+    it('fails if a submodule is not checked out', async () => {
       git('add', 'library')
       await rm(join(folder, 'library'), { recursive: true })
       await mkdir(join(folder, 'library'))
@@ -134,7 +134,7 @@ describe('what of a folder is sent', () => {
     })
   })
 
-  it('is nothing where Git ignores the whole folder, and says so', async () => {
+  it('fails if Git ignores the whole folder', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), 'web\n')
     await writeFile(join(folder, 'web', 'index.html'), '')
@@ -142,7 +142,7 @@ describe('what of a folder is sent', () => {
     expect((failure as Error).message).to.match(/^Git ignores the folder .*web, so nothing of it is sent/)
   })
 
-  it('is nothing where Git cannot say what it ignores', async () => {
+  it('fails if Git cannot read its index', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
     await writeFile(join(folder, '.git', 'index'), 'no index')

@@ -4,7 +4,7 @@ import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 const ID = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const OTHER = '0e5b1f0c-8a53-4e1a-b7d6-3f7a2c9d4e11'
 
-describe('a boundary that is named as people see it', () => {
+describe('a boundary given by its display name', () => {
   let commands: CommandsAtServer
   let seen: object[]
   beforeEach(async () => {
@@ -29,12 +29,12 @@ describe('a boundary that is named as people see it', () => {
     ['create', 'resourcegroup', 'shop', '-b', 'Colleagues'],
   ]
   for (const words of lines)
-    it(`leads to its id: ${words.join(' ')}`, async () => {
+    it(`is answered with its id: ${words.join(' ')}`, async () => {
       await commands.freehold(...words)
       expect(commands.said).to.include(`Boundaries are named by their ids; did you mean ${ID} (Colleagues)?`)
     })
 
-  it('leads nowhere where two have the name, or the id was said', async () => {
+  it('suggests no id if two boundaries have the name or an id was given', async () => {
     seen = seen.map((each) => ({ ...each, displayName: 'Colleagues' }))
     await commands.freehold('get', 'boundary', 'Colleagues')
     expect(commands.said).to.not.include('did you mean')
@@ -42,14 +42,14 @@ describe('a boundary that is named as people see it', () => {
     expect(commands.said).to.not.include('named by their ids')
   })
 
-  it('is refused where nobody is asked', async () => {
+  it('is rejected with exit code 2 by `kubeconfig` and `namespaces`', async () => {
     await commands.freehold('setup', '--kubernetes-url', 'https://k.example.com', '-b', 'Colleagues')
     expect(await commands.freehold('kubeconfig')).to.equal(2)
     expect(commands.said).to.match(/^"Colleagues" is not the id of a boundary.*`freehold get boundaries`/)
     expect(await commands.freehold('namespaces', '-b', 'Colleagues')).to.equal(2)
   })
 
-  it('that nobody may see is not said to be gone', async () => {
+  it('is reported as missing or hidden if `use` receives 404 for its id', async () => {
     seen = []
     const hidden = await CommandsAtServer.start(({ url = '' }, response) => {
       const isList = /^\/boundaries(\?.*)?$/.test(url)

@@ -6,7 +6,7 @@ import { type CommandWords, chooseRoute, deriveCollections, findCollection, name
 const collections = deriveCollections()
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 
-/** Method and path that a command line leads to, or the failure's sentence. */
+/** The method and path that a command line results in, or the message of the failure. */
 function reached(verb: Verb, word: string, given: GivenArguments): string {
   try {
     const { route, values } = chooseRoute(findCollection(word, collections), verb, given)
@@ -16,7 +16,7 @@ function reached(verb: Verb, word: string, given: GivenArguments): string {
   }
 }
 
-/** The word of a form that a refusal names, and what stands behind it. */
+/** The kind and arguments of a form that a refusal names. */
 function asGiven(form: string): [string, GivenArguments] {
   const [, , word = '', next] = form.split(' ')
   const parameters = [...form.matchAll(/--param (\w+)=/g)].map(([, name = '']) => [name, 'x'])
@@ -28,7 +28,7 @@ function asGiven(form: string): [string, GivenArguments] {
   ]
 }
 
-describe('paths from the route table', () => {
+describe('chooseRoute', () => {
   const here = { boundary: 'b', group: 'g' }
   const cases: [string, Verb, string, GivenArguments, string | RegExp][] = [
     [
@@ -40,66 +40,72 @@ describe('paths from the route table', () => {
     ],
     ['a list across groups', 'list', 'vectorclusters', { boundary: 'b' }, 'GET /boundaries/b/resources/vectorclusters'],
     [
-      'one thing by its singular',
+      'a resource by its singular',
       'get',
       'vectorcluster',
       { ...here, name: 'x' },
       'GET /boundaries/b/resourcegroups/g/resources/vectorclusters/x',
     ],
     [
-      'one thing by its short name in capitals',
+      'a resource by its short name in capitals',
       'delete',
       'VC',
       { ...here, name: 'x' },
       'DELETE /boundaries/b/resourcegroups/g/resources/vectorclusters/x',
     ],
-    ['a boundary, whatever the defaults are', 'get', 'boundary', { ...here, name: 'c' }, 'GET /boundaries/c'],
-    ['a boundary without a name', 'create', 'boundary', here, 'POST /boundaries'],
-    ['no boundary by the default of deletions', 'delete', 'boundary', here, /^NAME is missing/],
-    ['a group', 'create', 'rg', { ...here, name: 'n' }, 'POST /boundaries/b/resourcegroups/n'],
+    ['a boundary, although the defaults name another', 'get', 'boundary', { ...here, name: 'c' }, 'GET /boundaries/c'],
+    ['the creation of a boundary without a name', 'create', 'boundary', here, 'POST /boundaries'],
+    ['an error: `delete boundary` does not take the default boundary', 'delete', 'boundary', here, /^NAME is missing/],
+    ['the creation of a group', 'create', 'rg', { ...here, name: 'n' }, 'POST /boundaries/b/resourcegroups/n'],
     [
-      'a name that needs escaping',
+      'a name that is escaped in the path',
       'get',
       'rg',
       { ...here, name: 'a/b?c' },
       'GET /boundaries/b/resourcegroups/a%2Fb%3Fc',
     ],
-    ['a name that would climb', 'get', 'rg', { ...here, name: '..' }, /cannot be/],
+    ['an error: ".." as a name', 'get', 'rg', { ...here, name: '..' }, /cannot be/],
     [
-      'a thing below another',
+      'a list of a subresource',
       'list',
       'relationalclusters/snapshots',
       { ...here, parameters: { name: 'orders' } },
       'GET /boundaries/b/resourcegroups/g/resources/relationalclusters/orders/snapshots',
     ],
     ...(['relationalclusters', 'vectorclusters'] as const).map((parent): (typeof cases)[number] => [
-      `a new one below one of two that have such: ${parent}`,
+      `the creation of a subresource that two kinds have: ${parent}`,
       'create',
       `${parent}/snapshots`,
       { ...here, parameters: { name: 'orders' } },
       `POST /boundaries/b/resourcegroups/g/resources/${parent}/orders/snapshots`,
     ]),
-    ['no boundary at all', 'list', 'vectorclusters', {}, /--boundary/],
+    ['an error: no boundary given', 'list', 'vectorclusters', {}, /--boundary/],
     [
-      'a parameter that no path has',
+      'an error: an unknown --param',
       'list',
       'vectorclusters',
       { ...here, parameters: { color: 'x' } },
       /^--param color=\.\.\. is superfluous/,
     ],
-    ['a name where a list is', 'list', 'boundaries', { name: 'x' }, /^NAME is superfluous/],
-    ['a kind that there is not', 'list', 'unicorns', here, /no kind "unicorns"/],
-    ['a verb that the interface lacks', 'delete', 'vectorcomputeplans', { ...here, name: 'x' }, /cannot delete/],
+    ['an error: a name given to a list', 'list', 'boundaries', { name: 'x' }, /^NAME is superfluous/],
+    ['an error: an unknown kind', 'list', 'unicorns', here, /no kind "unicorns"/],
+    [
+      'an error: a verb that the kind does not support',
+      'delete',
+      'vectorcomputeplans',
+      { ...here, name: 'x' },
+      /cannot delete/,
+    ],
   ]
   for (const [what, verb, word, given, expected] of cases) {
-    it(`lead to ${what}`, () => {
+    it(`returns ${what}`, () => {
       const found = reached(verb, word, given)
       if (typeof expected === 'string') expect(found).to.equal(expected)
       else expect(found).to.match(expected)
     })
   }
 
-  it('says what is missing, and the form of the command that was given', () => {
+  it('names the missing arguments and the valid forms of the given command', () => {
     const said = (word: string, verb: Verb, given: GivenArguments, command: CommandWords) => {
       try {
         chooseRoute(findCollection(word, collections), verb, given, command)
@@ -126,7 +132,7 @@ describe('paths from the route table', () => {
     )
   })
 
-  it('offers forms that lead somewhere where something is missing', () => {
+  it('names only valid forms that result in a request, for every verb and kind', () => {
     const verbs = collections.flatMap((collection) =>
       [...new Set(collection.routes.map(({ verb }) => verb))].map((verb) => ({ verb, noun: collection.noun })),
     )
@@ -137,13 +143,13 @@ describe('paths from the route table', () => {
     expect(forms.length).to.be.greaterThan(100)
   })
 
-  it('means the highest place where one word stands at several', () => {
+  it('chooses the outermost collection if several have the same name', () => {
     expect(reached('list', 'sources', here)).to.equal('GET /boundaries/b/sources')
     expect(reached('list', 'blueprints/sources', here)).to.equal('GET /boundaries/b/resources/blueprints/sources')
     expect(reached('list', 'boundaries/sources', here)).to.equal('GET /boundaries/b/sources')
   })
 
-  it('asks which is meant where one word stands at two places alike', () => {
+  it('asks which collection is meant if two of the same depth have the name', () => {
     const operations: Operation[] = [
       { method: 'GET', path: '/a/{x}/things/{name}' },
       { method: 'GET', path: '/b/{x}/things/{name}' },
@@ -157,7 +163,7 @@ describe('paths from the route table', () => {
     expect(chooseRoute(findCollection('b/things', found), 'get', given).route.path).to.equal('/b/{x}/things/{name}')
   })
 
-  it('offers only spellings that lead somewhere', () => {
+  it('suggests only spellings that result in different requests', () => {
     let offered = 0
     for (const collection of collections) {
       for (const { verb, parameters, nameParameter } of collection.routes) {
@@ -177,7 +183,7 @@ describe('paths from the route table', () => {
     expect(offered).to.be.greaterThan(0)
   })
 
-  it('takes places whose parameters only have other names for one', () => {
+  it('treats paths that differ only in parameter names as one', () => {
     const found = deriveCollections([
       { method: 'GET', path: '/a/{x}/things/{thingId}' },
       { method: 'GET', path: '/a/{x}/things/{slug}' },
@@ -197,7 +203,7 @@ describe('paths from the route table', () => {
     ['vectorcomputeplans', 'id'],
     ['resourcegroups', 'name'],
   ] as const) {
-    it(`knows that ${word} are named by their ${field}`, () => {
+    it(`nameFieldOf returns ${field} for ${word} without records`, () => {
       expect(nameFieldOf(findCollection(word, collections))).to.equal(field)
     })
   }
@@ -212,13 +218,13 @@ describe('paths from the route table', () => {
     ['blueprints', { id: 'b', slug: 'vault', name: 'Vault' }, 'id'],
     ['vectorclusters', { id: 'i', name: 'products' }, 'name'],
   ] as const) {
-    it(`knows which field of ${word} their paths ask for: ${field}`, () => {
+    it(`nameFieldOf returns ${field} for a record of ${word}`, () => {
       expect(nameFieldOf(findCollection(word, deriveCollections()), [record])).to.equal(field)
       expect(nameFieldOf(findCollection(word, deriveCollections()), record)).to.equal(field)
     })
   }
 
-  it('tells what is no thing of its own', () => {
+  it('deriveCollections returns no collection for a subresource that cannot be listed', () => {
     const found = deriveCollections([
       { method: 'GET', path: '/rockets' },
       { method: 'GET', path: '/rockets/{name}' },
@@ -227,7 +233,7 @@ describe('paths from the route table', () => {
     expect(found.map(({ noun }) => noun)).to.deep.equal(['rockets'])
   })
 
-  it('takes the path of every operation apart and puts it together again', () => {
+  it('pathOf fills in all parameters of every operation, and throws if they are missing', () => {
     expect(Object.keys(OPERATIONS).length).to.be.greaterThan(300)
     for (const { path } of Object.values(OPERATIONS)) {
       const parameters = [...path.matchAll(/\{([A-Za-z]+)\}/g)].map(([, name = '']) => name)

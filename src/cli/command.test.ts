@@ -13,29 +13,29 @@ function read(line: string) {
   return { words: input.positionals, boundary: input.text('boundary'), filters: [...input.all('filter')] }
 }
 
-describe('command lines', () => {
+describe('parseCommandLine', () => {
   const good: [string, string, ReturnType<typeof read>][] = [
-    ['take short options', 'list vc -b x', { words: ['vc'], boundary: 'x', filters: [] }],
-    ['take long options with an equals sign', 'list vc --boundary=x', { words: ['vc'], boundary: 'x', filters: [] }],
-    ['take options before words', 'list -b x vc', { words: ['vc'], boundary: 'x', filters: [] }],
-    ['collect what may be repeated', 'list vc -f a -f b', { words: ['vc'], boundary: undefined, filters: ['a', 'b'] }],
-    ['end options with two hyphens', 'get vc -- -x', { words: ['vc', '-x'], boundary: undefined, filters: [] }],
-    ['take an option that may stand alone', 'setup --dev -b x', { words: [], boundary: 'x', filters: [] }],
-    ['ask for nothing with --help', 'delete --help', { words: [], boundary: undefined, filters: [] }],
+    ['reads short options', 'list vc -b x', { words: ['vc'], boundary: 'x', filters: [] }],
+    ['reads long options with an equals sign', 'list vc --boundary=x', { words: ['vc'], boundary: 'x', filters: [] }],
+    ['reads options before positionals', 'list -b x vc', { words: ['vc'], boundary: 'x', filters: [] }],
+    ['collects repeated options', 'list vc -f a -f b', { words: ['vc'], boundary: undefined, filters: ['a', 'b'] }],
+    ['ends options at two hyphens', 'get vc -- -x', { words: ['vc', '-x'], boundary: undefined, filters: [] }],
+    ['reads an option without its optional value', 'setup --dev -b x', { words: [], boundary: 'x', filters: [] }],
+    ['requires no positionals with --help', 'delete --help', { words: [], boundary: undefined, filters: [] }],
   ]
   for (const [what, line, expected] of good) it(what, () => expect(read(line)).to.deep.equal(expected))
 
   const bad: [string, string, RegExp][] = [
-    ['refuse unknown commands', 'fly', /no command "fly"/],
-    ['refuse unknown options', 'list vc --all', /--all/],
-    ['refuse an option without its value', 'list vc --boundary', /--boundary/],
-    ['refuse a value that is not a choice', 'list vc -o xml', /table, wide, name, json, yaml, jsonpath=/],
-    ['refuse too few words', 'delete vc', /^NAME is missing\. Usage: freehold delete KIND NAME/],
-    ['refuse too many words', 'whoami now', /^"now" is one word too many\. Usage: freehold whoami/],
+    ['rejects an unknown command', 'fly', /no command "fly"/],
+    ['rejects an unknown option', 'list vc --all', /--all/],
+    ['rejects an option without its value', 'list vc --boundary', /--boundary/],
+    ['rejects a value that is not one of the choices', 'list vc -o xml', /table, wide, name, json, yaml, jsonpath=/],
+    ['rejects a missing positional', 'delete vc', /^NAME is missing\. Usage: freehold delete KIND NAME/],
+    ['rejects a superfluous positional', 'whoami now', /^"now" is one word too many\. Usage: freehold whoami/],
   ]
   for (const [what, line, message] of bad) it(what, () => expect(() => read(line)).to.throw(message))
 
-  it('read pairs up to the first equals sign', () => {
+  it('parsePairs splits at the first equals sign and rejects an empty name', () => {
     expect(parsePairs('param', ['a=b=c', 'd='])).to.deep.equal([
       ['a', 'b=c'],
       ['d', ''],
@@ -45,7 +45,7 @@ describe('command lines', () => {
 })
 
 describe('help and completion', () => {
-  it('name every command and every option', () => {
+  it('list every command and every option', () => {
     const text = overview(COMMANDS)
     for (const command of COMMANDS) {
       expect(text).to.include(`  ${command.name} `)
@@ -57,14 +57,14 @@ describe('help and completion', () => {
   })
 
   for (const shell of SHELLS) {
-    it(`offers commands, kinds and options in ${shell}`, () => {
+    it(`offer commands, kinds and options in ${shell}`, () => {
       const script = completionScript(shell, COMMANDS, deriveCollections())
       for (const { name } of COMMANDS) expect(script).to.include(name)
       for (const word of ['vectorclusters', 'boundary', 'output', 'yaml']) expect(script).to.include(word)
     })
   }
 
-  it('offers the names of what is there, in bash', () => {
+  it('offer the names of existing resources in bash', () => {
     const script = completionScript('bash', COMMANDS, deriveCollections())
     const ask = (words: string) =>
       `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _freehold; echo "\${COMPREPLY[*]}"`
@@ -75,8 +75,8 @@ describe('help and completion', () => {
   })
 })
 
-describe('negative numbers', () => {
-  it('are words, for the command to judge', () => {
+describe('parseCommandLine with a negative number', () => {
+  it('reads it as a positional', () => {
     const scale = { name: 'scale', summary: '', positionals: [{ name: 'N' }], run: async () => {} }
     expect(parseCommandLine(scale, ['-1']).positionals).to.deep.equal(['-1'])
   })

@@ -19,17 +19,21 @@ const loginOf = (accessToken: string, seconds: number): StoredLogin => ({
 })
 const failureOf = async (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error)
 
-describe('the credential', () => {
+describe('chooseCredential', () => {
   const [id, secret] = [{ PLATFORM_CLIENT_ID: 'id' }, { PLATFORM_CLIENT_SECRET: 's' }]
   const cases: [string, Record<string, string>, string][] = [
-    ['is PLATFORM_TOKEN before everything else', { PLATFORM_TOKEN: 't', ...id, ...secret }, 'token'],
-    ['is the client before the stored login', { ...id, ...secret }, 'client'],
-    ['is the stored login where nothing is set', {}, 'login'],
-    ['takes an empty variable for one that is not set', { PLATFORM_TOKEN: '', PLATFORM_CLIENT_ID: '' }, 'login'],
-    ['is PLATFORM_TOKEN even beside half a pair', { PLATFORM_TOKEN: 't', ...id }, 'token'],
-    ['is refused where PLATFORM_TOKEN is none', { PLATFORM_TOKEN: 'a\nb' }, 'PLATFORM_TOKEN contains characters'],
-    ['is refused for an id without a secret', id, 'PLATFORM_CLIENT_SECRET is missing'],
-    ['is refused for a secret without an id', secret, 'PLATFORM_CLIENT_ID is missing'],
+    [
+      'chooses PLATFORM_TOKEN before PLATFORM_CLIENT_ID and PLATFORM_CLIENT_SECRET',
+      { PLATFORM_TOKEN: 't', ...id, ...secret },
+      'token',
+    ],
+    ['chooses the client before the stored login', { ...id, ...secret }, 'client'],
+    ['chooses the stored login if no variable is set', {}, 'login'],
+    ['treats an empty variable as unset', { PLATFORM_TOKEN: '', PLATFORM_CLIENT_ID: '' }, 'login'],
+    ['chooses PLATFORM_TOKEN although PLATFORM_CLIENT_SECRET is missing', { PLATFORM_TOKEN: 't', ...id }, 'token'],
+    ['rejects a PLATFORM_TOKEN with a line break', { PLATFORM_TOKEN: 'a\nb' }, 'PLATFORM_TOKEN contains characters'],
+    ['rejects PLATFORM_CLIENT_ID without PLATFORM_CLIENT_SECRET', id, 'PLATFORM_CLIENT_SECRET is missing'],
+    ['rejects PLATFORM_CLIENT_SECRET without PLATFORM_CLIENT_ID', secret, 'PLATFORM_CLIENT_ID is missing'],
   ]
   for (const [what, environment, expected] of cases) {
     it(what, () => {
@@ -39,7 +43,7 @@ describe('the credential', () => {
   }
 })
 
-describe('a stored login', () => {
+describe('the stored login', () => {
   let folder: string
   let path: string
   beforeEach(async () => {
@@ -49,17 +53,17 @@ describe('a stored login', () => {
   afterEach(() => rm(folder, { recursive: true }))
 
   const ages: [string, number, number, boolean][] = [
-    ['that has just begun is good', 900, 0, false],
-    ['is renewed a minute before its end', 900, 841, true],
-    ['is good two minutes before its end', 900, 780, false],
-    ['of a minute is renewed in its last fifth only', 60, 40, false],
-    ['of a minute is renewed in its last fifth', 60, 49, true],
+    ['needs no refresh when it is new', 900, 0, false],
+    ['needs a refresh 59 s before it expires, with a lifetime of 900 s', 900, 841, true],
+    ['needs no refresh 120 s before it expires, with a lifetime of 900 s', 900, 780, false],
+    ['needs no refresh 20 s before it expires, with a lifetime of 60 s', 60, 40, false],
+    ['needs a refresh 11 s before it expires, with a lifetime of 60 s', 60, 49, true],
   ]
   for (const [what, life, age, expected] of ages) {
     it(what, () => expect(needsRefresh(loginOf('a', life), NOW + age * 1000)).to.equal(expected))
   }
 
-  it('is written for its owner alone, in a folder of the same kind', async () => {
+  it('is written with mode 600 in a folder with mode 700, read back and removed', async () => {
     const store = loginStore(path)
     await store.write(loginOf('a', 900))
     expect((await stat(path)).mode & 0o777).to.equal(0o600)
@@ -69,7 +73,7 @@ describe('a stored login', () => {
     expect(await store.read()).to.equal(undefined)
   })
 
-  it('that others can read is refused, and so is one behind a link', async () => {
+  it('is rejected if others can access the file or if the path is a symbolic link', async () => {
     const store = loginStore(path)
     await store.write(loginOf('a', 900))
     for (const mode of [0o640, 0o604, 0o622]) {
@@ -82,7 +86,7 @@ describe('a stored login', () => {
     expect(await failureOf(loginStore(link).read())).to.include({ exitCode: 5 })
   })
 
-  it('that is damaged is refused without showing what it holds', async () => {
+  it('is rejected if the file is damaged, without showing its content', async () => {
     const store = loginStore(path)
     await store.write(loginOf('a', 900))
     await writeFile(path, '{"accessToken":"secret-thing"', { mode: 0o600 })
@@ -91,16 +95,16 @@ describe('a stored login', () => {
     expect((failure as Error).message).to.not.include('secret-thing')
   })
 
-  /** Several sources over one file, and the refresh tokens that the provider saw. */
+  /** Several token sources over one file, and the refresh tokens that the issuer received. */
   function sources(count: number, refresh?: TokenIssuer['refresh']) {
     const seen: string[] = []
     const issuer: TokenIssuer = {
-      clientToken: () => Promise.reject(new Error('nobody asks for this')),
+      clientToken: () => Promise.reject(new Error('clientToken is never called')),
       refresh:
         refresh ??
         (async (login) => {
           seen.push(login.refreshToken ?? '')
-          // A provider that needs a moment, so that everyone stands at the lock.
+          // The response comes later, so that all sources wait for the lock.
           await new Promise((done) => setImmediate(done))
           return loginOf(`renewed-${seen.length}`, 900)
         }),
@@ -111,7 +115,7 @@ describe('a stored login', () => {
     return { seen, of: Array.from({ length: count }, () => tokenSource(parts())) }
   }
 
-  it('is renewed once, however many need it at the same time', async () => {
+  it('is refreshed once by five concurrent token sources', async () => {
     await loginStore(path).write(loginOf('old', 0))
     const { seen, of } = sources(5)
     expect(new Set(await Promise.all(of.map((token) => token())))).to.deep.equal(new Set(['renewed-1']))
@@ -120,7 +124,7 @@ describe('a stored login', () => {
     expect((await stat(path)).mode & 0o777).to.equal(0o600)
   })
 
-  it('is renewed where the platform refused its token, though it seemed good', async () => {
+  it('is refreshed if the platform rejected its token before it expired', async () => {
     await loginStore(path).write(loginOf('old', 900))
     const { seen, of } = sources(1)
     const token = of[0] ?? expect.fail()
@@ -129,20 +133,20 @@ describe('a stored login', () => {
     expect(seen).to.have.lengthOf(1)
   })
 
-  it('gives the lock back where the renewal fails', async () => {
+  it('releases the lock if the refresh fails', async () => {
     await loginStore(path).write(loginOf('old', 0))
     const { of } = sources(2, () => Promise.reject(new Error('not now')))
     for (const token of of) expect(await failureOf(token())).to.have.property('message', 'not now')
   })
 
-  it('of another provider is none, and its refresh token goes nowhere', async () => {
+  it('is not refreshed if another issuer issued it', async () => {
     await loginStore(path).write({ ...loginOf('old', 0), issuer: 'https://other.test' })
     const { seen, of } = sources(1)
     expect(await failureOf((of[0] ?? expect.fail())())).to.include({ exitCode: 3 })
     expect(seen).to.deep.equal([])
   })
 
-  it('lets nobody wait at the lock for ever', async () => {
+  it('withLock fails after its timeout while the lock is held, and succeeds afterwards', async () => {
     const lock = join(folder, 'lock')
     await withLock(lock, 1000, async () => {
       expect(await failureOf(withLock(lock, 50, async () => 1))).to.include({ exitCode: 5 })
@@ -151,8 +155,8 @@ describe('a stored login', () => {
   })
 })
 
-describe('places and addresses', () => {
-  it('follow the XDG variables where they are absolute', () => {
+describe('clientPathsFor and requireSafeUrl', () => {
+  it('follow the XDG variables that are absolute paths', () => {
     const environment = { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative' }
     expect(clientPathsFor(environment, '/home/x')).to.deep.equal({
       settings: '/c/freehold/config.json',
@@ -171,7 +175,7 @@ describe('places and addresses', () => {
     ['a.test', /http\(s\) address/],
   ]
   for (const [text, expected] of urls) {
-    it(`${text} is ${typeof expected === 'string' ? 'taken' : 'refused'}`, () => {
+    it(`${typeof expected === 'string' ? 'accept' : 'reject'} ${text}`, () => {
       if (typeof expected === 'string') expect(requireSafeUrl('It', text)).to.equal(expected)
       else expect(() => requireSafeUrl('It', text)).to.throw(expected)
     })

@@ -7,9 +7,9 @@ import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
 
-describe('defaults', () => {
+describe('default boundary and group of the CLI', () => {
   let commands: CommandsAtServer
-  /** Paths below these are not there any more. */
+  /** GET of paths below this one is answered with 404. */
   let gone: string
 
   beforeEach(async () => {
@@ -28,7 +28,7 @@ describe('defaults', () => {
   const freehold = (...words: string[]) => commands.freehold(...words)
   const settings = async () => JSON.parse(await readFile(join(commands.home, '.config/freehold/config.json'), 'utf8'))
 
-  it('that are gone are told of, and how to clear them', async () => {
+  it('are named in the error, with the command that clears them, if they no longer exist', async () => {
     gone = GROUP
     expect(await freehold('get', 'vc', 'x')).to.equal(1)
     expect(commands.said).to.match(
@@ -41,19 +41,19 @@ describe('defaults', () => {
     )
   })
 
-  it('are not to blame for what is missing in them', async () => {
+  it('are not named in the error if only the resource is missing', async () => {
     gone = `${GROUP}/resources/vectorclusters/x`
     expect(await freehold('get', 'vc', 'x')).to.equal(1)
     expect(commands.said).to.not.include('default')
   })
 
-  it('are not to blame where others were named', async () => {
+  it('are not named in the error if the command line names the place', async () => {
     gone = GROUP
     expect(await freehold('get', 'vc', 'x', '-b', BOUNDARY, '-g', 'shop')).to.equal(1)
     expect(commands.said).to.not.include('default')
   })
 
-  it('are forgotten with what is deleted, and only with that', async () => {
+  it('are cleared when the boundary or group itself is deleted', async () => {
     await freehold('delete', 'rg', 'other')
     expect(await settings()).to.include({ boundary: BOUNDARY, group: 'shop' })
     await freehold('delete', 'rg', 'shop')

@@ -9,7 +9,7 @@ const HERE = ['-b', '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391', '-g', 'shop']
 
 describe('exit codes of commands that write', () => {
   let commands: CommandsAtServer
-  /** What REST answers to writes, and to reads. */
+  /** The status of responses to writes, and to reads. */
   let status = 200
   let reads = 404
 
@@ -38,23 +38,23 @@ describe('exit codes of commands that write', () => {
 
   const cases: [sentence: string, said: [status: number, kind: string], codes: Record<string, number>][] = [
     [
-      'are those of a wrong command line where the body or the field is wrong',
+      'are EXIT.usage if a field is invalid (400)',
       [400, 'VectorCluster'],
       { create: EXIT.usage, delete: EXIT.usage, apply: EXIT.usage },
     ],
-    ['are the same where the kind is wrong', [200, 'VectorClustr'], { apply: EXIT.usage, diff: EXIT.usage }],
+    ['are EXIT.usage if the kind is unknown', [200, 'VectorClustr'], { apply: EXIT.usage, diff: EXIT.usage }],
     [
-      'are those of a refusal where a right is missing',
+      'are EXIT.refused if a permission is missing (403)',
       [403, 'VectorCluster'],
       { create: EXIT.refused, delete: EXIT.refused, apply: EXIT.refused },
     ],
     [
-      'are those of a refusal where what is there is in the way',
+      'are EXIT.refused on a conflict (409)',
       [409, 'VectorCluster'],
       { create: EXIT.refused, delete: EXIT.refused, apply: EXIT.refused },
     ],
     [
-      'are those of a missing sign-in',
+      'are EXIT.notSignedIn without a valid sign-in (401)',
       [401, 'VectorCluster'],
       { create: EXIT.notSignedIn, delete: EXIT.notSignedIn, apply: EXIT.notSignedIn },
     ],
@@ -66,7 +66,7 @@ describe('exit codes of commands that write', () => {
         expect(await run(command, manifest(kind)), commands.said).to.equal(code)
       })
 
-  it('are more than that of a difference where diff is refused', async () => {
+  it('are EXIT.usage if a read of diff is forbidden, and 1 for a difference', async () => {
     reads = 403
     expect(await run('diff', manifest('VectorCluster')), commands.said).to.equal(EXIT.usage)
     reads = 404

@@ -8,7 +8,7 @@ import { parsePairs } from './text.ts'
 const COLLECTIONS = deriveCollections()
 const COMMAND_OF = { list: 'list', get: 'get', create: 'create', update: 'get', patch: 'get', delete: 'delete' }
 
-/** Where a command line leads, read as the command line reads it. */
+/** The path that a command line results in. */
 function ledTo(
   form: string,
   verb: (typeof VERBS)[number],
@@ -28,13 +28,13 @@ function ledTo(
   return normalizedPath(chooseRoute(findCollection(word, COLLECTIONS), verb, given).route)
 }
 
-describe('valid forms that a refusal names', () => {
+describe('commandLinesFor', () => {
   for (const { noun, routes } of COLLECTIONS)
     for (const verb of VERBS) {
       const candidates = routes.filter((route) => route.verb === verb)
       const command = COMMANDS.find((each) => each.name === COMMAND_OF[verb])
       if (candidates.length === 0 || command === undefined) continue
-      it(`lead to where they say: ${verb} ${noun}`, () => {
+      it(`returns forms that result in the given routes: ${verb} ${noun}`, () => {
         const forms = commandLinesFor(
           candidates,
           noun,
@@ -49,14 +49,14 @@ describe('valid forms that a refusal names', () => {
     }
 })
 
-describe('valid forms where the configuration says the place', () => {
+describe('commandLinesFor with a default boundary and group', () => {
   const defaults = { boundary: 'b', group: 'g' }
   for (const { noun, routes } of COLLECTIONS)
     for (const verb of VERBS) {
       const candidates = routes.filter((route) => route.verb === verb)
       const command = COMMANDS.find((each) => each.name === COMMAND_OF[verb])
       if (candidates.length === 0 || command === undefined) continue
-      it(`leave it out, and lead to where they say: ${verb} ${noun}`, () => {
+      it(`leaves them out of the forms, which result in the given routes: ${verb} ${noun}`, () => {
         const words = (command.positionals ?? []).map(({ name }) => name)
         const forms = commandLinesFor(candidates, noun, parseCommandLine(command, words).command, defaults)
         expect(forms.join('\n')).to.not.match(/--boundary|--group /)
@@ -66,9 +66,9 @@ describe('valid forms where the configuration says the place', () => {
     }
 })
 
-describe('names of kinds', () => {
+describe('findCollection', () => {
   const { also } = { also: COLLECTIONS.flatMap((each) => each.also.map((alias) => ({ ...alias, noun: each.noun }))) }
-  it('are those of kubectl as well', () => {
+  it('finds collections by the names and short names of kubectl', () => {
     for (const { names, shortNames, noun } of also)
       for (const name of [...names, ...shortNames]) expect(() => findCollection(name, COLLECTIONS), noun).to.not.throw()
     expect(findCollection('sqli', COLLECTIONS).noun).to.equal('sqlclusters')
@@ -77,7 +77,7 @@ describe('names of kinds', () => {
     expect(findCollection('vent', COLLECTIONS).noun).to.equal('secrets')
   })
 
-  it('are of the place that their kind has', () => {
+  it('finds the collection of the kind with the short name bps', () => {
     expect(
       findCollection('bps', COLLECTIONS).routes.every(({ path }) => path.includes('/blueprints/sources')),
     ).to.equal(true)
@@ -88,6 +88,6 @@ describe('names of kinds', () => {
     ['cplan', /no collection of ComputePlans.*kubectl get computeplans\.freehold\.dev/],
     ['zebra', /freehold kinds/],
   ] as const)
-    it(`lead on where they are not known: ${word}`, () =>
+    it(`suggests another name or command: ${word}`, () =>
       expect(() => findCollection(word, COLLECTIONS)).to.throw(said))
 })

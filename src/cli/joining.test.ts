@@ -5,8 +5,8 @@ import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 
 const WORD = 'Correct-horse-7'
 
-/** A facade that knows two links: a new person is invited by `new`, one with an account by `known`. */
-describe('joining from the command line', () => {
+/** The facade knows two invitations: `new` of a person without an account, `known` of one with an account. */
+describe('invitations and passwords in the CLI', () => {
   let commands: CommandsAtServer
   let calls: { what: string; token: string | undefined; body: unknown }[]
 
@@ -45,7 +45,7 @@ describe('joining from the command line', () => {
 
   const freehold = (...words: string[]) => commands.freehold(...words)
 
-  it('makes the account of an invited person, as nobody, and says what comes next', async () => {
+  it('create the account of an invited person without a token, and name the next command', async () => {
     const link = 'https://platform.example/invitations/new'
     expect(
       await freehold('invitation', 'accept', link, '--first-name', 'Carl', '--last-name', 'C'),
@@ -62,12 +62,12 @@ describe('joining from the command line', () => {
     expect(commands.said).to.include('freehold login').and.not.include(WORD)
   })
 
-  it('wants the names of a person without an account', async () => {
+  it('require the names of a person without an account', async () => {
     expect(await freehold('invitation', 'accept', 'new')).to.equal(2)
     expect(commands.said).to.include('--first-name')
   })
 
-  it('accepts as the person who is signed in', async () => {
+  it('accept an invitation with the token of the signed-in person', async () => {
     expect(await freehold('invitation', 'accept', 'known'), commands.said).to.equal(0)
     expect(calls.at(-1)).to.deep.equal({
       what: 'POST /invitations/accept',
@@ -77,12 +77,12 @@ describe('joining from the command line', () => {
     expect(commands.said).to.include('You are Reader in Shop.\n').and.include('`freehold use -b b1 -g shop`')
   })
 
-  it('says what the platform says of a link that cannot be used', async () => {
+  it("print the platform's error if the invitation is not found", async () => {
     expect(await freehold('invitation', 'accept', 'gone')).to.equal(1)
     expect(commands.said).to.include('The invitation was not found.')
   })
 
-  it('asks for the link of a reset, uses it, and changes a password', async () => {
+  it('request a password reset, use its link and change a password', async () => {
     expect(await freehold('password', 'reset', 'carl@example.com'), commands.said).to.equal(0)
     expect(
       await freehold('password', 'reset', 'https://platform.example/identity/password-reset/fresh'),
@@ -97,7 +97,7 @@ describe('joining from the command line', () => {
     ])
   })
 
-  it('knows no other action', async () => {
+  it('reject an unknown action without a request', async () => {
     expect(await freehold('invitation', 'refuse', 'new')).to.equal(2)
     expect(await freehold('password', 'forget')).to.equal(2)
     expect(calls).to.deep.equal([])

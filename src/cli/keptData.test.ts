@@ -4,7 +4,7 @@ import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 import { PlatformApiError } from '../client/index.ts'
 import { ownerOfClaim, withKeptVolumes } from './keptData.ts'
 
-describe('kept volumes', () => {
+describe('volumes kept after a deletion', () => {
   for (const [claim, expected] of [
     ['storage-vc-products-0', { noun: 'vectorclusters', name: 'products' }],
     ['storage-sqli-my-books-0', { noun: 'sqlclusters', name: 'my-books' }],
@@ -13,13 +13,14 @@ describe('kept volumes', () => {
     ['storage-vc-a-name-that-was-cut-0123456789abcdef-0', undefined],
     ['anything', undefined],
   ] as const) {
-    it(`are of their resource: ${claim}`, () => expect(ownerOfClaim(claim)).to.deep.equal(expected))
+    it(`are assigned to their resource by ownerOfClaim: ${claim}`, () =>
+      expect(ownerOfClaim(claim)).to.deep.equal(expected))
   }
 
   const refusal = (code: string, ...resources: string[]) =>
     new PlatformApiError(409, new Headers(), JSON.stringify({ error: 'It holds something.', code, resources }))
 
-  it('are told of with the command that deletes them, once for each resource', () => {
+  it('are named in the refusal with one command for each resource', () => {
     const claims = [
       'persistentvolumeclaims/storage-vc-old-0',
       'persistentvolumeclaims/storage-vc-old-1',
@@ -31,7 +32,7 @@ describe('kept volumes', () => {
     ])
   })
 
-  it('are taken back where they are: on another cluster', () => {
+  it('are named with the id of their cluster if they are on another one', () => {
     const claim = 'persistentvolumeclaims/4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77/storage-vc-old-0'
     const { message } = withKeptVolumes(refusal('DELETION_PROTECTED', claim), 'shop', []) as Error
     expect(message.split('\n').filter((line) => line.includes('freehold'))).to.deep.equal([
@@ -39,13 +40,13 @@ describe('kept volumes', () => {
     ])
   })
 
-  it('are no part of other refusals', () => {
+  it('change no other error', () => {
     for (const error of [refusal('DELETION_PROTECTED', 'vectorclusters/x'), refusal('IN_USE'), new Error('x')])
       expect(withKeptVolumes(error, 'shop', [])).to.equal(error)
   })
 })
 
-describe('volumes that an earlier deletion kept', () => {
+describe('freehold delete --kept-data', () => {
   const HERE = ['-b', '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391', '-g', 'shop']
   let written: string[] = []
   let entries: object[] = []
@@ -71,7 +72,7 @@ describe('volumes that an earlier deletion kept', () => {
   })
   const deleteKept = () => commands.freehold('delete', 'vc', 'old', ...HERE, '--kept-data')
 
-  it('are none of a name that never existed, and nothing is made', async () => {
+  it('creates and deletes nothing if the activity log and the group know no such resource', async () => {
     entries = [{ outcome: 'Refused', channel: 'Rest' }]
     retainedStorage = [{ kind: 'VectorCluster', name: 'another' }]
     expect(await deleteKept()).to.equal(2)
@@ -79,13 +80,13 @@ describe('volumes that an earlier deletion kept', () => {
     expect(written).to.deep.equal([])
   })
 
-  it('go where the group tells of them', async () => {
+  it('creates and deletes the resource if the group lists its retained storage', async () => {
     retainedStorage = [{ kind: 'VectorCluster', name: 'old', storage: '20Gi' }]
     expect(await deleteKept(), commands.said).to.equal(0)
     expect(written).to.deep.equal(['POST vectorclusters/old', 'DELETE vectorclusters/old'])
   })
 
-  it('go where a resource of the name is known to have been there', async () => {
+  it('creates and deletes the resource if the activity log shows that it existed', async () => {
     entries = [{ outcome: 'Succeeded', channel: 'Rest' }]
     expect(await deleteKept(), commands.said).to.equal(0)
     expect(written).to.have.length(2)

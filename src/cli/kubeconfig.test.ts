@@ -6,7 +6,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const tokenThatEnds = (seconds: number) => new UnsecuredJWT({ exp: NOW / 1000 + seconds }).encode()
 type Credential = { kind: string; apiVersion: string; status: { token: string; expirationTimestamp?: string } }
 
-describe('a kubeconfig for people', () => {
+describe('buildKubeconfig', () => {
   const kubernetes = { server: 'https://127.0.0.1:6443', certificateAuthorityData: 'cGVt' }
   const facadeUrl = 'https://api.example.com:8443'
   const parts = {
@@ -16,7 +16,7 @@ describe('a kubeconfig for people', () => {
     namespace: 'search-0123456789',
   }
 
-  it('asks this program for tokens and holds none', () => {
+  it('names the CLI as the credential plugin and contains no token', () => {
     const made = buildKubeconfig(parts) as { users: { user: { exec: object } }[]; contexts: { context: object }[] }
     expect(made.users[0]?.user).to.have.all.keys('exec')
     expect(made.users[0]?.user.exec).to.deep.include({
@@ -27,20 +27,20 @@ describe('a kubeconfig for people', () => {
     expect(made.contexts[0]?.context).to.include({ namespace: 'search-0123456789' })
   })
 
-  it('names its context after the platform that it is of', () => {
+  it('names the context after the platform', () => {
     const made = buildKubeconfig(parts) as { 'current-context': string; contexts: { name: string }[] }
     expect([made['current-context'], made.contexts[0]?.name]).to.deep.equal(
       Array(2).fill('freehold-api.example.com:8443'),
     )
   })
 
-  it('is known again, and another is not', () => {
+  it('is recognized by isOwnKubeconfig, which rejects others', () => {
     const other = { clusters: [{}], contexts: [{}], users: [{ name: 'freehold', user: { token: 'x' } }] }
     const verdicts = [buildKubeconfig(parts), other, undefined, 'text'].map(isOwnKubeconfig)
     expect(verdicts).to.deep.equal([true, false, false, false])
   })
 
-  it('leaves out what is not known', () => {
+  it('omits the certificate authority and the namespace if they are unknown', () => {
     const made = JSON.stringify(
       buildKubeconfig({ ...parts, kubernetes: { server: 'https://k.test' }, namespace: undefined }),
     )
@@ -48,11 +48,11 @@ describe('a kubeconfig for people', () => {
   })
 })
 
-describe('a token for kubectl', () => {
+describe('buildExecCredential', () => {
   const cases: [string, string, string | undefined][] = [
-    ['is asked for again a minute before its end', tokenThatEnds(900), '2026-01-01T00:14:00Z'],
-    ['is good for a moment where it is about to end', tokenThatEnds(30), '2026-01-01T00:00:01Z'],
-    ['has no end where it does not say one', 'opaque', undefined],
+    ['expires a minute before the token', tokenThatEnds(900), '2026-01-01T00:14:00Z'],
+    ['expires after one second if the token expires within a minute', tokenThatEnds(30), '2026-01-01T00:00:01Z'],
+    ['has no expiration if the token is opaque', 'opaque', undefined],
   ]
   for (const [what, token, until] of cases) {
     it(what, () => {

@@ -13,7 +13,7 @@ import { parseManifests } from './manifests.ts'
 const [MANIFEST] = parseManifests('{apiVersion: v1, kind: Namespace, metadata: {name: one}}', 'one.yaml')
 const RESOURCES = { resources: [{ name: 'namespaces', kind: 'Namespace', namespaced: false }] }
 
-describe('applying at the API server', () => {
+describe('applyToKubernetes', () => {
   let folder: string
   let asked: (string | undefined)[]
   const server = createServer((request, response) => {
@@ -52,17 +52,17 @@ describe('applying at the API server', () => {
     applyToKubernetes(MANIFEST as NonNullable<typeof MANIFEST>, await openKubernetes(access, signal), signal)
 
   const users: [who: string, user: object, shown: string][] = [
-    ['a token', { token: 'a' }, 'Bearer a'],
-    ['a file of a token beside the kubeconfig', { tokenFile: 'token' }, 'Bearer from-file'],
+    ['the token of a kubeconfig', { token: 'a' }, 'Bearer a'],
+    ['the token file beside a kubeconfig', { tokenFile: 'token' }, 'Bearer from-file'],
   ]
   for (const [who, user, shown] of users) {
-    it(`shows ${who}`, async () => {
+    it(`sends ${who}`, async () => {
       expect(await apply(accessOfKubeconfig(await written(user)))).to.equal('created')
       expect(asked).to.deep.equal([shown, shown, shown])
     })
   }
 
-  it('shows the token of whoever is signed in', async () => {
+  it('sends the token of the signed-in person', async () => {
     const session = { settings: { kubernetes: { server: origin } }, token: async () => 'mine' }
     const access = accessOfSession(session as unknown as Parameters<typeof accessOfSession>[0])
     expect(await apply(access as NonNullable<typeof access>)).to.equal('created')
@@ -70,19 +70,19 @@ describe('applying at the API server', () => {
   })
 
   const refused: [what: string, content: string | undefined, expected: RegExp][] = [
-    ['a file that is not there', undefined, /cannot be used as a kubeconfig/],
+    ['a missing file', undefined, /cannot be used as a kubeconfig/],
     ['a file without a current context', '{clusters: []}', /has no context/],
     ['a file that is not YAML', 'a: [', /is not YAML/],
   ]
   for (const [what, content, expected] of refused) {
-    it(`refuses ${what}, with a sentence`, async () => {
+    it(`rejects ${what} as a kubeconfig`, async () => {
       const path = join(folder, content === undefined ? 'nowhere' : 'wrong')
       if (content !== undefined) await writeFile(path, content)
       expect(() => accessOfKubeconfig(path)).to.throw(expected)
     })
   }
 
-  it('says that a file of credentials cannot be read', async () => {
+  it('fails with a clear error if the token file cannot be read', async () => {
     const path = await written({ tokenFile: 'gone' })
     const said = await apply(accessOfKubeconfig(path)).then(String, (error: Error) => error.message)
     expect(said).to.match(/credentials of the kubeconfig cannot be read/)

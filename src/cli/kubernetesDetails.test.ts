@@ -10,8 +10,8 @@ const event = (kind: string, name: string, reason: string, eventTime: string) =>
   eventTime,
 })
 
-describe('what the cluster tells of a thing', () => {
-  it('are events of it, of its workload and of its pods, the newest last', () => {
+describe('cluster details of a resource', () => {
+  it('contain the events of the resource, its workload and its pods, oldest first', () => {
     const events = [
       event('Pod', 'pjob-report-x', 'Failed', '2026-01-03T00:00:00Z'),
       event('Job', 'pjob-report', 'FailedCreate', '2026-01-02T00:00:00Z'),
@@ -29,7 +29,7 @@ describe('what the cluster tells of a thing', () => {
     ])
   })
 
-  it('are no more of them than a person reads', () => {
+  it('contain at most the 10 newest events', () => {
     const many = Array.from({ length: 30 }, (_, at) =>
       event('PlatformJob', 'report', `R${at + 10}`, `2026-01-${at + 10}`),
     )
@@ -39,11 +39,11 @@ describe('what the cluster tells of a thing', () => {
   })
 
   const PLACE = { ...JOB, apiVersion: 'compute.freehold.dev/v1alpha1', plural: 'platformjobs', namespace: 'g' }
-  it('is nothing where it may not be read', async () => {
+  it('are undefined if the caller may read nothing', async () => {
     expect(await readClusterDetails(PLACE, async () => ({ status: 403, body: {} }))).to.equal(undefined)
   })
 
-  it('is nothing of a former one that had the name', async () => {
+  it('contain no events of an earlier resource with the same name', async () => {
     const items = [
       event('PlatformJob', 'report', 'TearingDown', '2026-01-01T00:00:00Z'),
       event('Job', 'pjob-report', 'Killed', '2026-01-01T00:00:00Z'),
@@ -57,7 +57,7 @@ describe('what the cluster tells of a thing', () => {
     expect(story?.events.map(({ reason }) => reason)).to.deep.equal(['Completed'])
   })
 
-  it('are its conditions where only events may not be read', async () => {
+  it('contain the conditions if only events may not be read', async () => {
     const conditions = [{ type: 'Ready', status: 'False', reason: 'ReferenceMissing', message: 'No vault.' }]
     const status = { statusMessage: 'No vault.', conditions }
     const story = await readClusterDetails(PLACE, async (path) =>

@@ -19,26 +19,30 @@ const SCHEMAS = {
   },
 }
 
-describe('fields that a kind has not', () => {
+describe('unknownFields', () => {
   for (const [sentence, spec, expected] of [
-    ['are none where all are known', { replicas: 1, ports: [{ port: 1 }], tags: { any: 'x' }, free: { any: 1 } }, []],
     [
-      'are named with what is near',
+      'returns nothing if all fields are known',
+      { replicas: 1, ports: [{ port: 1 }], tags: { any: 'x' }, free: { any: 1 } },
+      [],
+    ],
+    [
+      'suggests a field with a similar name',
       { replcas: 1 },
       ['spec.replcas is not a field of this kind; did you mean "replicas"?'],
     ],
     [
-      'are all named',
+      'returns all unknown fields',
       { zebra: 1, lion: 2 },
       ['spec.zebra is not a field of this kind.', 'spec.lion is not a field of this kind.'],
     ],
     [
-      'are found in items of a list',
+      'checks the items of a list',
       { ports: [{ port: 1 }, { prt: 2 }] },
       ['spec.ports[1].prt is not a field of this kind; did you mean "port"?'],
     ],
     [
-      'are found in values of a map',
+      'checks the values of a map',
       { limits: { cpu: { nam: 1 } } },
       ['spec.limits.cpu.nam is not a field of this kind; did you mean "name"?'],
     ],
@@ -49,7 +53,7 @@ describe('fields that a kind has not', () => {
     })
   }
 
-  it('are those of the kind in its own group', () => {
+  it('schemaOfKind returns undefined for the kind in another group', () => {
     expect(schemaOfKind(SCHEMAS, 'v1', 'Thing')).to.equal(undefined)
   })
 })

@@ -23,96 +23,96 @@ const vector = (metadata: string) =>
   `{apiVersion: data.freehold.dev/v1alpha1, kind: VectorCluster, metadata: ${metadata}, spec: {replicas: 1}}`
 const ITEM = `/boundaries/${BOUNDARY}/resourcegroups/search/resources/vectorclusters/products`
 
-describe('manifests', () => {
+describe('planManifest', () => {
   const cases: [string, string, { boundary?: string; group?: string }, string[] | RegExp][] = [
     [
-      'in the namespace of a group stand in that group, whatever the default is',
+      'places an object in the group of its namespace, not in the default group',
       vector(`{name: products, namespace: ${groupNamespace(BOUNDARY, 'search')}}`),
       { boundary: BOUNDARY, group: 'other' },
       [`PUT ${ITEM} | POST ${ITEM}`],
     ],
     [
-      'without a namespace stand where the options say',
+      'places an object without a namespace in the given boundary and group',
       vector('{name: products}'),
       { boundary: BOUNDARY, group: 'search' },
       [`PUT ${ITEM} | POST ${ITEM}`],
     ],
     [
-      'of a boundary with a name change it and never create it',
+      'only changes a boundary with a name',
       `{apiVersion: freehold.dev/v1alpha1, kind: Boundary, metadata: {name: ${BOUNDARY}}, spec: {displayName: A}}`,
       {},
       [`PATCH /boundaries/${BOUNDARY} | -`],
     ],
     [
-      'of a boundary without a name create it',
+      'only creates a boundary without a name',
       '{apiVersion: freehold.dev/v1alpha1, kind: Boundary, metadata: {}, spec: {displayName: A}}',
       { boundary: BOUNDARY },
       ['- | POST /boundaries'],
     ],
     [
-      'of a group take the boundary from the namespace',
+      'reads the boundary of a group from its namespace',
       `{apiVersion: freehold.dev/v1alpha1, kind: ResourceGroup, metadata: {name: search, namespace: boundary-${BOUNDARY}}}`,
       {},
       [`PATCH /boundaries/${BOUNDARY}/resourcegroups/search | POST /boundaries/${BOUNDARY}/resourcegroups/search`],
     ],
     [
-      'in a namespace of another boundary are refused',
+      'rejects a namespace of another boundary',
       vector('{name: products, namespace: search-0123456789}'),
       { boundary: BOUNDARY },
       /not that of a group in boundary/,
     ],
     [
-      'in a namespace alone do not say which boundary',
+      'asks for --boundary if there is only a namespace',
       vector('{name: products, namespace: s-0123456789}'),
       {},
       /--boundary/,
     ],
     [
-      'in the namespace of the platform are for administrators',
+      'refers administrators to --kubeconfig for the namespace of the platform',
       vector('{name: products, namespace: freehold-system}'),
       { boundary: BOUNDARY },
       /is in the namespace of the platform: .*--kubeconfig/,
     ],
     [
-      'without a place are refused',
+      'rejects an object without a group',
       vector('{name: products}'),
       { boundary: BOUNDARY },
       /^VectorCluster "products" cannot be placed: --group is missing\.$/,
     ],
+    ['rejects a kind that REST cannot write', '{apiVersion: v1, kind: Secret, metadata: {name: x}}', {}, /kubectl/],
     [
-      'of kinds that REST does not write are refused',
-      '{apiVersion: v1, kind: Secret, metadata: {name: x}}',
+      'rejects another version of a kind',
+      vector('{name: x}').replace('v1alpha1', 'v9'),
       {},
-      /kubectl/,
+      /cannot be written by REST/,
     ],
-    ['of another version are refused', vector('{name: x}').replace('v1alpha1', 'v9'), {}, /cannot be written by REST/],
-    ['that are invalid are refused with their number', 'a: 1', {}, /^a.yaml, document 1 is not a manifest/],
+    ['rejects an invalid document with its number', 'a: 1', {}, /^a.yaml, document 1 is not a manifest/],
     [
-      'that are invalid are told of all at once',
+      'names all invalid documents in one error',
       `a: 1\n---\n${vector('{name: x}')}\n---\nb: 2\n`,
       {},
       /^a.yaml, document 1 is not .*\na.yaml, document 3 is not .*$/,
     ],
     [
-      'without a name are refused by the field that is missing',
+      'rejects an object without metadata.name',
       vector('{}'),
       { boundary: BOUNDARY, group: 'search' },
       /^VectorCluster needs a metadata\.name\.$/,
     ],
     [
-      'with a name that nothing can have are refused before anything is asked',
+      'rejects an invalid name',
       vector('{name: DD_6}'),
       { boundary: BOUNDARY, group: 'search' },
       /^VectorCluster "DD_6": "DD_6" is not a valid name/,
     ],
     [
-      'of what stands below another thing name the command that makes it',
+      'names the command that creates a kind of subresource',
       '{apiVersion: compute.freehold.dev/v1alpha1, kind: ServerlessFunction, metadata: {name: x}}',
       { boundary: BOUNDARY, group: 'search' },
       /cannot be written by REST from a manifest \(`freehold create functions` makes one\)/,
     ],
-    ['that are no YAML are refused with the line', 'a: [', {}, /a.yaml is not YAML/],
-    ['that are empty hold nothing', '---\n# nothing\n---\n', {}, []],
+    ['rejects text that is not YAML', 'a: [', {}, /a.yaml is not YAML/],
+    ['returns nothing for empty documents', '---\n# nothing\n---\n', {}, []],
   ]
   for (const [what, text, defaults, expected] of cases) {
     it(what, () => {
@@ -121,7 +121,7 @@ describe('manifests', () => {
     })
   }
 
-  it('of every kind that REST creates by name in a group are written by REST', () => {
+  it('creates every kind that REST creates by name in a group', () => {
     const kinds = RESOURCE_KINDS.filter((each) => each.placement === 'group' && 'collection' in each)
     const byName = kinds.filter((each) =>
       collections.some(({ routes }) =>
@@ -146,7 +146,7 @@ describe('manifests', () => {
   })
 
   for (const { kind, apiVersion, ...more } of RESOURCE_KINDS) {
-    it(`of ${kind} are placed, or say who writes them`, () => {
+    it(`places ${kind} or says why it cannot`, () => {
       const text = `{apiVersion: ${apiVersion}, kind: ${kind}, metadata: {name: ${BOUNDARY}}}`
       let said = ''
       try {
@@ -160,7 +160,7 @@ describe('manifests', () => {
     })
   }
 
-  it('of the examples can all be placed', () => {
+  it('places the examples', () => {
     const root = resolve(import.meta.dirname, '../../examples')
     const files = ['10-boundary/acme.yaml', '20-group/search.yaml', '30-vector/products.yaml']
     const text = files.map((file) => readFileSync(resolve(root, file), 'utf8')).join('\n---\n')
@@ -168,7 +168,7 @@ describe('manifests', () => {
   })
 })
 
-describe('an exported object', () => {
+describe('parseManifests with an exported object', () => {
   const metadata = {
     ...{ name: 'products', namespace: 'search-0123456789', labels: { team: 'search', 'freehold.dev/a': 'b' } },
     annotations: {
@@ -185,7 +185,7 @@ describe('an exported object', () => {
     return parseManifests(text, 'a.json')[0]?.document
   }
 
-  it('is a manifest without what the platform and the API server wrote', () => {
+  it('removes what the platform and the API server wrote', () => {
     expect(document({ uid: 'z' })).to.deep.equal({
       ...{ apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', spec: { replicas: 1 } },
       metadata: {
@@ -195,7 +195,7 @@ describe('an exported object', () => {
     })
   })
 
-  it('is what has a uid: others are taken as they are written', () => {
+  it('keeps an object without a uid as it is', () => {
     expect(document({})).to.deep.include({ metadata, status: { phase: 'Available' } })
   })
 })

@@ -3,7 +3,7 @@ import { networkRemedy } from './networkRemedy.ts'
 
 const failed = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) })
 
-describe('what is done where no answer came', () => {
+describe('networkRemedy', () => {
   for (const [code, expected] of [
     ['ECONNREFUSED', /Nothing listens there/],
     ['ENOTFOUND', /name is unknown/],
@@ -14,15 +14,15 @@ describe('what is done where no answer came', () => {
     ['ECONNRESET', /closed before the answer/],
     ['ERR_SSL_WRONG_VERSION_NUMBER', /http or https/],
   ] as const) {
-    it(`depends on ${code}`, () => expect(networkRemedy(failed(code))).to.match(expected))
+    it(`explains ${code}`, () => expect(networkRemedy(failed(code))).to.match(expected))
   }
 
-  it('is told of a name with several addresses', () => {
+  it('explains the errors of a host with several addresses', () => {
     const each = Object.assign(new Error('x'), { code: 'ECONNREFUSED' })
     expect(networkRemedy(new TypeError('fetch failed', { cause: new AggregateError([each, each]) }))).to.match(
       /Nothing/,
     )
   })
 
-  it('is nothing where nobody thought of it', () => expect(networkRemedy(new Error('odd'))).to.equal(undefined))
+  it('returns undefined for another error', () => expect(networkRemedy(new Error('odd'))).to.equal(undefined))
 })

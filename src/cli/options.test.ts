@@ -3,16 +3,16 @@ import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 import { optionsOf } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 
-/** Values that are only looked at when the work is done. */
+/** Values that are used only after the request. */
 const WRONG: Readonly<Record<string, string>> = { timeout: 'soon', output: 'jsonpath={.status' }
 
-describe('a command line that is wrong', () => {
+describe('invalid options of commands', () => {
   const cases = COMMANDS.flatMap((command) =>
     optionsOf(command).flatMap(({ long, check }) => (check === undefined ? [] : [{ command, long }])),
   )
 
   for (const { command, long } of cases) {
-    it(`is refused by \`${command.name} --${long}\` before anything is sent`, async () => {
+    it(`are rejected before any request: ${command.name} --${long}`, async () => {
       let requests = 0
       const commands = await CommandsAtServer.start((_request, response) => {
         requests += 1
@@ -26,7 +26,7 @@ describe('a command line that is wrong', () => {
     })
   }
 
-  it('is looked at by all commands that change something', () => {
+  it('are checked for all commands that write', () => {
     const names = cases.map(({ command, long }) => `${command.name} ${long}`)
     expect(names).to.include.members([
       'create timeout',
@@ -37,7 +37,7 @@ describe('a command line that is wrong', () => {
     ])
   })
 
-  it('has a body where none is sent', async () => {
+  it('include --data with a GET', async () => {
     const commands = await CommandsAtServer.start((_request, response) => response.end('{}'))
     expect(await commands.freehold('call', 'GET', '/boundaries', '-d', '{}')).to.equal(2)
     expect(commands.said).to.equal('GET takes no body: leave --data out.\n')

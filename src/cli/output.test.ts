@@ -4,8 +4,8 @@ import { describeFailure } from './describeFailure.ts'
 import { notSignedIn } from './failure.ts'
 import { columnsOf, renderRecords } from './output.ts'
 
-describe('output', () => {
-  it('is a table with the known fields first and plain ones behind', () => {
+describe('renderRecords and columnsOf', () => {
+  it('show known fields first, then other plain fields', () => {
     const items = [
       { id: '1', color: 'red', name: 'a', status: 'Running', tags: { x: 'y' }, replicas: 1, empty: null },
       { id: '2', color: 'blue', name: 'long-name', status: 'Pending', tags: {}, replicas: 10, empty: null },
@@ -19,19 +19,19 @@ describe('output', () => {
   })
 
   const columns: [string, Record<string, unknown>[], string[]][] = [
-    ['keeps the id where it is what a thing is called by', [{ id: '1', displayName: 'A' }], ['displayName', 'id']],
-    ['leaves it out where there is a name', [{ id: '1', name: 'a' }], ['name']],
+    ['keep the id if there is no name', [{ id: '1', displayName: 'A' }], ['displayName', 'id']],
+    ['leave out the id if there is a name', [{ id: '1', name: 'a' }], ['name']],
     [
-      'leaves out what is empty in every row',
+      'leave out columns that are empty in every row',
       [
         { name: 'a', x: '' },
         { name: 'b', x: null },
       ],
       ['name'],
     ],
-    ['shows what only one row has', [{ name: 'a' }, { name: 'b', x: 1 }], ['name', 'x']],
+    ['keep a column that only one row has', [{ name: 'a' }, { name: 'b', x: 1 }], ['name', 'x']],
   ]
-  it('says of a grant who has which role where, with the end of a long scope', () => {
+  it('show the role and scope of an assignment, with the end of a long scope', () => {
     const scope = '/boundaries/5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391/resourcegroups/reading'
     const member = {
       assignmentId: 'a',
@@ -56,7 +56,7 @@ describe('output', () => {
     expect(columnsOf([{ name: 'shop', scope: '/' }])).to.deep.equal(['name'])
   })
 
-  it('shows an id once, whatever else it is called', () => {
+  it('show an id once although two fields contain it', () => {
     const items = ['1', '2'].map((id) => ({ id, deploymentId: id, phase: 'Ready', planId: 'p' }))
     expect(columnsOf(items)).to.deep.equal(['id', 'phase', 'planId'])
   })
@@ -64,15 +64,15 @@ describe('output', () => {
   for (const [what, items, expected] of columns) it(what, () => expect(columnsOf(items)).to.deep.equal(expected))
 
   const texts: [string, unknown, 'table' | 'json' | 'yaml', string][] = [
-    ['one record is a line per field', { name: 'a', tags: { x: 1 } }, 'table', 'name  a\ntags  {"x":1}\n'],
+    ['show one record as a line per field', { name: 'a', tags: { x: 1 } }, 'table', 'name  a\ntags  {"x":1}\n'],
     [
-      'a long list in a record says how long it is',
+      'cut a long list in a record and say how long it is',
       { may: 'abcdefghijklm'.split('') },
       'table',
       'may  a, b, c, d, e, f, g, h, i, j, … (13; -o yaml shows all)\n',
     ],
     [
-      'what is long in a record stands below its name, one thing a line',
+      'show a long object below its name as YAML',
       {
         name: 'a',
         spec: { image: 'registry.example.com/shop/web:1.2.3', ports: [{ port: 8080, name: 'http' }] },
@@ -82,28 +82,23 @@ describe('output', () => {
       'name  a\nspec\n  image: registry.example.com/shop/web:1.2.3\n  ports:\n    - port: 8080\n      name: http\nid    1\n',
     ],
     [
-      'no order to the terminal hides in what is long',
+      'escape control characters in a long object',
       { spec: { one: 'a\u001b[2J'.repeat(20) } },
       'table',
       `spec\n  one: "${'a\\e[2J'.repeat(20)}"\n`,
     ],
-    ['an empty list is nothing in a table', [], 'table', ''],
-    ['an empty list is a list in json', [], 'json', '[]\n'],
-    ['an answer without a body is null in json', undefined, 'json', 'null\n'],
-    ['yaml is yaml', [{ a: 1 }], 'yaml', '- a: 1\n'],
-    [
-      'control characters of a name never reach the terminal',
-      { name: 'a\u001b[2Jb\r\n\u202ec' },
-      'table',
-      'name  a�[2Jb���c\n',
-    ],
+    ['show an empty list as an empty table', [], 'table', ''],
+    ['show an empty list as [] in JSON', [], 'json', '[]\n'],
+    ['show an empty response as null in JSON', undefined, 'json', 'null\n'],
+    ['show a list as YAML', [{ a: 1 }], 'yaml', '- a: 1\n'],
+    ['replace control characters in a name', { name: 'a\u001b[2Jb\r\n\u202ec' }, 'table', 'name  a�[2Jb���c\n'],
   ]
   for (const [what, value, format, expected] of texts) {
     it(what, () => expect(renderRecords(value, format)).to.equal(expected))
   }
 })
 
-describe('failures', () => {
+describe('describeFailure', () => {
   const body = {
     error: 'No.',
     code: 'BAD_REQUEST',
@@ -124,47 +119,42 @@ describe('failures', () => {
   )
   const cases: [string, unknown, number, RegExp][] = [
     [
-      'a refusal names code, fields and correlation id',
+      'names the code, the fields and the correlation id of a refusal',
       refused(400, body),
       2,
       /No\. \(BAD_REQUEST, 400\)\n {2}color: unknown\nCorrelation id: c-1$/,
     ],
+    ['reads problem details', refused(409, { title: 'x-y', detail: 'Busy.', code: 'x-y' }), 1, /^Busy\. \(x-y, 409\)$/],
     [
-      'problem details are read as well',
-      refused(409, { title: 'x-y', detail: 'Busy.', code: 'x-y' }),
-      1,
-      /^Busy\. \(x-y, 409\)$/,
-    ],
-    [
-      'what is not an answer of ours says its status, and may come to pass',
+      'names the status of another response and advises a retry',
       refused(502, []),
       1,
       /answered 502\. \(HTTP_502, 502\)\nTry again; if it persists, tell your platform operator\.$/,
     ],
     [
-      'a cause of ours that is named stands alone',
+      "shows only the platform's message for an upstream failure",
       refused(502, { error: 'The name git.example.com cannot be resolved.', code: 'upstream-failed' }),
       1,
       /^The name git\.example\.com cannot be resolved\. \(upstream-failed, 502\)$/,
     ],
     [
-      'a failure of the platform is for its operator',
+      'refers a 500 to the platform operator',
       refused(500, { error: 'Failed.', code: 'INTERNAL_ERROR', correlationId: 'c-1' }),
       1,
       /^Failed\. \(INTERNAL_ERROR, 500\)\nCorrelation id: c-1\nGive the correlation id to your platform operator\.$/,
     ],
-    ['a refusal is not repeated, whatever else it says', late, 1, /^No\. \(x, 409\)$/],
-    ['waiting is advised if the platform says how long', busy, 1, /Try again in 5 s\.$/],
-    ['waiting is not advised if it does not help', refused(503, { error: 'No.', code: 'x' }), 1, /^No\. \(x, 503\)$/],
-    ['401 is a missing sign-in', refused(401, { ...body, code: 'UNAUTHORIZED' }), 3, /freehold login/],
+    ['advises no retry for 409 despite Retry-After', late, 1, /^No\. \(x, 409\)$/],
+    ['advises a retry for 503 with Retry-After', busy, 1, /Try again in 5 s\.$/],
+    ['advises no retry for 503 without Retry-After', refused(503, { error: 'No.', code: 'x' }), 1, /^No\. \(x, 503\)$/],
+    ['advises to sign in for 401', refused(401, { ...body, code: 'UNAUTHORIZED' }), 3, /freehold login/],
     [
-      'no answer is trouble of the network',
+      'returns exit code 4 without a response',
       new NetworkError('https://a.test/x', new Error('refused')),
       4,
       /https:\/\/a\.test: refused/,
     ],
-    ['a sentence of ours stands alone', notSignedIn('Not signed in.'), 3, /^Not signed in\.$/],
-    ['text from outside cannot move the cursor', refused(400, { error: 'a\u001b[1Ab' }), 2, /^a�\[1Ab/],
+    ['shows only the message of an own error', notSignedIn('Not signed in.'), 3, /^Not signed in\.$/],
+    ['replaces control characters of a response', refused(400, { error: 'a\u001b[1Ab' }), 2, /^a�\[1Ab/],
   ]
   for (const [what, error, exitCode, text] of cases) {
     it(what, () => {

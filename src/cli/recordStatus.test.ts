@@ -5,74 +5,79 @@ import { describeListChanges } from './commands/waiting.ts'
 import { parseDuration, type SettleState, settleStateOf, statusLine } from './recordStatus.ts'
 import { createResultDebounce, mayScale, requireKnownStatus, waitResultOf } from './waiting.ts'
 
-describe('what a record says of its future', () => {
+describe('settleStateOf', () => {
   const cases: [string, object, SettleState][] = [
-    ['a thing without a status is as it is', { name: 'x' }, 'settled'],
-    ['what runs has come to rest', { status: 'Running' }, 'settled'],
-    ['what was stopped has, too', { status: 'Stopped' }, 'settled'],
-    ['what is made is under way', { status: 'Provisioning' }, 'underWay'],
-    ['what goes is under way', { status: 'Deleting' }, 'underWay'],
-    ['a job that runs has not ended', { status: 'Running', completedAt: null }, 'underWay'],
-    ['a job that succeeded has', { status: 'Succeeded', completedAt: '2026-01-01T00:00:00Z' }, 'settled'],
-    ['a deployment that has not ended is under way', { status: 'Running', finishedAt: null }, 'underWay'],
-    ['what waits for its turn is, too', { status: 'Queued' }, 'underWay'],
-    ['a rollout says its state', { state: 'Executing', finishedAt: null }, 'underWay'],
-    ['a rollout that has ended, too', { state: 'Failed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
-    ['what is paused waits for somebody', { status: 'Paused', finishedAt: null }, 'settled'],
-    ['what failed needs somebody', { status: 'Failed' }, 'failed'],
-    ['what failed in part has, too', { status: 'PartiallyFailed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
-    ['a job whose time was up has failed', { status: 'TimedOut', completedAt: '2026-01-01T00:00:00Z' }, 'failed'],
+    ['returns settled for a record without a status', { name: 'x' }, 'settled'],
+    ['returns settled for Running', { status: 'Running' }, 'settled'],
+    ['returns settled for Stopped', { status: 'Stopped' }, 'settled'],
+    ['returns underWay for Provisioning', { status: 'Provisioning' }, 'underWay'],
+    ['returns underWay for Deleting', { status: 'Deleting' }, 'underWay'],
+    ['returns underWay for a running job', { status: 'Running', completedAt: null }, 'underWay'],
+    ['returns settled for a succeeded job', { status: 'Succeeded', completedAt: '2026-01-01T00:00:00Z' }, 'settled'],
+    ['returns underWay for a running deployment', { status: 'Running', finishedAt: null }, 'underWay'],
+    ['returns underWay for Queued', { status: 'Queued' }, 'underWay'],
+    ['returns underWay for an executing rollout', { state: 'Executing', finishedAt: null }, 'underWay'],
+    ['returns failed for a failed rollout', { state: 'Failed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
+    ['returns settled for Paused', { status: 'Paused', finishedAt: null }, 'settled'],
+    ['returns failed for Failed', { status: 'Failed' }, 'failed'],
+    ['returns failed for PartiallyFailed', { status: 'PartiallyFailed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
+    ['returns failed for a job that timed out', { status: 'TimedOut', completedAt: '2026-01-01T00:00:00Z' }, 'failed'],
   ]
   for (const [what, record, expected] of cases) it(what, () => expect(settleStateOf(record)).to.equal(expected))
 
-  it('is told in one line', () => {
+  it('statusLine returns the status and its message, or "there"', () => {
     expect(statusLine({ status: 'Updating', statusMessage: 'One of two runs.' })).to.equal('Updating: One of two runs.')
     expect(statusLine({ name: 'x' })).to.equal('there')
   })
 })
 
-describe('the end of waiting', () => {
+describe('waitResultOf', () => {
   const cases: [string, unknown, Parameters<typeof waitResultOf>[1], ReturnType<typeof waitResultOf>][] = [
-    ['comes with rest', { status: 'Running' }, {}, 'reached'],
-    ['does not come on the way', { status: 'Updating' }, {}, undefined],
-    ['is missed where it failed', { status: 'Failed' }, {}, 'missed'],
-    ['is missed where the thing is gone', undefined, {}, 'missed'],
-    ['comes with the status that was asked for', { status: 'Stopped' }, { status: 'Stopped' }, 'reached'],
-    ['does not come with another one', { status: 'Running' }, { status: 'Stopped' }, undefined],
-    ['comes with a failure that was asked for', { status: 'Failed' }, { status: 'Failed' }, 'reached'],
-    ['of a deletion comes when it is gone', undefined, { isGone: true }, 'reached'],
-    ['of a deletion does not come before', { status: 'Failed' }, { isGone: true }, undefined],
+    ['returns reached for a settled record', { status: 'Running' }, {}, 'reached'],
+    ['returns undefined for a record under way', { status: 'Updating' }, {}, undefined],
+    ['returns missed for a failed record', { status: 'Failed' }, {}, 'missed'],
+    ['returns missed for a deleted record', undefined, {}, 'missed'],
+    ['returns reached for the wanted status', { status: 'Stopped' }, { status: 'Stopped' }, 'reached'],
+    ['returns undefined for another settled status', { status: 'Running' }, { status: 'Stopped' }, undefined],
+    ['returns reached for Failed if Failed is wanted', { status: 'Failed' }, { status: 'Failed' }, 'reached'],
+    ['returns reached for a deleted record if deletion is wanted', undefined, { isGone: true }, 'reached'],
+    [
+      'returns undefined for an existing record if deletion is wanted',
+      { status: 'Failed' },
+      { isGone: true },
+      undefined,
+    ],
   ]
   for (const [what, record, wanted, expected] of cases) {
     it(what, () => expect(waitResultOf(record, wanted)).to.equal(expected))
   }
 })
 
-describe('an end that is seen', () => {
+describe('createResultDebounce', () => {
   type End = ReturnType<typeof waitResultOf>
   const cases: [string, { isChanged?: boolean }, End[], End[]][] = [
-    ['counts at once where nothing was changed', {}, ['missed'], ['missed']],
+    ['returns a result at once without a change', {}, ['missed'], ['missed']],
     [
-      'counts after a change when it is seen twice',
+      'returns a result after a change when it is seen twice',
       { isChanged: true },
       ['reached', 'reached'],
       [undefined, 'reached'],
     ],
     [
-      'is not the failure from before the change',
+      'ignores a failure from before the change',
       { isChanged: true },
       ['missed', undefined, 'reached', 'reached'],
       [undefined, undefined, undefined, 'reached'],
     ],
-    ['is a failure that stays', { isChanged: true }, ['missed', 'missed'], [undefined, 'missed']],
-    ['is not another one than before', { isChanged: true }, ['reached', 'missed'], [undefined, undefined]],
+    ['returns a failure that stays', { isChanged: true }, ['missed', 'missed'], [undefined, 'missed']],
+    ['restarts when the result differs', { isChanged: true }, ['reached', 'missed'], [undefined, undefined]],
   ]
   for (const [what, wanted, seen, expected] of cases) {
     it(what, () => expect(seen.map(createResultDebounce(wanted))).to.deep.equal(expected))
   }
 })
 
-describe('a status to wait for', () => {
+describe('requireKnownStatus', () => {
   const given = { name: 'p', boundary: 'b', group: 'g' }
   const all = deriveCollections()
   const check = (word: string, status: string) => {
@@ -80,7 +85,7 @@ describe('a status to wait for', () => {
     requireKnownStatus(status, { collection, target: chooseRoute(collection, 'get', given) })
   }
 
-  it('is one that such things can have', () => {
+  it('accepts statuses that the kind can have', () => {
     for (const [word, status] of [
       ['vc', 'Stopped'],
       ['job', 'Succeeded'],
@@ -90,7 +95,7 @@ describe('a status to wait for', () => {
       check(word, status)
   })
 
-  it('is refused otherwise, with those that there are', () => {
+  it('rejects other statuses and lists the known ones', () => {
     expect(() => check('vc', 'Stoped')).to.throw(
       /^vectorclusters have no status "Stoped"; did you mean "Stopped"\? There are Pending, .*Stopped.*, deleted\.$/,
     )
@@ -98,18 +103,18 @@ describe('a status to wait for', () => {
   })
 })
 
-describe('copies that are still to come', () => {
+describe('mayScale', () => {
   for (const [what, record, wanted, expected] of [
-    ['are waited for after a change of what runs', { status: 'Running' }, { isChanged: true }, true],
-    ['are not waited for where nothing was changed', { status: 'Running' }, {}, false],
-    ['do not come to what is stopped', { status: 'Stopped' }, { isChanged: true }, false],
-    ['do not come to what is gone', undefined, { isChanged: true }, false],
+    ['is true after a change of something that runs', { status: 'Running' }, { isChanged: true }, true],
+    ['is false without a change', { status: 'Running' }, {}, false],
+    ['is false for something stopped', { status: 'Stopped' }, { isChanged: true }, false],
+    ['is false for something deleted', undefined, { isChanged: true }, false],
   ] as const) {
     it(what, () => expect(mayScale(record, wanted)).to.equal(expected))
   }
 })
 
-describe('times on the command line', () => {
+describe('parseDuration', () => {
   for (const [text, expected] of [
     ['90s', 90_000],
     ['10m', 600_000],
@@ -118,12 +123,12 @@ describe('times on the command line', () => {
     ['10', undefined],
     ['ten minutes', undefined],
   ] as const) {
-    it(`"${text}" is ${expected ?? 'none'}`, () => expect(parseDuration(text)).to.equal(expected))
+    it(`returns ${expected ?? 'undefined'} for "${text}"`, () => expect(parseDuration(text)).to.equal(expected))
   }
 })
 
-describe('what a watch tells', () => {
-  it('is what is new, what changed and what is gone', () => {
+describe('describeListChanges', () => {
+  it('returns what was added, changed and deleted', () => {
     const before = new Map([
       ['a', 'Pending'],
       ['b', 'Running'],
@@ -138,7 +143,7 @@ describe('what a watch tells', () => {
   })
 })
 
-describe('next steps', () => {
+describe('nextSteps', () => {
   const given = { name: 'p', boundary: 'b', group: 'g' }
   const all = deriveCollections()
   const steps = (word: string, record: object, placed: readonly string[] = []) => {
@@ -147,7 +152,7 @@ describe('next steps', () => {
     return nextSteps([word, 'p'], record, { collection, target, placed })
   }
 
-  it('are what the table has below a thing', () => {
+  it('suggests the actions that the route table has for the resource', () => {
     expect(steps('vc', { status: 'Running' })).to.deep.equal([
       'freehold scale vc p REPLICAS --wait',
       'freehold read vc p apikey',
@@ -156,16 +161,16 @@ describe('next steps', () => {
     expect(steps('job', { status: 'Running' })).to.include('freehold logs job p')
   })
 
-  it('begin with waiting for what is under way', () => {
+  it('suggests waiting first for a resource under way', () => {
     expect(steps('vc', { status: 'Pending' })[0]).to.equal('freehold wait vc p')
   })
 
-  it('name no deletion of what cannot be deleted', () => {
+  it('suggests no deletion if the interface has none', () => {
     for (const word of ['deploy', 'component', 'install', 'blueprint'])
       expect(steps(word, { status: 'Succeeded' })).to.deep.equal([])
   })
 
-  it('take up again what failed, where the interface can', () => {
+  it('suggests to retry, resume or repair what failed, if the interface can', () => {
     const failed = { status: 'Failed', canResume: true }
     expect(steps('deploy', failed)[1]).to.equal('freehold call POST /boundaries/b/resources/blueprints/deploys/p/retry')
     expect(steps('install', failed)[1]).to.equal('freehold call POST /lifecycle/installs/p/resume')
@@ -179,7 +184,7 @@ describe('next steps', () => {
     expect(steps('deploy', { status: 'Running', finishedAt: null })).to.deep.equal(['freehold wait deploy p'])
   })
 
-  it('stand where the thing stands', () => {
+  it('repeats the options for the boundary and the group, quoted', () => {
     expect(steps('vc', { status: 'Pending' }, ['-b', 'b', '-g', "it's"])[0]).to.equal(
       "freehold wait vc p -b b -g 'it'\\''s'",
     )

@@ -5,29 +5,29 @@ import { describeFailure } from './describeFailure.ts'
 import { renderRecords } from './output.ts'
 import { listSubresourceRoutes } from './requests.ts'
 
-describe('routes below a thing', () => {
+describe('listSubresourceRoutes', () => {
   const target = (word: string, name: string) =>
     chooseRoute(findCollection(word, deriveCollections()), 'get', { name, boundary: 'b', group: 'g' })
 
-  it('come from the table', () => {
+  it('returns the subresources of the route table', () => {
     const words = listSubresourceRoutes(target('vectorclusters', 'x'), 'GET').map((route) => route.words)
     expect(words).to.include.members(['apikey', 'connectioninfo', 'health', 'scale'])
     expect(listSubresourceRoutes(target('jobs', 'x'), 'GET').map((route) => route.words)).to.include('logs')
   })
 
-  it('mark what shows secrets', () => {
+  it('marks routes that return secrets', () => {
     const all = listSubresourceRoutes(target('vectorclusters', 'x'), 'GET')
     expect(all.find(({ words }) => words === 'apikey')?.operation.isData).to.equal(true)
     expect(all.find(({ words }) => words === 'health')?.operation.isData).to.equal(undefined)
   })
 })
 
-describe('what stands in the way of a deletion', () => {
+describe('describeFailure with details of a conflict', () => {
   const lines = (body: object) =>
     describeFailure(new PlatformApiError(409, new Headers(), JSON.stringify({ error: 'No.', code: 'IN_USE', ...body })))
       .lines
 
-  it('is named', () => {
+  it('lists the resources that prevent a deletion', () => {
     expect(lines({ resourceGroups: ['search', 'shop'] })).to.deep.equal([
       'No. (IN_USE, 409)',
       '  resourceGroups: search, shop',
@@ -42,7 +42,7 @@ describe('what stands in the way of a deletion', () => {
     ])
   })
 
-  it('is told in a line for each problem', () => {
+  it('has one line for each problem of a list', () => {
     const problem = { severity: 'Error', code: 'UnknownField', path: 'spec.a', line: 7, column: 3, message: 'No "a".' }
     const warning = { ...problem, severity: 'Warning', path: '', line: null, column: null, message: 'Old.' }
     expect(
@@ -57,13 +57,13 @@ describe('what stands in the way of a deletion', () => {
   })
 })
 
-describe('sentences beside the one of a refusal', () => {
+describe('describeFailure with several violations', () => {
   const lines = (error: string, sentences: string[]) =>
     describeFailure(
       new PlatformApiError(422, new Headers(), JSON.stringify({ error, code: 'POLICY', violations: sentences })),
     ).lines
 
-  it('have a line each, unless it says them', () => {
+  it('has one line for each, unless the error already contains them', () => {
     const sentences = ['It must have a digit.', 'It must have a letter.']
     expect(lines('No.', sentences)).to.deep.equal([
       'No. (POLICY, 422)',
@@ -77,17 +77,17 @@ describe('sentences beside the one of a refusal', () => {
   })
 })
 
-describe('names and wide tables', () => {
+describe('renderRecords with a name field', () => {
   const plans = [{ id: 'vector-medium', name: 'Medium', a: 1, b: 2, c: 3, d: 4, e: 5, f: 'x'.repeat(80) }]
 
-  it('show what commands take', () => {
+  it('shows the values that commands take as NAME', () => {
     expect(renderRecords(plans, 'name', 'id')).to.equal('vector-medium\n')
     expect(renderRecords(plans, 'table', 'id')).to.match(/^NAME +ID .*\nMedium +vector-medium /)
     expect(renderRecords(plans, 'table')).to.not.contain('vector-medium')
     expect(renderRecords(plans[0], 'name')).to.equal('Medium\n')
   })
 
-  it('cut nothing when they are wide', () => {
+  it('shortens nothing in the format wide', () => {
     expect(renderRecords(plans, 'table', 'id')).to.not.contain('xxx')
     expect(renderRecords(plans, 'wide', 'id')).to.contain('x'.repeat(80))
   })

@@ -13,12 +13,12 @@ import { loginStore } from './storedLogin.ts'
 
 const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
-describe('signing in', () => {
+describe('freehold login, logout and token', () => {
   let issuer: TestIssuer
   let home: string
   let said: string
   let shown: string
-  /** What the person does in the browser; the page at its end. */
+  /** The steps of the person in the browser, and the last page. */
   let browsing: Promise<string> | undefined
 
   beforeEach(async () => {
@@ -52,7 +52,7 @@ describe('signing in', () => {
   })
   const store = () => loginStore(clientPathsFor({}, home).login)
 
-  it('works with a browser, keeps the login to its owner and shows no secret', async () => {
+  it('sign in with a browser, store the login with mode 600 and print no token', async () => {
     expect(await freehold(['login'], withBrowser()), said).to.equal(0)
     expect(await browsing).to.match(/<html lang="en">[\s\S]*<main>[\s\S]*<h1>You are signed in<\/h1>/)
     const login = await store().read()
@@ -67,7 +67,7 @@ describe('signing in', () => {
     expect(shown).to.equal(`${login?.accessToken}\n`)
   })
 
-  it('takes no answer that does not carry its state', async () => {
+  it('reject a redirect with another state with 404', async () => {
     let stranger: Promise<number> | undefined
     const terminal = {
       openBrowser: (url: string) => {
@@ -81,7 +81,7 @@ describe('signing in', () => {
     expect(await stranger).to.equal(404)
   })
 
-  it('says so where the person refuses', async () => {
+  it('report that the person denied access', async () => {
     const terminal = {
       openBrowser: (url: string) => {
         const asked = new URL(url).searchParams
@@ -96,7 +96,7 @@ describe('signing in', () => {
     expect(await store().read()).to.equal(undefined)
   })
 
-  it('works with a code on another device, taken by itself if no browser is here', async () => {
+  it('sign in with a device code if there is no browser', async () => {
     const err = (text: string) => {
       said += text
       const code = /enter the code (\S+)/.exec(text)?.[1]
@@ -109,7 +109,7 @@ describe('signing in', () => {
     expect((await store().read())?.accessToken).to.be.a('string')
   })
 
-  it('is renewed by one of several processes, which a provider that rotates would else take for theft', async () => {
+  it('refresh the login once for three concurrent processes', async () => {
     expect(await freehold(['login'], withBrowser()), said).to.equal(0)
     const login = (await store().read()) ?? expect.fail()
     await store().write({ ...login, expiresAt: Date.now() - 1 })
@@ -120,20 +120,20 @@ describe('signing in', () => {
     expect((await stat(store().path)).mode & 0o777).to.equal(0o600)
   })
 
-  it('ends at the provider as well as here', async () => {
+  it('revoke the refresh token at the provider on logout', async () => {
     expect(await freehold(['login'], withBrowser()), said).to.equal(0)
     const login = (await store().read()) ?? expect.fail()
     expect(await freehold(['logout'])).to.equal(0)
     expect(said).to.equal('Signed out.\n')
     expect(await store().read()).to.equal(undefined)
-    // Someone who kept a copy cannot go on with it.
+    // A copy of the stored login is useless as well.
     await store().write({ ...login, expiresAt: 0 })
     expect(await freehold(['token'])).to.equal(3)
     expect(said).to.include('invalid_grant')
     expect(await freehold(['logout'])).to.equal(0)
   })
 
-  it('that others could read is refused and can be forgotten', async () => {
+  it('reject a login file that others can read, and remove it on logout', async () => {
     expect(await freehold(['login'], withBrowser()), said).to.equal(0)
     await chmod(store().path, 0o644)
     expect(await freehold(['token'])).to.equal(5)
@@ -143,14 +143,14 @@ describe('signing in', () => {
     expect(await store().read()).to.equal(undefined)
   })
 
-  it('says that nobody answers', async () => {
+  it('fail with exit code 4 if the issuer does not answer', async () => {
     await issuer.stop()
     expect(await freehold(['login'], withBrowser())).to.equal(4)
     expect(said).to.match(/No answer from http:\/\/127/)
   })
 })
 
-/** What `freehold token` prints, in a process of its own. */
+/** The output of `freehold token` in a process of its own. */
 function token(home: string): Promise<string> {
   return new Promise((done, fail) => {
     const child = spawn(process.execPath, [FREEHOLD, 'token'], {

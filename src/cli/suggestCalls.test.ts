@@ -4,7 +4,7 @@ import { chooseRoute, deriveCollections, findCollection } from './collections.ts
 
 const here: GivenArguments = { name: 'n', boundary: 'b' }
 
-describe('what a command cannot do', () => {
+describe('chooseRoute with a verb that the kind does not support', () => {
   const collections = deriveCollections()
   const said = (verb: Verb, word: string, given = here) => {
     try {
@@ -22,18 +22,18 @@ describe('what a command cannot do', () => {
     ['create', 'install', 'POST /lifecycle/components/<name>/install'],
   ]
   for (const [verb, word, request] of cases)
-    it(`is told with the request that does it: ${verb} ${word}`, () => {
+    it(`suggests the request that does it: ${verb} ${word}`, () => {
       expect(said(verb, word)).to.include(`\n  freehold call ${request}`)
     })
 
-  it('takes the place from the defaults', () => {
+  it('fills in the default boundary and group', () => {
     const { boundary: _, ...nowhere } = here
     expect(said('create', 'deploy', { ...nowhere, defaults: { boundary: 'b', group: 'g' } })).to.include(
       ' POST /boundaries/{boundary}/resourcegroups/{group}/resources/blueprints/<slug>/deploy',
     )
   })
 
-  it('is told without one where nothing does it', () => {
+  it('suggests no request if the interface has none', () => {
     expect(said('create', 'vectorcomputeplan')).to.equal(
       'The interface cannot create vectorcomputeplans; `freehold kinds` shows what it can.',
     )

@@ -17,14 +17,14 @@ const FUNCTION =
   '{apiVersion: compute.freehold.dev/v1alpha1, kind: ServerlessFunction, metadata: {name: hook}, spec: {}}'
 const CONFIG = '{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}'
 
-/** REST and the API server at one address: both know what was written, and the latter has rules. */
+/** REST and the API server at one address: both know the written objects, and the API server has rules. */
 class Platform {
   readonly versions = new Map<string, number>()
   readonly writes: string[] = []
   isUnchanging = true
-  /** Names that REST refuses when it writes them. */
+  /** A name that REST rejects when it is written. */
   refused: string | undefined
-  /** What REST says of a field that it does not take. */
+  /** The error of REST about a field that it rejects. */
   strangeField: string | undefined
 
   readonly listener: RequestListener = async (request, response) => {
@@ -52,7 +52,7 @@ class Platform {
     answer: (status: number, body: object) => void,
   ) {
     if (method === 'GET') return answer(this.versions.has(name) ? 200 : 404, {})
-    // What a server-side apply leaves as it is does not go with two copies; a replacement takes it away.
+    // Server-side apply keeps a field that excludes two replicas; a replacement removes it.
     if (method === 'PATCH' && object.spec?.replicas === 2)
       return answer(422, { message: `VectorCluster "${name}" is invalid: spec: Invalid value: not both` })
     if ((object.spec?.replicas ?? 0) > 100)
@@ -71,7 +71,7 @@ const RESOURCES = [
 const bodyOf = (request: Parameters<typeof json>[0]) =>
   json(request).catch(() => undefined) as Promise<object | undefined>
 
-describe('apply', () => {
+describe('freehold apply', () => {
   let platform: Platform
   let commands: CommandsAtServer
 
@@ -87,7 +87,7 @@ describe('apply', () => {
     return commands.freehold(command, '-f', file, '-b', BOUNDARY, '-g', 'shop', ...more)
   }
 
-  it('says of what stays as it is that it is unchanged', async () => {
+  it('reports whether an object is unchanged or configured, by its ETag', async () => {
     platform.versions.set('one', 1)
     expect(await run('apply', [vector('one')]), commands.said).to.equal(0)
     expect(commands.said).to.equal('VectorCluster "one" unchanged\n')
@@ -98,10 +98,10 @@ describe('apply', () => {
 
   for (const [what, manifests] of [
     ['alone', [vector('large', 1000)]],
-    ['before another new one', [vector('large', 1000), vector('one')]],
-    ['behind another new one', [vector('one'), vector('large', 1000)]],
+    ['before another new object', [vector('large', 1000), vector('one')]],
+    ['after another new object', [vector('one'), vector('large', 1000)]],
   ] as const) {
-    it(`and diff refuse what breaks a rule of its kind: ${what}`, async () => {
+    it(`rejects an object that breaks a rule of its kind, as diff does: ${what}`, async () => {
       expect(await run('diff', [...manifests]), commands.said).to.equal(2)
       expect(commands.said).to.include('spec.replicas: Invalid value: 1000')
       expect(await run('apply', [...manifests]), commands.said).to.be.oneOf([1, 2])
@@ -110,7 +110,7 @@ describe('apply', () => {
     })
   }
 
-  it('and diff refuse what breaks a rule together with what is there', async () => {
+  it('rejects a change that breaks a rule of its kind, as diff does', async () => {
     platform.versions.set('large', 1)
     for (const command of ['apply', 'diff'] as const) {
       expect(await run(command, [vector('large', 1000), vector('one')]), commands.said).to.be.oneOf([1, 2])
@@ -119,14 +119,14 @@ describe('apply', () => {
     expect(platform.writes).to.deep.equal([])
   })
 
-  it('and diff take what a replacement mends', async () => {
+  it('accepts a replacement that is valid although a server-side apply is not, as diff does', async () => {
     platform.versions.set('one', 1)
     expect(await run('apply', [vector('one', 2)]), commands.said).to.equal(0)
     await run('diff', [vector('one', 2)])
     expect(commands.said).not.to.include('not both')
   })
 
-  it('and diff refuse a name that nothing can have in the same words', async () => {
+  it('rejects an invalid name with the same message as diff', async () => {
     const said: string[] = []
     for (const command of ['apply', 'diff'] as const) {
       expect(await run(command, [vector('DD_6')])).to.equal(2)
@@ -135,7 +135,7 @@ describe('apply', () => {
     expect(said[0]).to.include('"DD_6" is not a valid name').and.to.equal(said[1])
   })
 
-  it('says that something was applied only where it was', async () => {
+  it('says that earlier objects were applied only if there were any', async () => {
     platform.refused = 'second'
     expect(await run('apply', [vector('second')])).to.be.oneOf([1, 2])
     expect(commands.said).to.include('There is no such plan').and.not.to.include('What came before')
@@ -143,14 +143,14 @@ describe('apply', () => {
     expect(commands.said).to.include('There is no such plan').and.to.include('What came before it was applied.')
   })
 
-  it('places what is of no kind of ours where the options say', async () => {
+  it('applies an object of another kind to the namespace of the given group', async () => {
     expect(await run('apply', [CONFIG]), commands.said).to.equal(0)
     expect(platform.writes).to.deep.equal([
       `/api/v1/namespaces/${groupNamespace(BOUNDARY, 'shop')}/configmaps/settings`,
     ])
   })
 
-  it('goes to the API server with a field that another route of REST changes', async () => {
+  it('writes to the API server if another route of REST changes a field', async () => {
     const message = new Router(SERVED_ROUTES).replacing(['boundaries', BOUNDARY], 'quota') ?? ''
     platform.strangeField = refusalSentence({ field: 'quota', message })
     expect(await run('apply', [BOUNDARY_WITH_QUOTA]), commands.said).to.equal(0)
@@ -158,13 +158,13 @@ describe('apply', () => {
     expect(platform.writes).to.deep.equal([`/apis/freehold.dev/v1alpha1/boundaries/${BOUNDARY}`])
   })
 
-  it('does not go there with a value that REST refuses', async () => {
+  it('writes nothing to the API server if REST rejects a value', async () => {
     platform.strangeField = refusalSentence({ field: 'displayName', message: 'must be a text' })
     expect(await run('apply', [BOUNDARY_WITH_QUOTA])).to.equal(2)
     expect(platform.writes).to.deep.equal([])
   })
 
-  it('says what it does not wait for', async () => {
+  it('names the objects that --wait does not wait for', async () => {
     expect(await run('apply', [FUNCTION, CONFIG], '--wait'), commands.said).to.equal(0)
     expect(commands.said).to.match(
       /ServerlessFunction "hook" is not waited for; use `kubectl wait .*serverlessfunction\/hook -n shop-/,

@@ -3,7 +3,7 @@ import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 
 const PLACE = ['-b', 'b', '-g', 'g']
 
-describe('cancel', () => {
+describe('freehold cancel', () => {
   let commands: CommandsAtServer
   let writes: string[]
   let items: { id: string; phase: string; source?: string }[]
@@ -22,13 +22,13 @@ describe('cancel', () => {
 
   const cancel = (...words: string[]) => commands.freehold('cancel', ...words, ...PLACE)
 
-  it('ends a job by its own route', async () => {
+  it('cancels a job by its own route', async () => {
     expect(await cancel('job', 'report'), commands.said).to.equal(0)
     expect(writes).to.deep.equal(['POST jobs/report/cancel'])
     expect(await cancel('job', 'report', 'd')).to.equal(2)
   })
 
-  it('ends the newest deployment that has not ended, or the one that is named', async () => {
+  it('cancels the newest deployment under way, or the given one', async () => {
     items = [
       { id: 'newest', phase: 'Failed' },
       { id: 'open', phase: 'Building' },
@@ -39,7 +39,7 @@ describe('cancel', () => {
     expect(writes).to.deep.equal(['DELETE apps/shop/deployments/open', 'DELETE staticwebapps/docs/deployments/older'])
   })
 
-  it('ends the deployment of the function that is named, and of no other one of its namespace', async () => {
+  it('cancels the deployment of the given function only', async () => {
     items = [
       { id: 'other', phase: 'Building', source: 'functions/other' },
       { id: 'own', phase: 'Queued', source: 'functions/hello' },
@@ -48,7 +48,7 @@ describe('cancel', () => {
     expect(writes).to.deep.equal(['DELETE functionnamespaces/calls/deployments/own'])
   })
 
-  it('says that there is nothing, or nothing of that kind, to cancel', async () => {
+  it('says that no deployment is under way, or that the kind cannot be cancelled', async () => {
     items = [{ id: 'newest', phase: 'Succeeded' }]
     expect(await cancel('app', 'shop')).to.equal(1)
     expect(commands.said).to.include('No deployment of app shop waits or is being built.')

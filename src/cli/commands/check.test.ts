@@ -29,13 +29,13 @@ describe('freehold check', () => {
     return { said: said.join(''), failure }
   }
 
-  it('asks a facade in the cluster, and shows what it says', async () => {
+  it('runs --check in a pod of the facade and prints its output', async () => {
     const { said, failure } = await ask('echo "$@"', { context: 'prod' })
     expect(failure).to.equal(undefined)
     expect(said).to.match(/^--context=prod exec --namespace freehold-system deployment\/freehold-facade .* --check/)
   })
 
-  it('fails where the facade found something', async () => {
+  it('fails if the check of the facade found a fault', async () => {
     const { said, failure } = await ask('echo fault; echo "command terminated with exit code 1" >&2; exit 1')
     expect(said).to.equal('fault\n')
     expect(failure).to.contain('incomplete')
@@ -44,17 +44,17 @@ describe('freehold check', () => {
   const MEMCACHE = 'E1125 17:24:13.010504   19590 memcache.go:265] "Unhandled Error" err="connection refused"'
   const cases: [sentence: string, kubectl: string[], told: RegExp][] = [
     [
-      'no API server answers',
+      'the API server does not answer',
       [MEMCACHE, 'The connection to the server localhost:8080 was refused - did you specify the right host or port?'],
       /reaches no API server.*--kubeconfig/,
     ],
     [
-      'no facade runs there, as where `npm run up` started the platform',
+      'no facade runs in the cluster, as with `npm run up`',
       [MEMCACHE, 'Error from server (NotFound): deployments.apps "freehold-facade" not found'],
       /no facade runs.*freehold-system.*npm run up/,
     ],
     [
-      'the caller is no administrator',
+      'the caller is not an administrator',
       ['Error from server (Forbidden): pods "x" is forbidden: User "ann" cannot create resource'],
       /may not.*--kubeconfig/,
     ],
@@ -63,11 +63,11 @@ describe('freehold check', () => {
       ['error: You must be logged in to the server (Unauthorized)'],
       /does not know.*--kubeconfig/,
     ],
-    ['there is no such context', ['error: context "nope" does not exist'], /kubeconfig or the context/],
-    ['kubectl failed otherwise', [MEMCACHE, 'error: something new'], /kubectl exec.*shows why/],
+    ['the context does not exist', ['error: context "nope" does not exist'], /kubeconfig or the context/],
+    ['kubectl failed for another reason', [MEMCACHE, 'error: something new'], /kubectl exec.*shows why/],
   ]
   for (const [sentence, lines, told] of cases) {
-    it(`says in words of its own that ${sentence}`, async () => {
+    it(`explains that ${sentence}`, async () => {
       const { said, failure } = await ask(`${lines.map((line) => `echo "${line}" >&2`).join('\n')}\nexit 1`)
       expect(said).to.equal('')
       expect(failure).to.match(told)
@@ -75,19 +75,19 @@ describe('freehold check', () => {
     })
   }
 
-  it('shows what the facade itself could not do, and nothing that kubectl logs beside it', async () => {
+  it('prints the error of the facade without the log of kubectl', async () => {
     const script = `echo "${MEMCACHE}" >&2; echo "issuer must be set." >&2; echo "command terminated with exit code 1" >&2`
     const { said, failure } = await ask(`${script}; exit 1`)
     expect(said).to.equal('issuer must be set.\n')
     expect(failure).to.contain('incomplete')
   })
 
-  it('is silent about what kubectl logs where all is well', async () => {
+  it('prints no log of kubectl on success', async () => {
     const { said, failure } = await ask(`echo fine; echo "${MEMCACHE}" >&2`)
     expect([said, failure]).to.deep.equal(['fine\n', undefined])
   })
 
-  it('says that it needs kubectl', async () => {
+  it('says that kubectl could not be started', async () => {
     expect((await ask(undefined)).failure).to.contain('kubectl could not be started')
   })
 })
@@ -104,7 +104,7 @@ describe('freehold check --dev', () => {
     return { failure, said: said.join('') }
   }
 
-  it('looks with the settings that the platform runs with', async () => {
+  it('checks the settings in the file of the platform', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-check-'))
     const address = 'http://127.0.0.1:1'
     const settings = { ...TEST_CONFIG.compiled, PLATFORM_STALE_READ_SECONDS: 'soon' }
@@ -114,7 +114,7 @@ describe('freehold check --dev', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('says where there is no such platform', async () => {
+  it('names the missing file and `npm run up`', async () => {
     const { failure } = await ask('/nowhere/dev.json')
     expect(failure).to.match(/no \/nowhere\/dev.json: start the platform with `npm run up`/)
   })

@@ -5,14 +5,14 @@ import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 import { isResourceName } from '../../core/names.ts'
 import { nameOf } from './deploy.ts'
 
-describe('the name of an app', () => {
+describe('nameOf an app from its folder', () => {
   for (const folder of ['My Shop', `${'a'.repeat(39)} b`, 'shop.example.com', '--x--'])
-    it(`is made of that of its folder, such as "${folder}"`, () => {
+    it(`returns a valid resource name for "${folder}"`, () => {
       expect(isResourceName(nameOf(`/home/ada/${folder}`)), nameOf(folder)).to.equal(true)
     })
 })
 
-describe('deploy', () => {
+describe('freehold deploy', () => {
   let commands: CommandsAtServer
   let writes: string[]
 
@@ -29,11 +29,11 @@ describe('deploy', () => {
   afterEach(() => commands.stop())
 
   for (const [what, folder, exitCode, said] of [
-    ['that there is not', 'nowhere', 5, /^There is no folder .*nowhere\.\n$/],
+    ['that does not exist', 'nowhere', 5, /^There is no folder .*nowhere\.\n$/],
     ['that is a file', 'a-file', 5, /^.*a-file is not a folder/],
-    ['with nothing in it', 'empty', 2, /^There is nothing in .*empty to send\.\n$/],
+    ['that is empty', 'empty', 2, /^There is nothing in .*empty to send\.\n$/],
   ] as const) {
-    it(`makes nothing for a folder ${what}`, async () => {
+    it(`creates nothing for a folder ${what}`, async () => {
       const words = ['deploy', join(commands.home, folder), '-b', 'b', '-g', 'g']
       expect(await commands.freehold(...words), commands.said).to.equal(exitCode)
       expect(commands.said).to.match(said)
@@ -45,7 +45,7 @@ describe('deploy', () => {
     ['staticwebapp', /staticwebapps cannot be built from a folder: create it from a repository or an image, or deploy/],
     ['job', /jobs cannot be built from a folder: deploy the folder as an app\./],
   ] as const) {
-    it(`says that a ${kind} is not made of a folder`, async () => {
+    it(`rejects a ${kind}, which cannot be built from a folder`, async () => {
       const words = ['deploy', commands.home, '--name', 'site', '--kind', kind, '-b', 'b', '-g', 'g']
       expect(await commands.freehold(...words), commands.said).to.equal(2)
       expect(commands.said).to.match(said)
@@ -53,7 +53,7 @@ describe('deploy', () => {
     })
   }
 
-  it('says that it made an app only where it did', async () => {
+  it('does not say that it created an app that REST rejected', async () => {
     await writeFile(join(commands.home, 'empty', 'index.html'), 'a')
     expect(
       await commands.freehold('deploy', join(commands.home, 'empty'), '--name', 'Bad Name', '-b', 'b', '-g', 'g'),
@@ -63,11 +63,11 @@ describe('deploy', () => {
   })
 })
 
-describe('deploy of a function', () => {
+describe('freehold deploy of a function', () => {
   let commands: CommandsAtServer
   let sent: { path: string; content: string }[]
   let isMade: boolean
-  /** How often the deployments are listed before the controllers have made this one. */
+  /** How many lists of deployments are empty before the deployment appears. */
   let early: number
 
   beforeEach(async () => {
@@ -115,7 +115,7 @@ describe('deploy of a function', () => {
       ],
     )
 
-  it('sends its files, and shows the log and the phases of its namespace', async () => {
+  it('uploads the files and prints the build log, the phase and the URL', async () => {
     expect(await deploy(), commands.said).to.equal(0)
     expect(sent).to.deep.equal([
       { path: 'index.mjs', content: Buffer.from('export default 1').toString('base64'), encoding: 'Base64' },
@@ -124,7 +124,7 @@ describe('deploy of a function', () => {
     expect(commands.said).to.include('hello: https://calls.example/hello')
   })
 
-  it('waits for its deployment, which is made after the answer to the upload, and for its log', async () => {
+  it('waits for the deployment and its build log, which appear after the upload', async () => {
     early = 1
     expect(await deploy(), commands.said).to.equal(0)
     expect(commands.said)
@@ -133,26 +133,26 @@ describe('deploy of a function', () => {
       .and.not.to.match(/gone|cannot be shown/)
   })
 
-  it('is what describe says next of one without a source', async () => {
+  it('is suggested by describe for a function without a source', async () => {
     await commands.freehold('describe', 'function', 'hello', '-p', 'namespaceName=calls', '-b', 'b', '-g', 'g')
     expect(commands.said).to.include(
       'freehold deploy FOLDER --kind function --name hello -b b -g g -p namespaceName=calls',
     )
   })
 
-  it('has an address to open', async () => {
+  it('is followed by `open`, which prints the URL of the function', async () => {
     await commands.freehold('open', 'function', 'hello', '-p', 'namespaceName=calls', '-b', 'b', '-g', 'g')
     expect(commands.said).to.equal('https://calls.example/hello\n')
   })
 
-  it('makes none, as nobody has said how it is called', async () => {
+  it('fails if the function does not exist, and does not create it', async () => {
     isMade = false
     expect(await deploy()).to.equal(2)
     expect(commands.said).to.include('Function "hello" does not exist. Create it first, with its handler.')
     expect(sent).to.deep.equal([])
   })
 
-  it('refuses a link, which an upload cannot have', async () => {
+  it('rejects a symbolic link', async () => {
     await symlink('index.mjs', join(commands.home, 'hello', 'main.mjs'))
     expect(await deploy()).to.equal(5)
     expect(commands.said).to.match(/hello\/main\.mjs is a link: a function takes files only\./)

@@ -3,7 +3,7 @@ import { deriveCollections } from '../collections.ts'
 import { nameOf } from './deploy.ts'
 import { describeVariableChanges, parseReference, rowOf, withoutVariables, withVariables } from './deployed.ts'
 
-describe('names of apps from folders', () => {
+describe('nameOf', () => {
   const cases: [string, string | undefined][] = [
     ['/home/ada/shop', 'shop'],
     ['/home/ada/My Shop_2', 'my-shop-2'],
@@ -12,32 +12,32 @@ describe('names of apps from folders', () => {
     ['/home/ada/2026', undefined],
   ]
   for (const [folder, expected] of cases) {
-    it(`${folder} is ${expected ?? 'none'}`, () => {
+    it(`returns ${expected ?? 'no name'} for ${folder}`, () => {
       if (expected === undefined) expect(() => nameOf(folder)).to.throw('--name')
       else expect(nameOf(folder)).to.equal(expected)
     })
   }
 })
 
-describe('variables that are set', () => {
+describe('withVariables', () => {
   const before = [
     { name: 'COLOUR', value: 'red' },
     { name: 'KEY', secret: { vaultName: 'v', secretName: 's' } },
   ]
-  it('keep their place, and others stay as they are', () => {
+  it('replaces a variable in its place, appends a new one and keeps the others', () => {
     expect(withVariables(before, ['SIZE=2', 'COLOUR=a=b'])).to.deep.equal([
       { name: 'COLOUR', value: 'a=b' },
       before[1],
       { name: 'SIZE', value: '2' },
     ])
   })
-  it('have a name and a value', () => {
+  it('rejects a variable without a value or without a name', () => {
     expect(() => withVariables(before, ['COLOUR'])).to.throw('NAME=VALUE')
     expect(() => withVariables(before, ['=x'])).to.throw('NAME=VALUE')
   })
 })
 
-describe('variables that refer to something', () => {
+describe('parseReference and withVariables', () => {
   const collections = deriveCollections()
   const cases: [string, object | RegExp][] = [
     [
@@ -55,24 +55,24 @@ describe('variables that refer to something', () => {
     ['URL=orders', /NAME=KIND\/NAME\/WHAT/],
   ]
   for (const [word, expected] of cases) {
-    it(`${word} ${expected instanceof RegExp ? 'is refused' : 'is understood'}`, () => {
+    it(`${expected instanceof RegExp ? 'reject' : 'parse'} ${word}`, () => {
       if (expected instanceof RegExp) expect(() => parseReference(word, collections)).to.throw(expected)
       else expect(parseReference(word, collections)).to.deep.equal(expected)
     })
   }
 
-  it('take the place of a plain value', () => {
+  it('replace a plain value with a reference', () => {
     const reference = { name: 'COLOUR', secret: { vaultName: 'v', secretName: 's' } }
     expect(withVariables([{ name: 'COLOUR', value: 'red' }], [], [reference])).to.deep.equal([reference])
   })
 })
 
-describe('variables that are shown', () => {
+describe('rowOf, describeVariableChanges and withoutVariables', () => {
   const SECRET = { name: 'T', secret: { vaultName: 'safe', secretName: 'Token' } }
   const OUTPUT = { name: 'U', output: { collection: 'relationalclusters', name: 'orders', output: 'host' } }
   const PLAIN = { name: 'A', value: '1' }
 
-  it('say where their value comes from', () => {
+  it('show where a value comes from', () => {
     expect([SECRET, OUTPUT, PLAIN].map((one) => rowOf(one).value)).to.deep.equal([
       'from secretvaults/safe/Token',
       'from relationalclusters/orders/host',
@@ -80,7 +80,7 @@ describe('variables that are shown', () => {
     ])
   })
 
-  it('are told by name when they change', () => {
+  it('name the variables that change', () => {
     expect(describeVariableChanges([PLAIN, SECRET], [{ name: 'A', value: '2' }, OUTPUT])).to.deep.equal([
       'set A',
       'set U',
@@ -89,7 +89,7 @@ describe('variables that are shown', () => {
     expect(describeVariableChanges([PLAIN, SECRET], [{ ...PLAIN }, SECRET])).to.deep.equal([])
   })
 
-  it('are not taken away by a mistyped name', () => {
+  it('reject the removal of an unknown variable', () => {
     expect(withoutVariables([PLAIN, SECRET], ['A'], 'app shop')).to.deep.equal([SECRET])
     expect(() => withoutVariables([{ name: 'COLOUR', value: '' }], ['COLOR'], 'app shop')).to.throw(
       'app shop has no variable "COLOR"; did you mean "COLOUR"?',

@@ -6,37 +6,42 @@ import { expect } from 'chai'
 import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 import { describeFieldChanges } from './diff.ts'
 
-describe('what an apply would change', () => {
+describe('describeFieldChanges', () => {
   for (const [sentence, wanted, record, lines] of [
-    ['is all of it where there is nothing', { replicas: 3 }, undefined, ['+ it would be created']],
-    ['is nothing where all is as wanted', { replicas: 3 }, { replicas: 3, status: 'Running' }, []],
+    ['says that a missing object would be created', { replicas: 3 }, undefined, ['+ it would be created']],
+    ['returns nothing if all fields are equal', { replicas: 3 }, { replicas: 3, status: 'Running' }, []],
     [
-      'is each field that differs',
+      'returns each field that differs',
       { replicas: 3, tags: { a: 'b' } },
       { replicas: 1, tags: {} },
       ['~ replicas: 1 -> 3', '~ tags: {} -> {"a":"b"}'],
     ],
-    ['is no field that only got defaults', { quota: { cpu: '1' } }, { quota: { cpu: '1', memory: null } }, []],
-    ['is a list that differs in one item', { list: [1, 2] }, { list: [1] }, ['~ list: [1] -> [1,2]']],
     [
-      'is no item that only got defaults',
+      'ignores a field that only differs in defaults',
+      { quota: { cpu: '1' } },
+      { quota: { cpu: '1', memory: null } },
+      [],
+    ],
+    ['returns a list that differs in one item', { list: [1, 2] }, { list: [1] }, ['~ list: [1] -> [1,2]']],
+    [
+      'ignores an item that only differs in defaults',
       { env: [{ name: 'STAGE', value: 'production' }] },
       { env: [{ name: 'STAGE', value: 'production', secret: null, output: null }] },
       [],
     ],
     [
-      'is an item whose field differs',
+      'returns a list whose item differs in a field',
       { env: [{ name: 'A', value: '2' }] },
       { env: [{ name: 'A', value: '1', secret: null }] },
       ['~ env: [{"name":"A","value":"1","secret":null}] -> [{"name":"A","value":"2"}]'],
     ],
-    ['cannot be told of what REST does not show', { onDelete: 'Retain' }, {}, ['? onDelete is not shown by REST']],
+    ['says that REST does not show a field', { onDelete: 'Retain' }, {}, ['? onDelete is not shown by REST']],
   ] as const) {
     it(sentence, () => expect(describeFieldChanges(wanted, record)).to.deep.equal(lines))
   }
 })
 
-describe('what an apply would change at the API server', () => {
+describe('freehold diff of objects at the API server', () => {
   const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
   const NAMESPACE = `boundary-${BOUNDARY}`
   const TEMPLATE = `{apiVersion: delivery.freehold.dev/v1alpha1, kind: BlueprintTemplate, metadata: {name: search, namespace: ${NAMESPACE}}, spec: {content: new}}`
@@ -50,12 +55,12 @@ describe('what an apply would change at the API server', () => {
     'x-kubernetes-group-version-kind': [GROUP],
     properties: { spec: { properties: { content: {} } } },
   }
-  // What every object has is there as well.
+  // Fields of every object.
   const WHOLE = { ...TEMPLATES.properties, apiVersion: {}, kind: {}, metadata: {} }
   const SCHEMAS = { components: { schemas: { A: { ...TEMPLATES, properties: WHOLE } } } }
   let commands: CommandsAtServer
   let stored: object | undefined
-  /** A field that the API server does not know, and what the caller may not read. */
+  /** A field that the API server does not know, and paths that the caller may not read. */
   let unknown: string | undefined
   let forbidden: RegExp | undefined
   let writes: (string | undefined)[]
@@ -81,7 +86,7 @@ describe('what an apply would change at the API server', () => {
   })
   afterEach(() => commands.stop())
 
-  /** What is there besides the object that is asked for. */
+  /** Responses about other things than the requested object. */
   function readable(url: string): [number, object] | undefined {
     if (url.startsWith('/openapi/')) return [200, SCHEMAS]
     if (/v1(alpha1)?$/.test(url)) return [200, { resources: RESOURCES }]
@@ -94,7 +99,7 @@ describe('what an apply would change at the API server', () => {
     return freehold('diff', '-f', join(commands.home, 'a.yaml'), '-b', BOUNDARY)
   }
 
-  it('is asked of it, and nothing is written', async () => {
+  it('sends a dry run, prints the changed fields and writes nothing', async () => {
     stored = { metadata: { resourceVersion: '1' }, spec: { content: 'old', kept: 1 } }
     expect(await diff(TEMPLATE), commands.said).to.equal(1)
     expect(commands.said).to.equal(
@@ -104,19 +109,19 @@ describe('what an apply would change at the API server', () => {
     expect(writes[0]).to.match(/\/blueprinttemplates\/search\?.*dryRun=All/)
   })
 
-  it('is nothing where all is as wanted', async () => {
+  it('prints nothing if nothing would change', async () => {
     stored = { spec: { content: 'new' }, status: { x: 1 } }
     expect(await diff(TEMPLATE), commands.said).to.equal(0)
     expect(commands.said).to.equal('')
   })
 
-  it('is all of it where there is nothing', async () => {
+  it('says that a missing object would be created', async () => {
     stored = undefined
     expect(await diff(TEMPLATE)).to.equal(1)
     expect(commands.said).to.include('+ it would be created')
   })
 
-  it('is nothing where it refuses a field, which is more than a difference', async () => {
+  it('fails with exit code 2 for an unknown field, and suggests another', async () => {
     unknown = '.spec.contnt'
     stored = { spec: { content: 'old' } }
     expect(await diff(TEMPLATE.replace('content:', 'contnt:')), commands.said).to.equal(2)
@@ -125,7 +130,7 @@ describe('what an apply would change at the API server', () => {
     )
   })
 
-  it('is compared of what may be read where other things may not be', async () => {
+  it('prints the changes of readable objects although another is forbidden', async () => {
     forbidden = /secrets/
     stored = { spec: { content: 'old' } }
     expect(await diff(`${SECRET}\n---\n${TEMPLATE}`), commands.said).to.equal(2)
@@ -134,7 +139,7 @@ describe('what an apply would change at the API server', () => {
       .and.to.match(/document 1: Secret "token": .*403/)
   })
 
-  it('is refused by `apply` before anything is sent, too', async () => {
+  it('is preceded by the same check in `apply`, which then writes nothing', async () => {
     unknown = '.spec.contnt'
     stored = { spec: { content: 'old' } }
     await writeFile(join(commands.home, 'a.yaml'), `${SECRET}\n---\n${TEMPLATE.replace('content:', 'contnt:')}`)
@@ -145,7 +150,7 @@ describe('what an apply would change at the API server', () => {
     expect(writes.filter((path) => path?.includes('dryRun') !== true)).to.deep.equal([])
   })
 
-  it('shows no secret', async () => {
+  it('prints no value of a Secret', async () => {
     stored = { data: { token: 'whisper' } }
     expect(await diff(SECRET)).to.equal(1)
     expect(commands.said).to.equal('Secret "token"\n  ~ data\nSomething would change.\n')

@@ -33,7 +33,7 @@ describe('freehold init', () => {
       (error: unknown) => (error instanceof CommandFailure ? `${error.exitCode} ${error.message}` : String(error)),
     )
 
-  it('shows what a build would use, and which version', async () => {
+  it('prints a Dockerfile and the detected runtime with its version', async () => {
     await write('package.json', '{"scripts":{"start":"node server.js"}}')
     await write('.nvmrc', '22')
     const { out, err } = await ran()
@@ -41,7 +41,7 @@ describe('freehold init', () => {
     expect(out).to.include('FROM docker.io/library/node:22-slim AS build').and.include('CMD ["node","server.js"]')
   })
 
-  it('writes it where there is none, and never over one that is there', async () => {
+  it('writes a Dockerfile with --write and never overwrites one', async () => {
     await write('go.mod', 'module shop')
     await ran('--write', '--port', '9000')
     expect(await readFile(join(folder, 'Dockerfile'), 'utf8')).to.include('EXPOSE 9000')
@@ -49,14 +49,14 @@ describe('freehold init', () => {
     expect(await refusalOf('--write', '--runtime', 'go')).to.match(/^5 .*Dockerfile was not written/)
   })
 
-  it('says what is missing', async () => {
+  it('names missing and invalid settings', async () => {
     expect(await refusalOf()).to.match(/^2 The runtime cannot be detected/)
     await write('package.json', '{}')
     expect(await refusalOf()).to.include('set startCommand')
     expect(await refusalOf('--port', 'x')).to.match(/^2 --port/)
   })
 
-  it('says that the Dockerfile of a site is not for elsewhere', async () => {
+  it('refuses to write the Dockerfile of a static site', async () => {
     await write('index.html', '')
     expect((await ran('--site')).out).to.include('/etc/nginx/site.sh')
     expect(await refusalOf('--site', '--write')).to.match(/^2 The Dockerfile of a site/)

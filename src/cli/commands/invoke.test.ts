@@ -15,7 +15,7 @@ const ANSWER = {
   durationMilliseconds: 3.5,
 }
 
-describe('invoke', () => {
+describe('freehold invoke', () => {
   let commands: CommandsAtServer
   let asked: unknown[]
   let answer: object
@@ -32,7 +32,7 @@ describe('invoke', () => {
   })
   after(() => commands.stop())
 
-  it('sends what is given, and shows the body with the status', async () => {
+  it('sends method, path, headers and body, and prints the status and the body', async () => {
     const given = ['--method', 'put', '--path', '/a?b=1', '-d', '{"a":1}', '-H', 'content-type: application/json']
     expect(await commands.freehold(...WORDS, ...given)).to.equal(0)
     const path = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/functionnamespaces/calls/functions/hello/invoke`
@@ -41,13 +41,13 @@ describe('invoke', () => {
     expect(commands.said).to.equal('function hello: 200 in 3.5 ms\nHello\n')
   })
 
-  it('fails where the function does, and says when there was more', async () => {
+  it('fails if the function fails, and says that the body was truncated', async () => {
     answer = { ...ANSWER, statusCode: 500, isTruncated: true, isColdStart: true }
     expect(await commands.freehold(...WORDS)).to.equal(6)
     expect(commands.said).to.include('500 in 3.5 ms, with the start of a copy').and.to.include('was longer')
   })
 
-  it('gives no orders to a terminal', async () => {
+  it('replaces control characters at a terminal and refuses binary bodies there', async () => {
     answer = { ...ANSWER, body: 'a\u001b[2Jb\n\tc' }
     expect(await commands.atTerminal(...WORDS)).to.equal(0)
     expect(commands.said).to.include('a�[2Jb\n\tc\n')
@@ -55,7 +55,7 @@ describe('invoke', () => {
     expect(await commands.atTerminal(...WORDS)).to.equal(2)
   })
 
-  it('is of functions alone', async () => {
+  it('rejects other kinds than functions', async () => {
     expect(await commands.freehold('invoke', 'app', 'shop', ...HERE)).to.equal(2)
     expect(commands.said).to.include('cannot be called: functions can')
   })

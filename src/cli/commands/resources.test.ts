@@ -11,17 +11,17 @@ const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 
 const listOf = (...items: object[]) => ({ items, pagination: { hasNextPage: false } })
 
-describe('things from the command line', () => {
+describe('freehold commands on resources', () => {
   let server: Server
   let home: string
   let out: string
   let err: string
   let answer: string | undefined
-  /** Answers to reads, by the end of their path; empty lists else. */
+  /** Responses to GET, by the end of the path; empty lists for other paths. */
   let records: Record<string, object> = {}
   let deleted: string[] = []
   let patched: string[] = []
-  /** Bodies of PUT, and what it was to match. */
+  /** Bodies of PUT, with their path and If-Match. */
   let put: object[] = []
 
   before(async () => {
@@ -68,7 +68,7 @@ describe('things from the command line', () => {
     return run(words, commandLine(home, { environment: { PLATFORM_TOKEN: 'a-token' }, terminal }))
   }
 
-  it('are said to be none where a person asked for a table', async () => {
+  it('print "No items found." for an empty table, and [] for a program', async () => {
     for (const format of ['table', 'wide']) {
       expect(await freehold('list', 'deploys', '-b', BOUNDARY, '-o', format), err).to.equal(0)
       expect([out, err]).to.deep.equal(['', 'No items found.\n'])
@@ -81,27 +81,27 @@ describe('things from the command line', () => {
     ['a secret of a vault', ['secret', 'Token', '--param', 'resourceName=safe']],
     ['a bucket of an account', ['bucket', 'photos', '--param', 'accountName=media']],
     ['a function of a namespace', ['function', 'hello', '--param', 'namespaceName=calls']],
-    ['a key, which nobody can read', ['accesskey', BOUNDARY, '--param', 'accountName=media']],
+    ['an access key, which cannot be read', ['accesskey', BOUNDARY, '--param', 'accountName=media']],
   ]
   for (const [what, words] of below)
-    it(`are deleted where another one holds them: ${what}`, async () => {
+    it(`delete ${what}`, async () => {
       expect(await freehold('delete', ...words, '-b', BOUNDARY, '-g', 'shop'), err).to.equal(0)
     })
 
   const scaled: [what: string, words: string[], record: object, said: RegExp | undefined][] = [
-    ['an app, whose copies are a field', ['app', 'shop'], { name: 'shop', replicas: 1, minReplicas: null }, undefined],
-    ['an app that scales by itself', ['app', 'shop'], { replicas: 1, minReplicas: 1 }, /app shop scales by itself/],
+    ['an app with a field of replicas', ['app', 'shop'], { name: 'shop', replicas: 1, minReplicas: null }, undefined],
+    ['an app that scales automatically', ['app', 'shop'], { replicas: 1, minReplicas: 1 }, /app shop scales by itself/],
     [
-      'what is made of components',
+      'an instance of several components',
       ['cti', 'site'],
       { components: [{ name: 'web', replicas: 2 }] },
       /components of cti site have copies of their own \(web 2\).*components\[\]\.replicas/,
     ],
-    ['what has no copies at all', ['osa', 'site'], { name: 'site' }, /have no replicas to change/],
-    ['what cannot be changed', ['job', 'report'], { replicas: 1 }, /have no replicas to change/],
+    ['a kind without replicas', ['osa', 'site'], { name: 'site' }, /have no replicas to change/],
+    ['a kind that cannot be changed', ['job', 'report'], { replicas: 1 }, /have no replicas to change/],
   ]
   for (const [what, words, record, said] of scaled)
-    it(`are scaled, or say why not: ${what}`, async () => {
+    it(`scale, or explain why not: ${what}`, async () => {
       records = { [`/${words[1]}`]: record }
       patched = []
       const exitCode = await freehold('scale', ...words, '3', '-b', BOUNDARY, '-g', 'shop')
@@ -112,7 +112,7 @@ describe('things from the command line', () => {
 
   const losses: [what: string, words: string[], said: RegExp, records: Record<string, object>][] = [
     [
-      'a vault that holds secrets',
+      'a vault that contains secrets',
       ['secretvault', 'safe'],
       /It holds 2 secrets/,
       { '/secretvaults/safe': { name: 'safe', secretCount: 2 } },
@@ -143,7 +143,7 @@ describe('things from the command line', () => {
     ],
   ]
   for (const [what, words, said, found] of losses)
-    it(`are deleted only where that was meant: ${what}`, async () => {
+    it(`delete only after a confirmation or with --yes: ${what}`, async () => {
       records = found
       deleted = []
       const command = ['delete', ...words, '-b', BOUNDARY, '-g', 'shop']
@@ -162,7 +162,7 @@ describe('things from the command line', () => {
       records = {}
     })
 
-  it('are refused by the word of the command', async () => {
+  it('name the valid form of the given command in errors', async () => {
     expect(await freehold('create', 'blueprint', 'x', '-b', BOUNDARY, '-d', '{}')).to.equal(2)
     expect(err).to.equal(
       `This command cannot create blueprints; this does:\n  freehold call POST /boundaries/${BOUNDARY}/resources/blueprints/templates -d '{...}'\n`,
@@ -175,7 +175,7 @@ describe('things from the command line', () => {
     expect(err).to.match(/^--param resourceName=\.\.\. is missing\. Valid form:\n {2}freehold create secrets NAME /)
   })
 
-  it('are changed as a whole where the interface changes no single field', async () => {
+  it('replace the record with If-Match if the kind has no PATCH, and fail if it cannot be changed', async () => {
     const env = [{ name: 'COLOUR', value: 'red' }]
     records = { '/functions/hello': { name: 'hello', computePlan: 'small', env } }
     put = []
@@ -190,7 +190,7 @@ describe('things from the command line', () => {
     records = {}
   })
 
-  it('have no list across groups where the interface has none', async () => {
+  it('reject --all-groups if the kind has no list across groups', async () => {
     const place = ['-b', BOUNDARY, '-A']
     expect(await freehold('get', 'functions', ...place)).to.equal(2)
     expect(err).to.equal(
@@ -201,7 +201,7 @@ describe('things from the command line', () => {
     expect(await freehold('get', 'vc', ...place), err).to.equal(0)
   })
 
-  it('are created with the fields that the help of the kind names', async () => {
+  it('list the fields of a kind in the help of create and in `kinds`', async () => {
     expect(await freehold('create', 'vc', '--help'), err).to.equal(0)
     expect(out)
       .to.match(/^Create something: vectorclusters\.\n\n {2}freehold create vectorclusters NAME /)
@@ -224,7 +224,7 @@ describe('things from the command line', () => {
     expect(await freehold('kinds', 'zebra')).to.equal(2)
   })
 
-  it('are created with a name of which the help says what it must be', async () => {
+  it('state the rule for names in the help of create', async () => {
     for (const [word, least, more] of [
       ['osa', 3, '; it must be unique on the platform'],
       ['vc', 1, ''],
@@ -234,12 +234,12 @@ describe('things from the command line', () => {
       const rule = `lower-case letters, digits and hyphens and begin and end with a letter or digit${more}.`
       expect(out).to.include(`\n\nNAME must have ${least} to 52 ${rule}\n\n`)
     }
-    // The platform gives it an id.
+    // The platform generates its id.
     expect(await freehold('create', 'boundary', '--help'), err).to.equal(0)
     expect(out).to.not.include('NAME must')
   })
 
-  it('are not waited for with a status that they never have', async () => {
+  it('reject to wait for a status that the kind does not have', async () => {
     const words = ['wait', 'vc', 'products', '-b', BOUNDARY, '-g', 'shop']
     expect(await freehold(...words, '--for', 'Stoped')).to.equal(2)
     expect(err).to.include('did you mean "Stopped"?')

@@ -12,7 +12,7 @@ const FIRST = 'https://one.example.com'
 const SECOND = 'https://two.example.com'
 const ISSUER = ['--issuer', 'https://id.example.com/realms/x']
 
-describe('platforms and places that are set up', () => {
+describe('freehold setup, use and kubeconfig', () => {
   let home: string
   let said: string
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe('platforms and places that are set up', () => {
   const succeeds = async (...words: string[]) => expect(await freehold(...words), said).to.equal(0)
   const settings = async () => JSON.parse(await readFile(join(home, '.config/freehold/config.json'), 'utf8'))
 
-  it("keep defaults and API server for each platform, and have no other's", async () => {
+  it('keep the defaults and the API server of each platform apart', async () => {
     const place = ['--boundary', ACME, '--group', 'shop', '--kubernetes-url', 'https://k.example.com']
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER, ...place)
     await succeeds('setup', '--facade-url', SECOND)
@@ -42,7 +42,7 @@ describe('platforms and places that are set up', () => {
     expect((await settings()).others.map(({ facadeUrl }: { facadeUrl: string }) => facadeUrl)).to.deep.equal([SECOND])
   })
 
-  describe('sign in where the platform says', () => {
+  describe("the issuer of the platform's metadata", () => {
     let address: string
     let server: Server
     let metadata: object | undefined
@@ -58,7 +58,7 @@ describe('platforms and places that are set up', () => {
     })
     afterEach(() => void server.close())
 
-    it('without being told the issuer, also after another platform', async () => {
+    it('is stored, and not read again for a known platform', async () => {
       await succeeds('setup', '--facade-url', `${address}/`)
       expect((await settings()).issuer).to.equal('https://mine.example.com')
       await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
@@ -67,7 +67,7 @@ describe('platforms and places that are set up', () => {
       expect((await settings()).issuer, 'what is known of it stays').to.equal('https://mine.example.com')
     })
 
-    it('but not where one says that it is another, or names what no token may be sent to', async () => {
+    it('is rejected if the metadata are of another platform or the issuer is not https', async () => {
       metadata = { resource: FIRST, authorization_servers: ['https://mine.example.com'] }
       expect(await freehold('setup', '--facade-url', address)).to.equal(2)
       expect(said).to.contain(`says that it is at ${FIRST}`)
@@ -76,7 +76,7 @@ describe('platforms and places that are set up', () => {
       expect(said).to.contain('must be https')
     })
 
-    it('and where an earlier version says nothing, as the platform before it', async () => {
+    it('is replaced by --issuer or that of the previous platform if there are no metadata', async () => {
       metadata = undefined
       expect(await freehold('setup', '--facade-url', address)).to.equal(2)
       expect(said).to.contain('--issuer is missing').and.contain('There is no such route.')
@@ -90,13 +90,13 @@ describe('platforms and places that are set up', () => {
     [['setup'], 2],
     [['whoami'], 5],
   ] as const) {
-    it(`are found by \`--dev\`, which \`${words}\` names to who has set up nothing`, async () => {
+    it(`suggest \`--dev\` if nothing is set up: ${words}`, async () => {
       expect(await freehold(...words)).to.equal(status)
       expect(said).to.contain('--dev').and.contain('npm run up')
     })
   }
 
-  it('give kubectl no token for the platform that was left', async () => {
+  it('issue no token to kubectl for the previous platform', async () => {
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
     const plugin = ['token', '--exec-credential', '--platform', FIRST]
     await succeeds(...plugin)
@@ -105,7 +105,7 @@ describe('platforms and places that are set up', () => {
     expect(said).to.contain(`freehold setup --facade-url ${FIRST}`).and.to.not.contain('mine')
   })
 
-  it('say that kubectl begins in no namespace of theirs where no boundary is known', async () => {
+  it('say that the kubeconfig has no namespace without a boundary', async () => {
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
     await succeeds('kubeconfig', '--file', join(home, 'config'))
     expect(said).to.contain('It names no namespace')
@@ -113,7 +113,7 @@ describe('platforms and places that are set up', () => {
     expect(said).to.not.contain('no namespace')
   })
 
-  it('take the authority of an API server that is known', async () => {
+  it('add a certificate authority to a known API server only', async () => {
     const file = join(home, 'ca.crt')
     await writeFile(file, 'PEM')
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
@@ -124,7 +124,7 @@ describe('platforms and places that are set up', () => {
     expect(said).to.contain('--kubernetes-authority needs --kubernetes-url')
   })
 
-  it('leave the file of another program alone', async () => {
+  it('overwrite only a kubeconfig of their own', async () => {
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
     const file = join(home, 'config')
     await succeeds('kubeconfig', '--file', file)
@@ -133,7 +133,7 @@ describe('platforms and places that are set up', () => {
     expect(await freehold('kubeconfig', '--file', file)).to.equal(5)
   })
 
-  it('are checked by `check --dev` where `setup --dev` found them', async () => {
+  it('check the platform of `setup --dev` with `check --dev`', async () => {
     const server = createServer((request, response) => {
       const token = { access_token: 'x.e30.x', expires_in: 300, token_type: 'Bearer' }
       const answer = request.method === 'POST' ? token : { issuer: `http://${request.headers.host}/realms/x` }
@@ -155,7 +155,7 @@ describe('platforms and places that are set up', () => {
     expect(said).to.contain('There is no').and.not.contain(file)
   })
 
-  describe('are looked up by `use`', () => {
+  describe('the boundary and group of `use`', () => {
     let server: Server
     const boundaries = [{ id: ACME, displayName: 'Acme' }]
     const answers: Record<string, [number, object]> = {
@@ -175,15 +175,25 @@ describe('platforms and places that are set up', () => {
     afterEach(() => server.close())
 
     const cases: [sentence: string, words: string[], code: number, told: RegExp][] = [
-      ['and kept if they exist', ['-b', ACME, '-g', 'search'], 0, /resource group search/],
-      ['and kept if the caller may not read them', ['-b', ACME, '-g', 'hidden'], 0, /resource group hidden/],
-      ['and a mistyped id is corrected', ['-b', `${ACME.slice(0, -1)}2`], 2, new RegExp(`did you mean "${ACME}"`)],
-      ['and a name that people see leads to the id', ['-b', 'acme'], 2, new RegExp(`did you mean ${ACME} \\(Acme\\)`)],
-      ['and what exists is listed', ['-b', 'nobody'], 2, new RegExp(`there are ${ACME} \\(Acme\\)`)],
-      ['and a mistyped group is corrected', ['-b', ACME, '-g', 'serach'], 2, /did you mean "search"/],
-      ['and the groups that exist are listed', ['-b', ACME, '-g', 'x'], 2, /; there are search\./],
-      ['and a group needs its boundary', ['-g', 'search'], 2, /--group needs --boundary/],
-      ['and no look is needed to forget them', ['-b', ''], 0, /Boundary none/],
+      ['are stored if they exist', ['-b', ACME, '-g', 'search'], 0, /resource group search/],
+      ['are stored if the caller may not read them', ['-b', ACME, '-g', 'hidden'], 0, /resource group hidden/],
+      [
+        'are rejected with a suggestion for a mistyped id',
+        ['-b', `${ACME.slice(0, -1)}2`],
+        2,
+        new RegExp(`did you mean "${ACME}"`),
+      ],
+      ['are rejected with the id for a display name', ['-b', 'acme'], 2, new RegExp(`did you mean ${ACME} \\(Acme\\)`)],
+      [
+        'are rejected with the list of boundaries for an unknown one',
+        ['-b', 'nobody'],
+        2,
+        new RegExp(`there are ${ACME} \\(Acme\\)`),
+      ],
+      ['are rejected with a suggestion for a mistyped group', ['-b', ACME, '-g', 'serach'], 2, /did you mean "search"/],
+      ['are rejected with the list of groups for an unknown one', ['-b', ACME, '-g', 'x'], 2, /; there are search\./],
+      ['are rejected for a group without a boundary', ['-g', 'search'], 2, /--group needs --boundary/],
+      ['are cleared by an empty boundary', ['-b', ''], 0, /Boundary none/],
     ]
     for (const [sentence, words, code, told] of cases) {
       it(sentence, async () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 
-describe('read', () => {
-  it('takes names in the place of what stands in braces', async () => {
+describe('freehold read', () => {
+  it('fills in the parameters of a subresource from its words', async () => {
     const asked: string[] = []
     const commands = await CommandsAtServer.start(({ url = '' }, response) => {
       asked.push(url.split('/resources/')[1] ?? '')
@@ -22,7 +22,7 @@ describe('read', () => {
   })
 })
 
-describe('read of a list', () => {
+describe('freehold read of a list', () => {
   const items = [
     { name: 'a', status: 'Running' },
     { name: 'b', status: 'Failed' },
@@ -38,26 +38,26 @@ describe('read of a list', () => {
   }
 
   for (const format of ['table', 'wide'])
-    it(`is a table of what is in it: ${format}`, async () => {
+    it(`prints a table of the items: ${format}`, async () => {
       const said = await told({ items, pagination }, '-o', format)
       expect(said).to.include('NAME  STATUS\na     Running\nb     Failed\n').and.not.include('pagination')
       expect(said).to.include('2 of 3 items.')
     })
-  it('is what came as JSON, and the names alone as names', async () => {
+  it('prints the response as JSON, or only the names', async () => {
     expect(JSON.parse(await told({ items, pagination }, '-o', 'json'))).to.deep.equal({ items, pagination })
     expect(await told({ items, pagination: { ...pagination, hasNextPage: false } }, '-o', 'name')).to.equal('a\nb\n')
   })
-  it('says that nothing is in it', async () => {
+  it('prints "No items found." for an empty list', async () => {
     const none = { ...pagination, totalItems: 0, hasNextPage: false }
     expect(await told({ items: [], pagination: none }, '-o', 'table')).to.equal('No items found.\n')
   })
-  it('is no list where a record has items beside its own fields', async () => {
+  it('prints a record that has items and other fields as a record', async () => {
     expect(await told({ name: 'a', items }, '-o', 'table')).to.match(/^name +a$/m)
   })
 })
 
-describe('logs', () => {
-  it('say how the parts are found that have one each', async () => {
+describe('freehold logs', () => {
+  it('names the command that lists the components if none is given', async () => {
     const commands = await CommandsAtServer.start((_request, response) => response.end('{}'))
     expect(await commands.freehold('logs', 'cti', 'shop', '-b', 'b', '-g', 'g')).to.equal(2)
     expect(commands.said).to.include('name one; `freehold list crates -p name=shop` lists them.')

@@ -8,7 +8,7 @@ const HERE = ['-b', '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391', '-g', 'shop']
 const IMAGE = 'The image nothing:1 of job report cannot be pulled (ErrImagePull): check its name and tag.'
 const QUOTA = 'The quota of the group has no room for another copy of app "web".'
 
-describe('what cannot start', () => {
+describe('the reason why a resource does not start', () => {
   let commands: CommandsAtServer
   let record: object = {}
   let status: object = {}
@@ -45,7 +45,7 @@ describe('what cannot start', () => {
     ['wait', ['wait', 'job', 'report', '--timeout', '1s'], 7],
   ]
   for (const [command, words, code] of said)
-    it(`says why to ${command}, where its record has no field for that`, async () => {
+    it(`is read from the API server by ${command} if the record has none`, async () => {
       record = { name: 'report', status: 'Pending', completedAt: null }
       status = { statusMessage: IMAGE }
       expect(await commands.freehold(...words, ...HERE), commands.said).to.equal(code)
@@ -53,7 +53,7 @@ describe('what cannot start', () => {
     })
 
   for (const [command, words, code] of said)
-    it(`says why to ${command} without the API server, if the list of all resources does`, async () => {
+    it(`is read from the list of all resources by ${command} if the API server has none`, async () => {
       record = { name: 'report', status: 'Pending', completedAt: null }
       status = {}
       resources = [
@@ -68,14 +68,14 @@ describe('what cannot start', () => {
       }
     })
 
-  it('is shown to programs as its record is', async () => {
+  it('is not added to the JSON of the record', async () => {
     record = { name: 'report', status: 'Pending' }
     expect(await commands.freehold('get', 'job', 'report', '-o', 'json', ...HERE)).to.equal(0)
     expect(JSON.parse(commands.said)).to.deep.equal(record)
     expect(asked).to.deep.equal([])
   })
 
-  it('says why in its own record, and nobody else is asked', async () => {
+  it('is read from the record without a request to the API server', async () => {
     record = { name: 'orders', status: 'Failed', phase: 'PlanDoesNotFit', statusMessage: 'No node has 64 cpu left.' }
     for (const words of [
       ['get', '-o', 'table'],
@@ -86,14 +86,14 @@ describe('what cannot start', () => {
     expect(asked).to.deep.equal([])
   })
 
-  it('says its phase where nothing else is known', async () => {
+  it('is the phase if there is no message', async () => {
     record = { name: 'safe', status: 'Failed', phase: 'NameOccupied' }
     status = {}
     expect(await commands.freehold('wait', 'secretvault', 'safe', ...HERE)).to.equal(6)
     expect(commands.said).to.include('Failed: NameOccupied')
   })
 
-  it('is found by the name that its object has, with its conditions', async () => {
+  it('is read from the object of a function, with its conditions', async () => {
     record = { name: 'hello', namespaceName: 'calls', status: 'Failed', statusMessage: 'It does not start.' }
     status = { conditions: [{ type: 'Stalled', status: 'True', reason: 'QuotaExceeded', message: QUOTA }] }
     expect(await commands.freehold('describe', 'function', 'hello', '-p', 'namespaceName=calls', ...HERE)).to.equal(0)
@@ -101,7 +101,7 @@ describe('what cannot start', () => {
     expect(commands.said).to.include('QuotaExceeded').and.to.include(QUOTA)
   })
 
-  it('says why to deploy, which only knows how far the deployment is', async () => {
+  it('is printed by deploy after a timeout', async () => {
     const folder = join(commands.home, 'web')
     await mkdir(folder)
     await writeFile(join(folder, 'index.js'), '1')

@@ -1,16 +1,16 @@
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 
-describe('use', () => {
+describe('freehold use', () => {
   for (const [sentence, status, exitCode, said] of [
-    ['keeps a group that it found', 200, 0, /^Boundary b, resource group other\.\n$/],
+    ['stores a group that exists', 200, 0, /^Boundary b, resource group other\.\n$/],
     [
-      'says that it keeps what the caller may not see',
+      'stores a group that the caller may not read, and says so',
       403,
       0,
       /^You may not see whether there is a resource group "other"/,
     ],
-    ['refuses a group that there is not', 404, 2, /^There is no resource group "other" in boundary b/],
+    ['rejects a group that does not exist', 404, 2, /^There is no resource group "other" in boundary b/],
   ] as const) {
     it(sentence, async () => {
       const commands = await CommandsAtServer.start(({ url = '' }, response) => {

@@ -5,9 +5,9 @@ import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const PLACE = ['-b', BOUNDARY, '-g', 'shop']
 
-describe('a command that starts or stops a thing', () => {
+describe('freehold start and stop --wait', () => {
   let commands: CommandsAtServer
-  /** What the platform answers to the action. */
+  /** The response to the action. */
   let answer: { changed: boolean; status: string }
   let reads: number
 
@@ -27,22 +27,22 @@ describe('a command that starts or stops a thing', () => {
     return commands.freehold(action, 'cti', 'one', ...PLACE, '--wait', '--timeout', '30s')
   }
 
-  it('waits for what it changed', async () => {
+  it('wait for the accepted change', async () => {
     expect(await run('start', { changed: true, status: 'Updating' }), commands.said).to.equal(0)
     expect(commands.said).to.match(/^cti one: start was accepted\.\ncti one: Running\n/)
   })
 
-  it('waits for what was on its way before', async () => {
+  it('wait for a change that was already under way', async () => {
     expect(await run('start', { changed: false, status: 'Updating' }), commands.said).to.equal(0)
     expect(commands.said).to.match(/^cti one: start changed nothing; it is Updating\.\ncti one: Running\n/)
   })
 
-  it('does not wait for what is so', async () => {
+  it('do not wait if the status is already reached', async () => {
     expect(await run('stop', { changed: false, status: 'Stopped' }), commands.said).to.equal(0)
     expect([commands.said, reads]).to.deep.equal(['cti one: stop changed nothing; it is Stopped.\n', 0])
   })
 
-  it('does not wait for what does not come', async () => {
+  it('fail at once if nothing is under way', async () => {
     expect(await run('start', { changed: false, status: 'Stopped' }), commands.said).to.equal(6)
     expect(commands.said).to.include('start changed nothing').and.to.include('has not become Running: it is Stopped')
     expect(reads).to.equal(0)
