@@ -1,7 +1,9 @@
+import { watch } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { settle } from '../../test/make/clock.ts'
 import { until } from '../../test/make/until.ts'
 import { readConfiguration } from '../config.ts'
 import { type Log, silentLog } from '../core/log.ts'
@@ -10,12 +12,12 @@ import { followSettings } from './settings.ts'
 
 const ISSUER = 'issuer: https://id.example.com\n'
 
-describe('settings that change', () => {
+describe('followSettings', () => {
   let folder: string
   let parts: Part[]
   let round = 0
 
-  /** As a kubelet does it: a new folder, and one turn of a link. */
+  /** Like the kubelet: writes a new folder and replaces a symlink. */
   const mount = async (files: Record<string, string>) => {
     round += 1
     const data = join(folder, `..${round}`)
@@ -48,7 +50,7 @@ describe('settings that change', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('start the process again, once it is its turn', async () => {
+  it('restarts the process when its turn comes', async () => {
     await mount({ 'configuration.yaml': ISSUER })
     let begin: () => void = () => undefined
     const asked = new Promise<void>((done) => {
@@ -68,30 +70,37 @@ describe('settings that change', () => {
     await until('it is started again', () => seen.restarts === 1)
   })
 
-  it('count with the files beside them, such as an authority', async () => {
+  it('restarts after a change of a file beside the settings', async () => {
     await mount({ 'configuration.yaml': ISSUER, 'authority.crt': 'one' })
     const seen = follow()
     await mount({ 'configuration.yaml': ISSUER, 'authority.crt': 'two' })
     await until('it is started again', () => seen.restarts === 1)
   })
 
-  it('stay in force while the new ones cannot be used, which is logged once; comments change nothing', async () => {
+  it('logs invalid settings once and keeps the previous ones; ignores changed comments', async () => {
     await mount({ 'configuration.yaml': ISSUER })
     const seen = follow()
     for (let time = 0; time < 2; time += 1) await mount({ 'configuration.yaml': `${ISSUER}regoin: north\n` })
     await until('it is logged', () => seen.errors.length > 0)
-    await mount({ 'configuration.yaml': `# only words\n${ISSUER}` })
-    expect(await readFile(join(folder, 'configuration.yaml'), 'utf8')).to.contain('only words')
+    await mount({ 'configuration.yaml': `# a comment\n${ISSUER}` })
+    expect(await readFile(join(folder, 'configuration.yaml'), 'utf8')).to.contain('a comment')
     await mount({ 'configuration.yaml': `${ISSUER}region: north\n` })
     await until('it is started again', () => seen.restarts === 1)
     expect(JSON.stringify(seen.errors)).to.contain('regoin')
     expect(seen.errors).to.have.length(1)
   })
 
-  it('are not followed where no kubelet mounted them: nobody would start the process again', async () => {
+  it('does not restart without a mount of the kubelet', async () => {
     await writeFile(join(folder, 'configuration.yaml'), ISSUER)
     const seen = follow()
     await writeFile(join(folder, 'configuration.yaml'), `${ISSUER}region: north\n`)
+    const names: (string | null)[] = []
+    // It is notified after a watcher that was opened before it.
+    const watcher = watch(folder, (_event, name) => names.push(name))
+    await symlink('.', join(folder, '..data'))
+    await until('the symlink is seen', () => names.includes('..data'))
+    watcher.close()
+    await settle()
     expect(seen.restarts).to.equal(0)
   })
 })

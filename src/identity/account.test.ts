@@ -16,7 +16,7 @@ describe('the account page', () => {
       : page
   }
   const open = () => openIn(world.browser)
-  /** The same person elsewhere. */
+  /** Opens the page as the same person in another browser. */
   const elsewhere = async (work: (browser: Browser) => Promise<void>) => {
     const other = new Browser(ORIGIN, { reach: world.reach })
     try {
@@ -28,16 +28,18 @@ describe('the account page', () => {
   }
   const isSignedIn = async (browser: Browser) => (await browser.open(ACCOUNT)).html.includes('Your account')
 
-  it('signs a person in, names them, shows this browser, and needs no script', async () => {
+  it('signs a person in and shows the name and this browser, with labels and without scripts', async () => {
     const page = await open()
     expect(page.status).to.equal(200)
     expect(page.html).to.include('Ada Lovelace').and.include('This browser').and.not.include('<script')
     expect(page.headers['content-security-policy']).to.include("default-src 'none'")
     expect(page.headers['cache-control']).to.equal('no-store')
-    for (const [, id] of page.html.matchAll(/<input id="(\w+)"/g)) expect(page.html).to.include(`<label for="${id}">`)
+    const fields = [...page.html.matchAll(/<input id="(\w+)"/g)].map(([, id]) => id)
+    expect(fields).to.deep.equal(['current', 'password'])
+    for (const id of fields) expect(page.html).to.include(`<label for="${id}">`)
   })
 
-  it('says that the person cancelled, and of a browser without cookies that it keeps no sign-in', async () => {
+  it('reports a cancelled sign-in and a browser that keeps no cookies', async () => {
     const cancelled = await world.browser.submit(await world.browser.open(ACCOUNT), 'Cancel')
     expect(cancelled.html).to.include('The sign-in was cancelled.')
     const lost = await world.browser.open(`${ACCOUNT}?code=x&state=signed-in`)
@@ -45,16 +47,16 @@ describe('the account page', () => {
   })
 
   for (const [title, error] of [
-    ['a text of somebody else', 'Call 555-0100 now'],
-    ['a word that every object knows', 'constructor'],
+    ['a message of an attacker', 'Call 555-0100 now'],
+    ['a property of Object.prototype', 'constructor'],
   ] as const)
-    it(`does not show what a link says went wrong: ${title}`, async () => {
+    it(`does not show an unknown error of the query: ${title}`, async () => {
       const page = await world.browser.open(`${ACCOUNT}?state=signed-in&error=${encodeURIComponent(error)}`)
       expect(page.status).to.equal(400)
       expect(page.html).to.include('The request is not valid.').and.not.include(error)
     })
 
-  it('changes the password, keeps this browser and ends the others', async () => {
+  it('changes the password, keeps this session and ends the others', async () => {
     await elsewhere(async (other) => {
       const changed = await world.browser.submit(await open(), 'Change password', { current: PASSWORD, password: NEXT })
       expect([changed.status, changed.html]).to.satisfy(([status, html]: [number, string]) => {
@@ -70,7 +72,7 @@ describe('the account page', () => {
     })
   })
 
-  it('wants the current password, and says what is wrong with a new one', async () => {
+  it('rejects a wrong current password and a weak new one, with accessible errors', async () => {
     const wrong = await world.browser.submit(await open(), 'Change password', { current: 'guess', password: NEXT })
     expect(wrong.status).to.equal(400)
     expect(wrong.html).to.include('role="alert"').and.include('The current password is not correct.')
@@ -79,7 +81,7 @@ describe('the account page', () => {
     expect(short.html).to.include('at least 8 characters.').and.not.include('value="short"')
   })
 
-  it('stops guesses of the current password', async () => {
+  it('blocks after six wrong current passwords, even for the right one', async () => {
     let page = await open()
     for (let guess = 0; guess < 6; guess += 1) {
       page = await world.browser.submit(page, 'Change password', { current: `guess ${guess}`, password: NEXT })
@@ -89,11 +91,11 @@ describe('the account page', () => {
     expect(right.status).to.equal(400)
   })
 
-  it('shows other sign-ins and ends one', async () => {
+  it('lists other sessions and ends one', async () => {
     await elsewhere(async (other) => {
       const page = await open()
       expect(page.html).to.include('A browser')
-      // Who speaks to the machine says what is written on the button.
+      // Voice control uses the text of the button, so the label begins with it.
       expect(page.html).to.match(/aria-label="End this sign-in: A browser[^"]*">End this sign-in</)
       const after = await world.browser.submit(page, 'End this sign-in')
       expect(after.html).to.include('The sign-in was ended.').and.not.include('A browser')
@@ -102,7 +104,7 @@ describe('the account page', () => {
     })
   })
 
-  it('ends the programs of a sign-in with it', async () => {
+  it('revokes the refresh tokens of a session that it ends', async () => {
     const { answer } = await world.signIn()
     await elsewhere(async (other) => {
       const page = await openIn(other)
@@ -112,7 +114,7 @@ describe('the account page', () => {
     })
   })
 
-  it('ends all others at once', async () => {
+  it('ends all other sessions at once', async () => {
     await elsewhere((one) =>
       elsewhere(async (two) => {
         const after = await world.browser.submit(await open(), 'End all others')
@@ -123,7 +125,7 @@ describe('the account page', () => {
     )
   })
 
-  it('takes no form of another page, and ends no sign-in of another person', async () => {
+  it('rejects a form with another CSRF token and the id of anything but a session of the person', async () => {
     const page = await open()
     const forged = { ...page, html: page.html.replaceAll(/name="csrf" value="[^"]*"/g, 'name="csrf" value="x"') }
     const answer = await world.browser.submit(forged, 'Change password', { current: PASSWORD, password: NEXT })
@@ -135,7 +137,7 @@ describe('the account page', () => {
     expect(await world.kube.get(secret, password), 'the Secret of the password').to.be.an('object')
   })
 
-  it('shows what the person is invited to, and accepts it', async () => {
+  it('lists an open invitation, accepts it once, and returns 409 afterwards', async () => {
     const page = await open()
     expect(page.html).to.include('Ann invites you to <strong>Shop &#60;b&#62;</strong> as Reader.')
     expect(page.html).to.include('aria-label="Accept: Shop &#60;b&#62; as Reader"')
@@ -148,13 +150,13 @@ describe('the account page', () => {
     expect(again.html).to.include('The invitation is no longer open.')
   })
 
-  it('asks whoever has the id of a person who was deleted to sign in, and shows the former holder nothing', async () => {
+  it('requires a new sign-in when the account was deleted and another one has its id', async () => {
     await open()
     world.replace()
     expect(await isSignedIn(world.browser)).to.equal(false)
   })
 
-  it('asks a person who was disabled to sign in again', async () => {
+  it('requires a new sign-in when the account is disabled', async () => {
     await open()
     world.disable()
     expect(await isSignedIn(world.browser)).to.equal(false)

@@ -1,20 +1,37 @@
+import { createHook } from 'node:async_hooks'
 import { expect } from 'chai'
 import { Browser, pkcePair } from '../../test/make/browser.ts'
 import { ORIGIN, PASSWORD, signInWorld } from '../../test/make/signIn.ts'
 
-describe('guessing passwords at the local provider', () => {
+/** The result of the work, and how many passwords it hashed. */
+async function countHashes<T>(work: () => Promise<T>): Promise<[result: T, hashes: number]> {
+  let hashes = 0
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'SCRYPTREQUEST') hashes += 1
+    },
+  }).enable()
+  try {
+    return [await work(), hashes]
+  } finally {
+    hook.disable()
+  }
+}
+
+describe('password guesses at the local provider', () => {
   const world = signInWorld()
 
-  it('says the same of a wrong password and of a name that nobody has, and works as long for both', async () => {
+  it('receive the same page, after one hash each, for a wrong password and an unknown name', async () => {
     const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
-    const wrong = await world.submitPassword(page, 'wrong')
-    const unknown = await world.submitPassword(page, 'wrong', 'nobody')
+    const [wrong, hashesOfWrong] = await countHashes(() => world.submitPassword(page, 'wrong'))
+    const [unknown, hashesOfUnknown] = await countHashes(() => world.submitPassword(page, 'wrong', 'nobody'))
+    expect([hashesOfWrong, hashesOfUnknown]).to.deep.equal([1, 1])
     expect([wrong.status, unknown.status]).to.deep.equal([401, 401])
     expect(wrong.html).to.contain('Incorrect user name or password.')
     expect(unknown.html.replace('value="nobody"', 'value="ada"')).to.equal(wrong.html)
   })
 
-  it('stops guesses for one name from one address, even with the right password', async () => {
+  it('are blocked with 429 per name and address, even with the right password', async () => {
     const limits = { perNameAndAddress: 2, perName: 50, perAddress: 50 }
     const [limited, at] = await world.serve(limits)
     const guesser = new Browser(ORIGIN, { reach: at })
@@ -28,7 +45,7 @@ describe('guessing passwords at the local provider', () => {
     limited.stop()
   })
 
-  it('lets no more guesses pass when they come all at once', async () => {
+  it('are limited when they are concurrent', async () => {
     const [limited, at] = await world.serve({ perNameAndAddress: 2, perName: 50, perAddress: 50 })
     const guesser = new Browser(ORIGIN, { reach: at })
     const page = await guesser.open(world.authorizationUrl(pkcePair().challenge))
