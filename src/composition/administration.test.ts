@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { ConfigurationError, readConfiguration } from '../config.ts'
 import { openAdministration } from './administration.ts'
 
-describe('the identity provider that the configuration chooses', () => {
+describe('openAdministration', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-administration-'))
@@ -28,14 +28,14 @@ describe('the identity provider that the configuration chooses', () => {
       (error: unknown) => (error instanceof ConfigurationError ? error.message : 'another'),
     )
 
-  it('speaks with providers of tenants what it can, and with none where it is not administered', async () => {
+  it('opens the federation protocols of the configured provider: Oidc, Oidc and Saml, or none', async () => {
     const protocolsOf = async (more?: Record<string, string>) => (await open(more)).federation.protocols
     expect(await protocolsOf({ PLATFORM_IDENTITY_PROVIDER: 'local' })).to.deep.equal(['Oidc'])
     expect(await protocolsOf(keycloak())).to.deep.equal(['Oidc', 'Saml'])
     expect(await protocolsOf()).to.deep.equal([])
   })
 
-  it('is refused without what Keycloak asks for, in words that hold no secret', async () => {
+  it('rejects incomplete settings of Keycloak and names the setting', async () => {
     expect(await refusal(open({ PLATFORM_IDENTITY_PROVIDER: 'keycloak' }))).to.contain('keycloakClientId')
     expect(await refusal(open(keycloak('empty')))).to.contain('found nothing')
     expect(await refusal(open(keycloak(), 'https://login.example.com/'))).to.contain('keycloakUrl')

@@ -22,7 +22,7 @@ import { browserSignIn } from './browserSignIn.ts'
 const TENANT = '55555555-5555-4555-8555-555555555555'
 const CARL = 'carl@example.com'
 
-describe('accepting an invitation by a sign-in at an identity provider elsewhere', () => {
+describe('accepting an invitation with a sign-in at an external identity provider', () => {
   let server: Server
   let issuer: TestIssuer
   let world: Awaited<ReturnType<typeof open>>
@@ -45,7 +45,7 @@ describe('accepting an invitation by a sign-in at an identity provider elsewhere
   afterEach(() => world.close())
   const base = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  /** Who an access token is for, as the provider says. */
+  /** The principal of an access token, according to the provider. */
   async function verify(header: string | undefined) {
     const answer = await fetch(`${issuer.url}/protocol/openid-connect/userinfo`, {
       headers: { authorization: header ?? '' },
@@ -55,7 +55,7 @@ describe('accepting an invitation by a sign-in at an identity provider elsewhere
     return { principalId: sub, principalType: 'User' as const, expiresAt: Number.POSITIVE_INFINITY }
   }
 
-  /** ANNA has invited CARL, who has an account whose password is kept elsewhere. */
+  /** ANNA has invited CARL, who has an account at the external provider. */
   async function open() {
     const clock = new ManualClock()
     const { accounts, users } = makeAccounts({ clock, mail: false })
@@ -86,21 +86,21 @@ describe('accepting an invitation by a sign-in at an identity provider elsewhere
   const html = (cookie = '') => ({ headers: { accept: 'text/html', cookie }, redirect: 'manual' as const })
   const cookieOf = (answer: Response) => answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
 
-  it('leads from the page of the invitation to the sign-in and back, and gives the role', async () => {
+  it('redirects to the sign-in and back, and assigns the role', async () => {
     const { link, carl, given } = world
     const page = await browse(link, { login: carl.id, password: 'x' })
     expect(page).to.contain('Welcome').and.contain('You are Reader of Shop now.')
     expect(given()).to.deep.equal([carl.id])
   })
 
-  it('gives nothing to who signs in with another address, and says so', async () => {
+  it('assigns no role to a person with another email address', async () => {
     const { link, dora, given } = world
     const page = await browse(link, { login: dora.id, password: 'x' })
     expect(page).to.contain('You have not joined').and.contain('Back to the invitation')
     expect(given()).to.deep.equal([])
   })
 
-  it('begins only from the page that this browser was shown, by a cookie that other sites cannot send', async () => {
+  it('requires the cookie and the state of the invitation page, and redirects with PKCE', async () => {
     const { link } = world
     const shown = await fetch(link, html())
     const [line = ''] = shown.headers.getSetCookie()
@@ -116,7 +116,7 @@ describe('accepting an invitation by a sign-in at an identity provider elsewhere
     expect(begun).to.contain('code_challenge_method=S256').and.contain('http-equiv="refresh"')
   })
 
-  it('takes an answer in the browser that began, once, with its own state', async () => {
+  it('rejects a callback without the cookie or with another state with 403', async () => {
     const { link, given } = world
     const cookie = cookieOf(await fetch(link, html()))
     const back = (query: string, kept: string) => fetch(`${base()}${SIGNED_IN_PATH}?${query}`, html(kept))

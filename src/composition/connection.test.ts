@@ -4,7 +4,7 @@ import { waitForApiServer } from './connection.ts'
 
 type Looked = number | Error
 
-/** Waits for an API server that is found like this, look for look. */
+/** Waits for an API server with these responses, one for each request. */
 async function waited(looks: readonly Looked[], sayAgain = Number.POSITIVE_INFINITY) {
   const client = new FakeKubeClient()
   const said: string[] = []
@@ -22,28 +22,28 @@ async function waited(looks: readonly Looked[], sayAgain = Number.POSITIVE_INFIN
 
 const REFUSED = new Error('connect ECONNREFUSED 127.0.0.1:6443')
 
-describe('the wait for the API server at the start', () => {
-  it('is none where it is ready', async () => {
+describe('waitForApiServer', () => {
+  it('returns at once if the API server is ready', async () => {
     expect(await waited([200])).to.deep.equal({ said: [], asked: 1 })
   })
 
   for (const [what, look, why] of [
-    ['nobody listens', REFUSED, REFUSED.message],
-    ['it has just begun', 500, 'It answers /readyz with 500.'],
-    ['what stands before it has nobody to ask', 503, 'It answers /readyz with 503.'],
+    ['refuses connections', REFUSED, REFUSED.message],
+    ['answers 500', 500, 'It answers /readyz with 500.'],
+    ['answers 503', 503, 'It answers /readyz with 503.'],
   ] as const)
-    it(`lasts while ${what}`, async () => {
+    it(`waits while the API server ${what}`, async () => {
       const { said, asked } = await waited([look, look, look, 200])
       expect(asked).to.equal(4)
       expect(said).to.deep.equal([`Waiting for the API server. ${why}`])
     })
 
   for (const status of [401, 403, 404])
-    it(`ends where it answers ${status}: it is there, and the first real call says what is wrong`, async () => {
+    it(`returns on ${status}`, async () => {
       expect(await waited([REFUSED, status, REFUSED])).to.include({ asked: 2 })
     })
 
-  it('is told of again after a while, with what is wrong by then', async () => {
+  it('logs the current reason again after a while', async () => {
     const { said } = await waited([REFUSED, 500, 200], 0)
     expect(said).to.deep.equal([
       `Waiting for the API server. ${REFUSED.message}`,

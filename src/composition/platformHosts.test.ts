@@ -16,23 +16,23 @@ const addresses = (Object.keys(Configuration.shape) as (keyof typeof Configurati
   (field) => takes(field, 'https://x.example.com') && !takes(field, 'x.example.com'),
 )
 
-describe('hosts that no tenant makes a custom domain', () => {
-  it('are looked for in many settings', () => {
+describe('platformHosts', () => {
+  it('covers many settings', () => {
     expect(addresses).to.include.members(['publicUrl', 'issuer', 'keycloakUrl', 'registryUrl', 'jwksUrl'])
   })
 
   for (const field of addresses)
-    it(`are those of ${field}`, () => {
+    it(`includes the host of ${field}`, () => {
       expect(hostsWith({ [field]: 'https://x.example.com:8443/path' })).to.include('x.example.com')
     })
 
-  it('are that of the registry as it stands in the names of images', () => {
+  it('includes the registry host of image names, not that of registryUrl', () => {
     const url = 'http://registry.images.svc:5000'
     for (const registryHost of ['images.example.com', 'images.example.com:5000'])
       expect(hostsWith({ registryUrl: url, registryHost })).to.have.members(['login.example.com', 'images.example.com'])
   })
 
-  it('are neither addresses nor names of the inside', () => {
+  it('excludes IP addresses and internal host names', () => {
     const settings = { publicUrl: 'http://127.0.0.1:8080', objectStoreEndpoint: 'http://store:9000' }
     expect(hostsWith(settings)).to.deep.equal(['login.example.com'])
   })

@@ -8,8 +8,8 @@ import { Authority } from '../../scripts/controlplane/pki.ts'
 import { readConfiguration } from '../config.ts'
 import { ssoServices } from './sso.ts'
 
-describe('identity providers of tenants', () => {
-  it('may be inside the network of the installation, with a certificate of its own authority', async () => {
+describe('ssoServices', () => {
+  it('reads metadata from a private host with a certificate of the configured authority', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-sso-'))
     const authority = await Authority.open(folder, 'ca')
     const { certPem: cert, keyPem: key } = await authority.issue({

@@ -4,7 +4,7 @@ import type { Configuration } from '../config.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import { standingOf } from './standing.ts'
 
-describe('the standing of a principal with an identity provider', () => {
+describe('standingOf', () => {
   const client = new FakeKubeClient()
   const users = { find: async () => undefined } as unknown as Parameters<typeof standingOf>[1]['users']
   const endOf = (identityProvider: Configuration['identityProvider'], record?: { spec: object }) => {
@@ -12,16 +12,16 @@ describe('the standing of a principal with an identity provider', () => {
     return standingOf({ identityProvider }, { client, caches, users }).endOf(randomUUID(), 'User')
   }
 
-  it('is good without a record where only the issuer knows people', async () => {
+  it('returns no end for a principal without a record if the provider is external', async () => {
     expect(await endOf('external')).to.equal(undefined)
   })
 
-  it('has ended there by a record that says so', async () => {
+  it('returns the end in the record if the provider is external', async () => {
     expect(await endOf('external', { spec: { isEnabled: false } })).to.equal('disabled')
     expect(await endOf('external', { spec: {} })).to.equal(undefined)
   })
 
-  it('has ended without one where Keycloak is administered', async () => {
+  it('returns deleted for a principal without a record if the provider is keycloak', async () => {
     expect(await endOf('keycloak')).to.equal('deleted')
   })
 })

@@ -17,7 +17,7 @@ type Span = {
 
 type Collected = { spans: Span[]; paths: (string | undefined)[] }
 
-/** What a collector hears until tracing ends. */
+/** The spans that a collector receives until tracing stops. */
 async function collected(traceRatio: number, trace: (tracing: Tracing) => void): Promise<Collected> {
   const received: { path: string | undefined; body: string }[] = []
   const collector = createServer(async (request, response) => {
@@ -36,15 +36,15 @@ async function collected(traceRatio: number, trace: (tracing: Tracing) => void):
   return { spans: scopes.flatMap(({ spans }) => spans), paths: received.map(({ path }) => path) }
 }
 
-describe('traces', () => {
+describe('openTracing and traceOf', () => {
   const request = { method: 'GET', route: '/boundaries/{boundaryId}', beganAt: Date.now(), milliseconds: 3 }
   const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7'
 
-  it('are off, and nothing is loaded, where no collector is named', async () => {
+  it('return undefined without a collector', async () => {
     expect(await openTracing({ otlpEndpoint: undefined, traceRatio: 1, role: 'facade' })).to.equal(undefined)
   })
 
-  it('tell the collector of each request under the ids that its caller was answered', async () => {
+  it('export each request with the ids of the returned traceparent', async () => {
     const [own, continued] = [traceOf('mine', undefined), traceOf(undefined, `${PARENT}-01`)]
     const { spans, paths } = await collected(1, ({ traced }) => {
       traced({ ...request, status: 200, trace: own })
@@ -62,7 +62,7 @@ describe('traces', () => {
     expect(named['http.route']).to.deep.equal({ stringValue: '/boundaries/{boundaryId}' })
   })
 
-  it('say whether they are kept to whoever began none', async () => {
+  it('set the sampled flag by the configured ratio if the caller sent no trace', async () => {
     for (const [ratio, flags] of [
       [0, '00'],
       [1, '01'],
@@ -77,7 +77,7 @@ describe('traces', () => {
     expect(traceOf(undefined, undefined).traceparent).to.match(/-00$/)
   })
 
-  it('follow the caller, who decides whether a trace that it began is kept', async () => {
+  it("sample by the flag of the caller's trace", async () => {
     const all = await collected(1, ({ traced }) =>
       traced({ ...request, status: 200, trace: traceOf(undefined, `${PARENT}-00`) }),
     )

@@ -15,7 +15,7 @@ import { KubeError } from '../kube/errors.ts'
 import { openOwnAuthority } from './ownAuthority.ts'
 import { CALLER_NAME, runWebhooks, type Webhooks } from './webhooks.ts'
 
-describe('the webhooks of the facade', () => {
+describe('webhooks of the facade', () => {
   let folder: string
   let authority: Authority
   let foreign: Authority
@@ -79,16 +79,16 @@ describe('the webhooks of the facade', () => {
     expect(JSON.parse(text)).to.have.nested.property('status.allowed', false)
   })
 
-  it('answer nobody else whom the cluster knows', async () => {
+  it("return 403 to another client of the cluster's authority", async () => {
     expect((await post(authority, 'kubernetes-admin')).status).to.equal(403)
   })
 
-  it('speak with nobody whom the cluster does not know, nor with who shows nothing', async () => {
+  it('reject clients with a foreign certificate or none', async () => {
     expect(await refusal(post(foreign, CALLER_NAME))).to.equal('refused')
     expect(await refusal(post(undefined, ''))).to.equal('refused')
   })
 
-  it('slow down a tenant who asks more than half as often as REST may be asked, and nobody else', async () => {
+  it('delay a user above half of the REST limit, and no other user or service account', async () => {
     const [greedy, modest] = ['p:11111111-1111-4111-8111-111111111111', 'p:22222222-2222-4222-8222-222222222222']
     const ask = (user: string) =>
       post(authority, CALLER_NAME, JSON.stringify({ ...JSON.parse(review), spec: { user } }))
@@ -97,7 +97,7 @@ describe('the webhooks of the facade', () => {
     const further = ask(greedy).finally(() => {
       isAnswered = true
     })
-    // Beside the timer of the certificate.
+    // One timer is that of the certificate.
     await until('the question waits', () => clock.pending === 2)
     expect((await ask(modest)).status).to.equal(200)
     expect((await ask('system:serviceaccount:flux-system:kustomize-controller')).status).to.equal(200)
@@ -106,23 +106,23 @@ describe('the webhooks of the facade', () => {
     expect((await further).status).to.equal(200)
   })
 
-  it('take reviews only, at their own path', async () => {
+  it('return 400 for invalid or large reviews and 404 for other paths', async () => {
     expect((await post(authority, CALLER_NAME, '{')).status).to.equal(400)
     expect((await post(authority, CALLER_NAME, '{}')).status).to.equal(400)
     expect((await post(authority, CALLER_NAME, ' '.repeat(300_000))).status).to.equal(400)
     expect((await post(authority, CALLER_NAME, review, '/')).status).to.equal(404)
   })
 
-  it('take as much of the audit log at once as the API server is told to send, and no review as large', async () => {
+  it('accept audit events of 12 MB, but no review of that size and no 17 MB', async () => {
     const refused = { stage: 'ResponseComplete', responseStatus: { code: 422, message: 'x'.repeat(12_000_000) } }
     const log = JSON.stringify({ kind: 'EventList', items: [refused] })
-    // Taken, and to be sent again: the facade does not know yet what exists.
+    // Accepted, but to be sent again: the facade does not know yet what exists.
     expect((await post(authority, CALLER_NAME, log, '/audit')).status).to.equal(500)
     expect((await post(authority, CALLER_NAME, log)).status).to.equal(400)
     expect((await post(authority, CALLER_NAME, ' '.repeat(17_000_000), '/audit')).status).to.equal(400)
   })
 
-  it('are not there without a certificate, and not without an authority over callers', async () => {
+  it('do not start without a certificate or without the client authority', async () => {
     expect(await runWebhooks(configuration({}), options)).to.equal(undefined)
     const half = configuration({ PLATFORM_WEBHOOK_CERTIFICATE: join(folder, 'crt') })
     expect(await refusal(runWebhooks(half, options))).to.equal('refused')
@@ -174,19 +174,19 @@ describe('the webhooks of the facade', () => {
       }
     }
 
-    it('answer at the path that they announced, with a certificate of that authority', async () => {
-      // No AdmissionReview, so a bad request; but taken.
+    it('serve the announced path with a certificate of that authority', async () => {
+      // The body is not an AdmissionReview.
       expect(await ask(announced.service.path)).to.equal(400)
       expect(await refusal(ask(announced.service.path, 'another.example.com'))).to.equal('refused')
     })
 
-    it('answer nowhere else, and nobody who asks what somebody may do', async () => {
+    it('return 404 for other paths, including /authorize', async () => {
       for (const path of ['/admit', '/authorize', `${announced.service.path}0`, '/admit/']) {
         expect(await ask(path), path).to.equal(404)
       }
     })
 
-    it('share one authority between replicas', async () => {
+    it('share the authority between replicas', async () => {
       const again = await openOwnAuthority(client, new Date())
       expect(again.path).to.equal(announced.service.path)
     })

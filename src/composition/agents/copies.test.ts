@@ -25,7 +25,7 @@ import { ensurePeerCertificates, readPeerCertificate } from './peers.ts'
 const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const COPY = { namespace: 'shop', name: 'home.orders', clusterId: CLUSTER, pod: 'orders-1' }
 
-describe('the way of an activator of its own to copies in other clusters', () => {
+describe('reachThroughGate', () => {
   const client = new FakeKubeClient()
   const asked: (PortForwardRequest & { clusterId: string })[] = []
   let caches: CacheSet
@@ -79,7 +79,7 @@ describe('the way of an activator of its own to copies in other clusters', () =>
 
   const reach = (wanted = COPY) => reachThroughGate(client, `https://127.0.0.1:${gate.port}`)(wanted)
 
-  /** The status with which an upgrade is refused that shows the certificate of a Secret. */
+  /** The status of an upgrade with the client certificate of a Secret. */
   async function refusal(path: string, secret: string | undefined, upgrade = COPY_PROTOCOL): Promise<number> {
     const { certificate, key, authority: ca } = await readPeerCertificate(client)
     const own = secret === undefined ? undefined : await readPeerCertificate(client, secret)
@@ -100,7 +100,7 @@ describe('the way of an activator of its own to copies in other clusters', () =>
     return answer
   }
 
-  it('is a connection to the port of functions of a pod that the controllers call a copy', async () => {
+  it('returns a connection to port 8080 of a pod that status.copies names', async () => {
     const connection = await reach()
     const sent = requestHttp({ createConnection: () => connection, path: '/orders' }).end()
     const [answer] = await once(sent, 'response')
@@ -108,7 +108,7 @@ describe('the way of an activator of its own to copies in other clusters', () =>
     expect(asked).to.deep.equal([{ clusterId: CLUSTER, namespace: 'shop', pod: 'orders-1', port: 8080 }])
   })
 
-  it('is a connection whose errors end nothing but itself, whoever listens to it', async () => {
+  it('returns a connection whose error closes only itself', async () => {
     const connection = await reach()
     const closed = new Promise((resolve) => connection.once('close', resolve))
     connection.destroy(new Error('reset'))
@@ -117,18 +117,18 @@ describe('the way of an activator of its own to copies in other clusters', () =>
 
   const FOREIGN: readonly [what: string, copy: typeof COPY][] = [
     ['another pod of the group', { ...COPY, pod: 'database-0' }],
-    ['a pod of that name in another cluster', { ...COPY, clusterId: CLUSTER.replace('4a7f', '5a7f') }],
-    ['a pod of that name in another group', { ...COPY, namespace: 'theirs' }],
-    ['a copy of a function that there is not', { ...COPY, name: 'home.gone' }],
+    ['a pod of the same name in another cluster', { ...COPY, clusterId: CLUSTER.replace('4a7f', '5a7f') }],
+    ['a pod of the same name in another group', { ...COPY, namespace: 'theirs' }],
+    ['a copy of a function that does not exist', { ...COPY, name: 'home.gone' }],
   ]
   for (const [what, wanted] of FOREIGN)
-    it(`does not lead to ${what}`, async () => {
+    it(`receives 404 for ${what}`, async () => {
       const said = await reach(wanted).then(() => 'reached', messageOf)
       expect(said).to.contain('404')
       expect(asked).to.deep.equal([])
     })
 
-  it('says that a cluster cannot be reached', async () => {
+  it('rejects with the status of the gate if the cluster cannot be reached', async () => {
     isAway = true
     expect(await reach().then(() => 'reached', messageOf)).to.equal(
       `Cluster "${CLUSTER}" cannot be reached: the gate answered 502.`,
@@ -139,17 +139,17 @@ describe('the way of an activator of its own to copies in other clusters', () =>
   const exec = `/clusters/${CLUSTER}/api/v1/namespaces/shop/pods/orders-1/exec`
   const REFUSED: readonly [who: string, what: string, path: string, secret: string | undefined, upgrade?: string][] = [
     ['the activator', 'into a tunnel', exec, ACTIVATOR_TUNNEL_SECRET, 'websocket'],
-    ['the activator', 'into a tunnel under the name of copies', exec, ACTIVATOR_TUNNEL_SECRET],
-    ['a replica', 'to copies, which it has other ways to', path, AGENT_PEER_SECRET],
-    ['somebody without a certificate', 'to copies', path, undefined],
+    ['the activator', 'into a tunnel with the protocol of copies', exec, ACTIVATOR_TUNNEL_SECRET],
+    ['a replica', 'to copies', path, AGENT_PEER_SECRET],
+    ['a client without a certificate', 'to copies', path, undefined],
   ]
   for (const [who, what, where, secret, upgrade] of REFUSED)
-    it(`does not let ${who} ${what}`, async () => {
+    it(`receives 403: ${who} ${what}`, async () => {
       expect(await refusal(where, secret, upgrade)).to.equal(403)
       expect(asked).to.deep.equal([])
     })
 
-  it('keeps no gate from stopping while a call is under way', async () => {
+  it('is closed when the gate stops', async () => {
     const second = await openGate(gateOptions, { host: '127.0.0.1', port: 0 })
     const connection = await reachThroughGate(client, `https://127.0.0.1:${second.port}`)(COPY)
     const ended = once(connection, 'close')
@@ -158,7 +158,7 @@ describe('the way of an activator of its own to copies in other clusters', () =>
     await ended
   })
 
-  it('is no way to the requests of replicas either', async () => {
+  it('receives 403 for requests of replicas with the certificate of the activator', async () => {
     const { certificate: cert, key, authority: ca } = await readPeerCertificate(client, ACTIVATOR_TUNNEL_SECRET)
     const options = { host: '127.0.0.1', port: gate.port, servername: HUB_SERVER_NAME, ca, cert, key, agent: false }
     const sent = requestHttps({ ...options, path: `/clusters/${CLUSTER}/api/v1/secrets` }).end()

@@ -6,8 +6,8 @@ import { CacheSet, withCaches } from '../../kube/caches.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { AgentHub } from './hub.ts'
 
-describe('the hub of agents', () => {
-  it('keeps the client of a cluster for as long as that is there', async () => {
+describe('AgentHub', () => {
+  it('keeps the client of a cluster until the cluster is deleted', async () => {
     const { client, caches } = withCaches(
       (observer) => new FakeKubeClient({ observer }),
       (made) => new CacheSet({ client: made }),

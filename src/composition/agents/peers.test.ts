@@ -7,7 +7,7 @@ import { currentPeerCertificate, ensurePeerCertificates, readPeerCertificate } f
 
 const DAY = 86_400_000
 
-describe('the certificate with which replicas enter tunnels of each other', () => {
+describe('the peer certificate of replicas', () => {
   const now = new Date('2026-01-01T00:00:00Z')
   const client = new FakeKubeClient()
   let authority: CertificatePair
@@ -15,7 +15,7 @@ describe('the certificate with which replicas enter tunnels of each other', () =
     authority = await createAuthority('test', now)
   })
 
-  it('is replaced once it is good for less than half a year, and no sooner', async () => {
+  it('is replaced when it is valid for less than half a year', async () => {
     await ensurePeerCertificates(client, authority, now)
     const first = await readPeerCertificate(client)
     await ensurePeerCertificates(client, authority, new Date(now.getTime() + 180 * DAY))
@@ -24,7 +24,7 @@ describe('the certificate with which replicas enter tunnels of each other', () =
     expect((await readPeerCertificate(client)).certificate).to.not.equal(first.certificate)
   })
 
-  it('is read again by a process that runs, which goes on with it while the API server is away', async () => {
+  it('is read again by a running process, which keeps it while the API server does not answer', async () => {
     let isAway = false
     let reads = 0
     const get: FakeKubeClient['get'] = async (...given) => {
@@ -46,7 +46,7 @@ describe('the certificate with which replicas enter tunnels of each other', () =
     })
   })
 
-  it('is awaited where there is none yet', async () => {
+  it('is not available without an API server', async () => {
     expect(await currentPeerCertificate(() => undefined)().catch(messageOf)).to.equal('No API server is known yet.')
   })
 })

@@ -26,7 +26,7 @@ const HOUR = 3_600_000
 
 type Stored = PlatformCluster & { [key: string]: unknown }
 
-describe('agents that are connected', () => {
+describe('connected agents', () => {
   const tunnels = new Tunnels()
   const lookups: string[] = []
   const records = {
@@ -42,7 +42,7 @@ describe('agents that are connected', () => {
 
   before(async () => {
     bench = new ControllerBench([clusterController])
-    // The handshake of TLS knows one time only.
+    // TLS uses the system time.
     bench.clock.jump(Date.now() - bench.clock.now())
     for (let index = 0; index < AGENTS; index += 1) register(idOf(index))
     await bench.start()
@@ -85,7 +85,7 @@ describe('agents that are connected', () => {
     return { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
   }
 
-  /** Answers the one question that is asked of every agent. */
+  /** Answers the one request that every agent receives. */
   async function play(clusterId: string, version = '1.2.3'): Promise<TLSSocket> {
     const now = new Date()
     const socket = await dial({ host: '127.0.0.1', port: gate.port }, await credentialsOf(clusterId))
@@ -111,9 +111,9 @@ describe('agents that are connected', () => {
       return (await found(name)).state === state
     })
 
-  it('cost the hub not one write or read in an hour, a hundred of them', async () => {
+  it('cause no write while 100 of them stay connected for an hour, and go Offline 90 s after a lost connection', async () => {
     const sockets: TLSSocket[] = []
-    // Each has seconds for its handshake, which a hundred at once need on a slow machine.
+    // Handshakes have a timeout, which 100 at once would exceed on a slow machine.
     for (let index = 0; index < AGENTS; index += 1) sockets.push(await play(idOf(index)))
     for (let index = 0; index < AGENTS; index += 1) await untilState(idOf(index), 'Online')
     await bench.rest()
@@ -133,7 +133,7 @@ describe('agents that are connected', () => {
     await untilState(idOf(7), 'Online')
   })
 
-  it('are told anew where somebody took their connection for lost', async () => {
+  it('are recorded again if their connection was marked as lost', async () => {
     const { agent } = await found(idOf(9))
     const status = { agent: { lostConnection: agent?.connection } }
     await bench.client.mergePatch(PlatformCluster.resource, { name: idOf(9) }, { status }, { subresource: 'status' })
@@ -144,13 +144,13 @@ describe('agents that are connected', () => {
     await untilState(idOf(9), 'Online')
   })
 
-  it('are shown in one short line, whatever they say of themselves', async () => {
+  it('have their version stored as at most 64 printable characters', async () => {
     await play(idOf(10), `9.9\u001b[2J\n${'x'.repeat(10_000)}`)
     await until('it is written', async () => (await found(idOf(10))).agent?.version?.startsWith('9.9'))
     expect((await found(idOf(10))).agent?.version).to.match(/^[ -~]{1,64}$/)
   })
 
-  it('get a new certificate, unless they are revoked while they still ask for it', async () => {
+  it('renew their certificate, but receive 403 if they were revoked during the request', async () => {
     const body = JSON.stringify({ request: (await requestCertificate('agent')).requestPem })
     const ask = async (clusterId: string, meanwhile: () => Promise<void>) => {
       const options = { host: '127.0.0.1', port: gate.port, path: RENEW_PATH, method: 'POST', agent: false }
@@ -158,7 +158,7 @@ describe('agents that are connected', () => {
       const request = requestHttps({ ...options, headers, ...(await credentialsOf(clusterId)) })
       const answered = once(request, 'response')
       request.flushHeaders()
-      // The gate has read who asks, and waits for what.
+      // The gate has identified the caller and waits for the body.
       await once(request, 'continue')
       await meanwhile()
       request.end(body)
@@ -181,7 +181,7 @@ describe('agents that are connected', () => {
     expect(await ask(idOf(14), noted), 'a revocation that its spec no longer says').to.equal(403)
   })
 
-  it('leave nothing on another cluster that was given the id meanwhile', async () => {
+  it('do not change the status of another cluster registered with the same id', async () => {
     const socket = await play(idOf(12))
     await until('it is there', async () => (await found(idOf(12))).agent?.version === '1.2.3')
     register(idOf(12), 'of-another')
@@ -194,18 +194,18 @@ describe('agents that are connected', () => {
     expect((await found(idOf(12))).agent).to.deep.equal(before.agent)
   })
 
-  it('are let go where they never shake hands', async () => {
+  it('are disconnected if they send no TLS handshake', async () => {
     const silent = connect(gate.port, '127.0.0.1')
     await once(silent.resume(), 'close')
   })
 
-  it('are turned away when their certificate ends', async () => {
+  it('are disconnected when their certificate expires', async () => {
     await bench.clock.advance(24 * HOUR)
     await until('no tunnel is left', () => tunnels.list().length === 0)
     await settle()
   })
 
-  it('are shown another certificate of the gate each day, before the one of its start ends', async () => {
+  it('receive a new server certificate of the gate each day', async () => {
     const shown = async () => {
       const socket = await dial({ host: '127.0.0.1', port: gate.port }, await credentialsOf(idOf(13)))
       const { fingerprint256 } = socket.getPeerCertificate()
@@ -218,7 +218,7 @@ describe('agents that are connected', () => {
     await until('there is another one', async () => (await shown()) !== first)
   })
 
-  it('join with a token, and whoever has none is asked to wait before anything is looked up', async () => {
+  it('receive 401 for wrong join tokens, and 429 without a lookup after 10 of them', async () => {
     const body = JSON.stringify({ token: 'guessed', request: 'none' })
     const post = async () => {
       const options = { host: '127.0.0.1', port: gate.port, path: JOIN_PATH, method: 'POST', agent: false }

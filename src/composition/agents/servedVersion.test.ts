@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { ServedVersion } from './servedVersion.ts'
 
-describe('the version of the cluster of an agent', () => {
-  it('is read again, and has changed where another one is served', async () => {
+describe('ServedVersion', () => {
+  it('look() returns whether the version changed, and keeps the known one without a valid answer', async () => {
     let served: string | undefined
     const client = new FakeKubeClient()
     client.request = async () => {

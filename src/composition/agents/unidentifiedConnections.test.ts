@@ -20,7 +20,7 @@ import { UnidentifiedConnections } from './unidentifiedConnections.ts'
 const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const MOST = 8
 
-describe('whoever connects to the gate of agents', () => {
+describe('UnidentifiedConnections at the gate', () => {
   const client = new FakeKubeClient()
   const visitors = new UnidentifiedConnections(MOST)
   const tunnels = new Tunnels()
@@ -60,10 +60,10 @@ describe('whoever connects to the gate of agents', () => {
   })
   afterEach(async () => {
     for (const socket of open.splice(0)) socket.destroy()
-    await until('nobody is there', () => visitors.count === 0)
+    await until('all connections are closed', () => visitors.count === 0)
   })
 
-  /** @returns those that were not turned away */
+  /** @returns the connections that were not closed */
   async function visit(count: number, localAddress: string): Promise<Socket[]> {
     const closed = new Set<Socket>()
     const came = Array.from({ length: count }, () => {
@@ -73,34 +73,34 @@ describe('whoever connects to the gate of agents', () => {
     })
     open.push(...came)
     const before = visitors.count
-    await until('each is in or was turned away', () => visitors.count - before + closed.size === count)
+    await until('each connection is accepted or closed', () => visitors.count - before + closed.size === count)
     return came.filter((socket) => !closed.has(socket))
   }
 
-  it('takes no place from those that come from elsewhere, and few of all', async () => {
+  it('accepts half of the places from one address, and not all from two', async () => {
     expect(await visit(10, '127.0.0.1')).to.have.length(MOST / 2)
     expect((await visit(10, '127.0.0.2')).length).to.be.within(1, MOST / 2)
     expect(visitors.count).to.be.lessThan(MOST)
   })
 
-  it('leaves its place to others when it goes', async () => {
+  it('frees the place of a closed connection', async () => {
     const [first] = await visit(10, '127.0.0.1')
     first?.destroy()
-    await until('it has left', () => visitors.count === MOST / 2 - 1)
+    await until('it is closed', () => visitors.count === MOST / 2 - 1)
     expect(await visit(10, '127.0.0.1')).to.have.length(1)
   })
 
-  it('is no visitor any more once it has shown that it is an agent', async () => {
+  it('frees the place of an agent after its handshake', async () => {
     for (let count = 0; count < MOST; count += 1) {
       const socket = await dial({ host: '127.0.0.1', port: gate.port }, credentials)
       performServerHandshake(socket).on('error', () => {})
       open.push(socket)
-      await until('it has left', () => visitors.count === 0)
+      await until('it is identified', () => visitors.count === 0)
     }
     expect(tunnels.list().length).to.be.greaterThan(0)
   })
 
-  it('is let go where it speaks of something else', async () => {
+  it('closes a connection that does not speak TLS', async () => {
     const [one] = await visit(1, '127.0.0.1')
     const closed = once(one as Socket, 'close')
     one?.write('GET / HTTP/1.1\r\n\r\n')

@@ -6,10 +6,10 @@ import { type FacadeSetup, ShutdownHooks } from './setup.ts'
 
 const HOUR = 3_600_000
 
-describe('records of activity whose time is over', () => {
+describe('removal of expired activity records', () => {
   for (const [title, hours, looks] of [
-    ['are looked for by a process that is replaced before a day is over', 2, 1],
-    ['are looked for again and again', 24 * 8, 5],
+    ['runs within the first two hours of a process', 2, 1],
+    ['runs at least 5 times in 8 days', 24 * 8, 5],
   ] as const) {
     it(title, async () => {
       const clock = new ManualClock()

@@ -8,7 +8,7 @@ import { clientSignIn, issuerSecretCheck } from './clientSignIn.ts'
 const ACCOUNT = '11111111-1111-4111-8111-111111111111'
 const OTHER = '22222222-2222-4222-8222-222222222222'
 
-describe('signing service accounts in', () => {
+describe('clientSignIn with a remote issuer', () => {
   let asked = 0
   const provider = createServer((incoming, response) => {
     asked += 1
@@ -36,7 +36,7 @@ describe('signing service accounts in', () => {
   const tokenOf = async (id: string, secret: string, address: string) =>
     (await accounts.signIn(id, secret, address))?.accessToken
 
-  it('holds back an address that guesses, before it keeps out others', async () => {
+  it('rejects an address after three wrong secrets, but no other address', async () => {
     for (const guess of ['a', 'b', 'c']) expect(await tokenOf(ACCOUNT, guess, '192.0.2.1')).to.equal(undefined)
     const refusal = await tokenOf(ACCOUNT, 'd', '192.0.2.1').catch((error) => error)
     expect([refusal.code, asked]).to.deep.equal(['TOO_MANY_REQUESTS', 3])
@@ -44,19 +44,19 @@ describe('signing service accounts in', () => {
     expect(await tokenOf(ACCOUNT, 'right', '198.51.100.7')).to.equal('token')
   })
 
-  it('asks about no more wrong secrets than the limit, also when they come all at once', async () => {
+  it('checks only three of 12 concurrent wrong secrets', async () => {
     const before = asked
     const guesses = Array.from({ length: 12 }, (_, n) => tokenOf(ACCOUNT, `guess-${n}`, '192.0.2.9'))
     const answers = await Promise.allSettled(guesses)
     expect([asked - before, answers.filter(({ status }) => status === 'rejected').length]).to.deep.equal([3, 9])
   })
 
-  it('lets a program be right as often at once as it likes', async () => {
+  it('accepts 12 concurrent sign-ins with the right secret', async () => {
     const signIns = Array.from({ length: 12 }, () => tokenOf(OTHER, 'right', '192.0.2.9'))
     expect(await Promise.all(signIns)).to.deep.equal(Array(12).fill('token'))
   })
 
-  it('asks nobody again about a secret that was right a moment ago, whatever is guessed at that address', async () => {
+  it('accepts a recently accepted secret from its address without asking the issuer, after wrong ones', async () => {
     await tokenOf(ACCOUNT, 'right', '198.51.100.7')
     for (const guess of ['a', 'b', 'c', 'd']) await tokenOf(ACCOUNT, guess, '198.51.100.7').catch(() => undefined)
     const before = asked
@@ -64,13 +64,13 @@ describe('signing service accounts in', () => {
     expect(asked).to.equal(before)
   })
 
-  it('tells an address past its limit nothing, though the secret was right elsewhere a moment ago', async () => {
+  it('rejects an address over its limit even with a recently accepted secret', async () => {
     const refusal = await tokenOf(ACCOUNT, 'right', '192.0.2.1').catch((error) => error)
     expect(refusal.code).to.equal('TOO_MANY_REQUESTS')
   })
 })
 
-describe('signing service accounts in beside the local provider', () => {
+describe('clientSignIn with the local provider', () => {
   const clients = {
     find: async (clientId: string) =>
       clientId === ACCOUNT ? { clientId, secret: 'right', displayName: 'Pipeline', isEnabled: true } : undefined,
@@ -81,7 +81,7 @@ describe('signing service accounts in beside the local provider', () => {
     return { guesses, signIn }
   }
 
-  it('keeps an account out nowhere else, however many addresses guess', async () => {
+  it('accepts the right secret after wrong ones from 50 other addresses', async () => {
     const { signIn } = open()
     const strangers = Array.from({ length: 50 }, (_, n) => `203.0.113.${n + 1}`)
     const guessed = strangers.flatMap((address) =>
@@ -91,7 +91,7 @@ describe('signing service accounts in beside the local provider', () => {
     expect(await signIn(ACCOUNT, 'right', '198.51.100.7')).to.include({ clientId: ACCOUNT })
   })
 
-  it('looks at exactly the limit from one address, at all doors together', async () => {
+  it('shares the limit per address with other endpoints', async () => {
     const { guesses, signIn } = open()
     const address = '192.0.2.1'
     await guesses.judge(address, ACCOUNT, async () => undefined)
@@ -103,7 +103,7 @@ describe('signing service accounts in beside the local provider', () => {
   })
 })
 
-describe('a secret that was right a moment ago', () => {
+describe('clientSignIn with a recently accepted secret', () => {
   const address = '192.0.2.1'
   let right: string
   let signIn: ReturnType<typeof clientSignIn<{ uid: string }>>['signIn']
@@ -113,7 +113,7 @@ describe('a secret that was right a moment ago', () => {
     ;({ signIn } = clientSignIn(check, limitSecrets(2), { looksAgain: true }))
   })
 
-  it('is wrong at once when the account has another one, and counts as a guess', async () => {
+  it('rejects it after the secret of the account changed, and counts it as wrong', async () => {
     expect(await signIn(ACCOUNT, 'old', address)).to.deep.equal({ uid: 'u1' })
     right = 'new'
     for (const _ of [1, 2]) expect(await signIn(ACCOUNT, 'old', address)).to.equal(undefined)
@@ -121,7 +121,7 @@ describe('a secret that was right a moment ago', () => {
     expect(refusal.code).to.equal('TOO_MANY_REQUESTS')
   })
 
-  it('is looked at again past the limit, whatever is guessed at that address', async () => {
+  it('accepts it from an address over its limit', async () => {
     await signIn(ACCOUNT, 'old', address)
     for (const guess of ['a', 'b', 'c']) await signIn(ACCOUNT, guess, address).catch(() => undefined)
     expect(await signIn(ACCOUNT, 'old', address)).to.deep.equal({ uid: 'u1' })

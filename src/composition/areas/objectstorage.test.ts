@@ -7,13 +7,13 @@ const PAIR = { PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: 'administrator', PLATFORM_OB
 const SEAWEED = { PLATFORM_OBJECT_STORE_DRIVER: 'seaweedfs', PLATFORM_OBJECT_STORE_SEAWEED: 'seaweedfs/store' }
 const read = (variables: Record<string, string>) => readConfiguration({ ...least, ...variables })
 
-describe('the configured object store', () => {
-  it('is none if none is named', async () => {
+describe('objectStore and seaweedPlace', () => {
+  it('return undefined without settings', async () => {
     expect(await objectStore(read({}))).to.equal(undefined)
     expect(seaweedPlace(read({}))).to.equal(undefined)
   })
 
-  it('is where the operator puts the gateway of its Seaweed', async () => {
+  it('derive the endpoint from the Seaweed resource', async () => {
     const configuration = read({ ...SEAWEED, ...PAIR })
     const store = await objectStore(configuration)
     expect(store?.info).to.include({ driver: 'seaweedfs', endpoint: 'http://store-s3.seaweedfs.svc:8333' })
@@ -21,7 +21,7 @@ describe('the configured object store', () => {
     await store?.close()
   })
 
-  it('is at the endpoint that is set, whatever Seaweed stands behind it', async () => {
+  it('prefer the configured endpoint to that of Seaweed', async () => {
     const configuration = read({ ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_ENDPOINT: 'http://127.0.0.1:9000/' })
     const store = await objectStore(configuration)
     expect(store?.info.endpoint).to.equal('http://127.0.0.1:9000')
@@ -30,27 +30,27 @@ describe('the configured object store', () => {
   })
 
   const refused: [string, Record<string, string>, RegExp][] = [
-    ['lacks the pair of its administrator', SEAWEED, /objectStoreAccessKeyId/],
-    ['has a pair and no place', { PLATFORM_OBJECT_STORE_DRIVER: 'versitygw', ...PAIR }, /objectStoreEndpoint/],
+    ['without credentials', SEAWEED, /objectStoreAccessKeyId/],
+    ['with credentials but no endpoint', { PLATFORM_OBJECT_STORE_DRIVER: 'versitygw', ...PAIR }, /objectStoreEndpoint/],
     [
-      'is another store than its Seaweed',
+      'with Seaweed and the driver versitygw',
       { ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_DRIVER: 'versitygw' },
       /objectStoreSeaweed needs/,
     ],
     [
-      'has the folders of another one',
+      'with Seaweed and a folder',
       { ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_FOLDER: '/var/lib/store' },
       /objectStoreFolder needs/,
     ],
   ]
   for (const [what, variables, message] of refused) {
-    it(`is refused where it ${what}`, async () => {
+    it(`reject a store ${what}`, async () => {
       const failure = await objectStore(read(variables)).catch((error: unknown) => error)
       expect(failure).to.be.instanceOf(ConfigurationError).with.property('message').that.matches(message)
     })
   }
 
-  it('is refused where its Seaweed is not a namespace/name', () => {
+  it('reject a Seaweed setting that is not namespace/name', () => {
     for (const text of ['store', 'a/b/c', 'A/b', '/b', 'a/'])
       expect(() => read({ PLATFORM_OBJECT_STORE_SEAWEED: text }), text).to.throw(ConfigurationError, /namespace\/name/)
   })

@@ -13,18 +13,18 @@ import { listImageUses, requireNotifySecret, seesPushes, uploadTokens } from './
 
 const REPOSITORY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01/shop/functionnamespaces/api'
 const IMAGE = `registry.test/${REPOSITORY}:built`
-/** Fields of a spec or a status in which a kind may name what it runs. */
+/** Fields of a spec or status in which a kind may name an image. */
 const NAMING = ['image', 'imageName', 'servingImage', 'components', 'deploy', 'release']
 
 const NO_OTHERS = { clientOf: () => new FakeKubeClient() }
 
-describe('images in use', () => {
+describe('listImageUses', () => {
   const naming = KINDS.filter(
     ({ placement, spec, status }) =>
       placement === 'group' && NAMING.some((field) => field in spec.shape || field in status.shape),
   )
 
-  it('are looked for in several kinds', () => {
+  it('covers several kinds', () => {
     expect(naming.map(({ kind }) => kind)).to.include.members([
       'ServerlessFunction',
       'ContainerInstance',
@@ -33,7 +33,7 @@ describe('images in use', () => {
   })
 
   for (const { kind, apiVersion, resource } of naming.filter((each) => each.kind !== 'DeploymentRecord'))
-    it(`are those that a ${kind} names, whether or not a pod of it runs`, async () => {
+    it(`includes the image in the status of a ${kind} without a pod`, async () => {
       const client = new FakeKubeClient()
       client.seed(resource, {
         apiVersion,
@@ -45,7 +45,7 @@ describe('images in use', () => {
     })
 })
 
-describe('images in use on another cluster', () => {
+describe('listImageUses with another cluster', () => {
   const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
   const tagsOf = async (agent: object, far: Pick<FakeKubeClient, 'list'>) => {
     const client = new FakeKubeClient()
@@ -60,64 +60,64 @@ describe('images in use on another cluster', () => {
   const spec = { containers: [{ name: 'main', image: IMAGE }] }
   far.seed(pod, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
 
-  it('are those of its pods', async () => {
+  it('includes the images of its pods', async () => {
     expect(await tagsOf({ connection: 'first' }, far)).to.deep.equal(['built'])
   })
 
   let nested: object = {}
   for (let depth = 0; depth < 20_000; depth += 1) nested = { nested }
   for (const [what, items] of [
-    ['more pods than fit on a stack', Array(300_000).fill({ metadata })],
-    ['pods that cannot be read', [nested]],
+    ['300,000 pods', Array(300_000).fill({ metadata })],
+    ['pods nested 20,000 levels deep', [nested]],
   ] as const)
-    it(`keep nobody's images from being looked at where it says that it has ${what}`, async () => {
+    it(`returns no images of a cluster that answers with ${what}`, async () => {
       const list = async () => ({ items, resourceVersion: '1' }) as never
       expect(await tagsOf({ connection: 'first' }, { list })).to.deep.equal([])
     })
 
-  it('keep no run from the others where it cannot be asked', async () => {
+  it('returns no images of a cluster that does not answer or lost its connection', async () => {
     const list = () => Promise.reject(new Error('No answer.'))
     expect(await tagsOf({ connection: 'first' }, { list })).to.deep.equal([])
     expect(await tagsOf({ connection: 'first', lostConnection: 'first' }, far)).to.deep.equal([])
   })
 })
 
-describe('a token to keep an uploaded source with', () => {
+describe('uploadTokens', () => {
   const { service, audit } = makeRegistry()
   const ask = (log: AuditLog<RegistryAuditEntry>) =>
     uploadTokens({ keys: service.keys, audit: log })('repository', REPOSITORY, ['pull', 'push'])
 
-  it('tells whoever removes images that somebody is pushing', async () => {
+  it('records the push in the audit log, where listRecentPushTargets finds it', async () => {
     const token = await ask(audit)
     expect(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub).to.equal('freehold')
     const busy = await listRecentPushTargets({ ...service, audit } as unknown as RegistryPort, 0)
     expect([...busy]).to.deep.equal([REPOSITORY])
   })
 
-  it('is not given where that cannot be told', async () => {
+  it('issues no token if the audit log cannot be written', async () => {
     const full = { ...audit, append: () => Promise.reject(new AuditError('The audit of this day is full.')) }
     expect(isRegistryError(await ask(full).catch((error: unknown) => error), 'Unreachable')).to.equal(true)
   })
 })
 
-describe('the secret of the registry', () => {
+describe('requireNotifySecret', () => {
   for (const [title, registryNotifySecretFile] of [
     ['is not configured', undefined],
     ['is empty', '/dev/null'],
   ] as const)
-    it(`keeps the facade from starting where it ${title}`, async () => {
+    it(`throws if the secret ${title}`, async () => {
       const refused = await requireNotifySecret({ registryNotifySecretFile }).catch(messageOf)
       expect(refused).to.include('registryUrl needs registryNotifySecretFile')
     })
 })
 
-describe('a process that removes images', () => {
+describe('seesPushes', () => {
   for (const [role, registryAuditFolder, sees] of [
     ['controllers', undefined, false],
     ['controllers', '/audit', true],
     ['all', undefined, true],
   ] as const)
-    it(`${sees ? 'knows' : 'does not know'} who pushes in role ${role} with ${registryAuditFolder ?? 'no'} audit`, () => {
+    it(`returns ${sees} for the role ${role} with ${registryAuditFolder ?? 'no audit folder'}`, () => {
       expect(seesPushes({ role, registryAuditFolder })).to.equal(sees)
     })
 })

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { vectorPorts } from './vector.ts'
 
-describe('vector databases', () => {
+describe('vectorPorts', () => {
   const peer = { namespace: 'shop', pod: 'vc-products-0', service: 'vc-products', keys: [] }
 
-  it('are spoken to in their own cluster, through the API server there', async () => {
+  it('send requests through the API server of the cluster with the database', async () => {
     const asked: string[] = []
     const clientOf = (cluster: string) => ({
       request: async ({ path }: { path: string }) => {

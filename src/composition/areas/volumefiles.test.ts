@@ -4,8 +4,8 @@ import { FakeKubeClient } from '../../kube/fake.ts'
 import type { FacadeSetup } from './setup.ts'
 import { volumeFileServices } from './volumefiles.ts'
 
-describe('files of volumes on another cluster', () => {
-  it('cannot be had while no image is known: the platform runs in no pod, and none is configured', async () => {
+describe('volumeFileServices with another cluster', () => {
+  it('rejects requests with FEATURE_UNSUPPORTED if no files image is configured', async () => {
     const configuration = { filesImage: undefined, simulated: [] }
     const { volumeFiles } = volumeFileServices({
       configuration,

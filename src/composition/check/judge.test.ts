@@ -31,7 +31,7 @@ const AB = new Map([
   ['b', '2'],
 ])
 const DENYING = new Set(['a', 'b'])
-/** The settings of a cluster whose API server cannot be configured. */
+/** Settings for a cluster whose API server cannot be configured. */
 const MANAGED = { webhookCertificate: undefined, projectRbac: true, auditWebhook: false }
 const NOW = Date.parse('2026-01-02T00:00:00Z')
 const location = (phase: string | undefined, lastValidationTime = '2026-01-01T23:59:00Z', spec: object = {}) =>
@@ -45,113 +45,223 @@ const READ_ONLY = { accessMode: 'ReadOnly' }
 const SELDOM = { validationFrequency: '24h' }
 const version = (minor: string) => ({ major: '1', minor, gitVersion: `v1.${minor}.0` })
 
-describe('a check of an installation', () => {
+describe('installation check', () => {
   for (const [sentence, finding, verdict, words] of [
-    ['takes the oldest Kubernetes', judgeVersion(version('34+')), 'ok', 'v1.34'],
-    ['refuses an older one', judgeVersion(version('33')), 'fault', 'too old'],
-    ['takes a clock that is nearly right', judgeClock('Fri, 02 Jan 2026 00:00:59 GMT', NOW, NOW), 'ok', 'It is that'],
-    ['waits for a slow answer', judgeClock('Fri, 02 Jan 2026 00:05:00 GMT', NOW, NOW + 300_000), 'ok', 'It is that'],
+    ['accepts the oldest supported Kubernetes', judgeVersion(version('34+')), 'ok', 'v1.34'],
+    ['rejects an older Kubernetes', judgeVersion(version('33')), 'fault', 'too old'],
+    ['accepts a clock that is 59 s ahead', judgeClock('Fri, 02 Jan 2026 00:00:59 GMT', NOW, NOW), 'ok', 'It is that'],
     [
-      'wants no clock that is ahead',
+      'tolerates the duration of a slow response',
+      judgeClock('Fri, 02 Jan 2026 00:05:00 GMT', NOW, NOW + 300_000),
+      'ok',
+      'It is that',
+    ],
+    [
+      'rejects a clock that is behind that of the API server',
       judgeClock('Thu, 01 Jan 2026 23:00:00 GMT', NOW, NOW),
       'fault',
       '60 minutes ahead of',
     ],
-    ['nor one that is behind', judgeClock('Fri, 02 Jan 2026 00:02:00 GMT', NOW, NOW), 'fault', '2 minutes behind'],
-    ['is content where all kinds are served', judgeKinds(['a.x'], new Set(['a.x', 'b.x'])), 'ok', 'All 1'],
-    ['names kinds that are not', judgeKinds(['a', 'b', 'c', 'd', 'e'], new Set(['a'])), 'fault', 'b, c, d and 1 more'],
     [
-      'names kinds of another version',
+      'rejects a clock that is two minutes ahead',
+      judgeClock('Fri, 02 Jan 2026 00:02:00 GMT', NOW, NOW),
+      'fault',
+      '2 minutes behind',
+    ],
+    ['accepts if all kinds are served', judgeKinds(['a.x'], new Set(['a.x', 'b.x'])), 'ok', 'All 1'],
+    [
+      'names kinds that are not served',
+      judgeKinds(['a', 'b', 'c', 'd', 'e'], new Set(['a'])),
+      'fault',
+      'b, c, d and 1 more',
+    ],
+    [
+      'names kinds with another schema',
       judgeKinds(['a.x'], new Set(['a.x']), ['a.x']),
       'fault',
       'another version: a.x.',
     ],
-    ['wants the webhook', judgeWebhook(undefined, {}), 'fault', 'not installed'],
-    ['wants its authority', judgeWebhook({ authority: false }, { status: 404 }), 'fault', 'names no authority'],
-    ['wants its answer', judgeWebhook({ authority: true }, { reason: 'refused' }), 'fault', 'refused'],
-    ['takes any answer of it', judgeWebhook({ authority: true }, { status: 404 }), 'ok', 'answers'],
-    ['wants every policy', judgePolicies({ a: '1', b: '2' }, new Map([['a', '1']]), DENYING), 'fault', 'installed: b.'],
+    ['rejects a missing webhook', judgeWebhook(undefined, {}), 'fault', 'not installed'],
     [
-      'wants every binding',
+      'rejects a webhook without a certificate authority',
+      judgeWebhook({ authority: false }, { status: 404 }),
+      'fault',
+      'names no authority',
+    ],
+    [
+      'rejects a webhook that does not answer',
+      judgeWebhook({ authority: true }, { reason: 'refused' }),
+      'fault',
+      'refused',
+    ],
+    [
+      'accepts a webhook that answers with any status',
+      judgeWebhook({ authority: true }, { status: 404 }),
+      'ok',
+      'answers',
+    ],
+    [
+      'names a missing policy',
+      judgePolicies({ a: '1', b: '2' }, new Map([['a', '1']]), DENYING),
+      'fault',
+      'installed: b.',
+    ],
+    [
+      'names a policy without a binding',
       judgePolicies({ a: '1', c: '2' }, new Map([...AB, ['c', '2']]), DENYING),
       'fault',
       'installed: c.',
     ],
-    ['wants those of its version', judgePolicies({ a: '1', b: '3' }, AB, DENYING), 'fault', 'another version: b.'],
-    ['takes those, and others beside them', judgePolicies({ a: '1' }, AB, DENYING), 'ok', 'All 1'],
-    ['takes a facade that can be asked', judgeKubectl({ ...MANAGED, webhookCertificate: 'a' }), 'ok', 'can be asked'],
-    ['says what role bindings cannot', judgeKubectl(MANAGED), 'off', 'denies'],
-    ['says that kubectl grants nothing', judgeKubectl({ ...MANAGED, projectRbac: false }), 'off', 'nothing'],
-    ['takes an audit log', judgeAuditLog({ auditWebhook: true, webhookCertificate: 'a' }), 'ok', 'audit log'],
-    ['says what is not told without one', judgeAuditLog(MANAGED), 'off', 'not by whom'],
-    ['wants one that can arrive', judgeAuditLog({ ...MANAGED, auditWebhook: true }), 'fault', 'nothing takes it'],
-    ['wants an issuer that can be asked', judgeIssuer(ISSUER, undefined, 0, 'timeout'), 'fault', 'timeout'],
-    ['wants the name of the issuer', judgeIssuer(ISSUER, { issuer: `${ISSUER}/` }, 1), 'fault', 'calls itself'],
-    ['wants a key of it', judgeIssuer(ISSUER, { issuer: ISSUER }, 0), 'fault', 'no key'],
-    ['takes an issuer with keys', judgeIssuer(ISSUER, { issuer: ISSUER }, 2), 'ok', '2 keys'],
-    ['wants a registry that answers', judgeRegistry('http://r', { reason: 'refused' }), 'fault', 'does not answer'],
     [
-      'wants a registry that is closed',
+      'names a policy of another version',
+      judgePolicies({ a: '1', b: '3' }, AB, DENYING),
+      'fault',
+      'another version: b.',
+    ],
+    ['accepts all policies and additional ones', judgePolicies({ a: '1' }, AB, DENYING), 'ok', 'All 1'],
+    [
+      'accepts a webhook certificate for the authorizer',
+      judgeKubectl({ ...MANAGED, webhookCertificate: 'a' }),
+      'ok',
+      'can be asked',
+    ],
+    ['reports what RBAC without the authorizer cannot do', judgeKubectl(MANAGED), 'off', 'denies'],
+    [
+      'reports that kubectl has no permissions without projectRbac',
+      judgeKubectl({ ...MANAGED, projectRbac: false }),
+      'off',
+      'nothing',
+    ],
+    [
+      'accepts an audit webhook with a certificate',
+      judgeAuditLog({ auditWebhook: true, webhookCertificate: 'a' }),
+      'ok',
+      'audit log',
+    ],
+    ['reports that activity has no author without an audit log', judgeAuditLog(MANAGED), 'off', 'not by whom'],
+    [
+      'rejects an audit webhook without a certificate',
+      judgeAuditLog({ ...MANAGED, auditWebhook: true }),
+      'fault',
+      'nothing takes it',
+    ],
+    ['rejects an issuer that does not answer', judgeIssuer(ISSUER, undefined, 0, 'timeout'), 'fault', 'timeout'],
+    ['rejects an issuer with another name', judgeIssuer(ISSUER, { issuer: `${ISSUER}/` }, 1), 'fault', 'calls itself'],
+    ['rejects an issuer without keys', judgeIssuer(ISSUER, { issuer: ISSUER }, 0), 'fault', 'no key'],
+    ['accepts an issuer with keys', judgeIssuer(ISSUER, { issuer: ISSUER }, 2), 'ok', '2 keys'],
+    [
+      'rejects a registry that does not answer',
+      judgeRegistry('http://r', { reason: 'refused' }),
+      'fault',
+      'does not answer',
+    ],
+    [
+      'rejects a registry that needs no token',
       judgeRegistry('http://r', { status: 200 }),
       'fault',
       'without asking for a token',
     ],
     [
-      'wants one that asks us',
+      'rejects a registry with another token endpoint',
       judgeRegistry('http://r', { status: 401, challenge: 'Bearer realm="https://x"' }),
       'fault',
       'elsewhere',
     ],
     [
-      'wants one whose audit the controllers see',
+      'rejects a registry whose audit log the controllers cannot read',
       judgeRegistry('http://r', { status: 401, challenge: REALM }, false),
       'fault',
       'retention removes nothing',
     ],
-    ['takes one that does', judgeRegistry('http://r', { status: 401, challenge: REALM }), 'ok', 'tokens'],
-    ['needs no Gateway', judgeGateway([], false), 'ok', 'Ingress'],
-    ['needs one that is named', judgeGateway(['infra/web'], false), 'fault', 'infra/web'],
-    ['wants a first Owner', judgeOwners(0), 'fault', 'Nobody'],
     [
-      'does not call an engine installed that is simulated',
+      "accepts a registry with the platform's token endpoint",
+      judgeRegistry('http://r', { status: 401, challenge: REALM }),
+      'ok',
+      'tokens',
+    ],
+    ['accepts no Gateway', judgeGateway([], false), 'ok', 'Ingress'],
+    ['rejects a configured Gateway that does not exist', judgeGateway(['infra/web'], false), 'fault', 'infra/web'],
+    ['rejects a platform without an Owner', judgeOwners(0), 'fault', 'Nobody'],
+    [
+      'reports a simulated engine as simulated',
       judgeEngine('simulated', 'X', 'databases', 'y'),
       'ok',
       'X is simulated',
     ],
-    ['needs no Git host', judgeGitHost(undefined, {}), 'off', 'EngineMissing'],
-    ['wants a Git host that answers', judgeGitHost(GIT, { reason: 'refused' }), 'fault', 'does not answer: refused'],
-    ['wants a token for it', judgeGitHost(GIT, { reason: undefined }), 'fault', 'there is no token'],
-    ['wants one that it takes', judgeGitHost(GIT, { status: 401 }), 'fault', 'does not accept the token'],
-    ['wants that of an administrator', judgeGitHost(GIT, { status: 200, isAdmin: false }), 'fault', 'administrator'],
-    ['takes such a token', judgeGitHost(GIT, { status: 200, isAdmin: true }), 'ok', 'accepts the token'],
-    ['takes a store whose keys are all known', judgeObjectStore([]), 'ok', 'accepts the credentials'],
-    ['names a key that nobody can revoke', judgeObjectStore(['key-1']), 'fault', 'no record of 1 key at it: key-1'],
+    ['reports a missing Git host', judgeGitHost(undefined, {}), 'off', 'EngineMissing'],
     [
-      'names some of very many',
+      'rejects a Git host that does not answer',
+      judgeGitHost(GIT, { reason: 'refused' }),
+      'fault',
+      'does not answer: refused',
+    ],
+    ['rejects a Git host without a token', judgeGitHost(GIT, { reason: undefined }), 'fault', 'there is no token'],
+    [
+      'rejects a Git host that does not accept the token',
+      judgeGitHost(GIT, { status: 401 }),
+      'fault',
+      'does not accept the token',
+    ],
+    [
+      'rejects a token of a Git user who is not an administrator',
+      judgeGitHost(GIT, { status: 200, isAdmin: false }),
+      'fault',
+      'administrator',
+    ],
+    [
+      'accepts a token of a Git administrator',
+      judgeGitHost(GIT, { status: 200, isAdmin: true }),
+      'ok',
+      'accepts the token',
+    ],
+    ['accepts an object store whose keys are all known', judgeObjectStore([]), 'ok', 'accepts the credentials'],
+    [
+      'names an unknown key of the object store',
+      judgeObjectStore(['key-1']),
+      'fault',
+      'no record of 1 key at it: key-1',
+    ],
+    [
+      'names five of nine unknown keys',
       judgeObjectStore(Array.from({ length: 9 }, (_, index) => `key-${index}`)),
       'fault',
       '9 keys at it: key-0, key-1, key-2, key-3, key-4 ...',
     ],
-    ['needs no Velero', judgeBackups(undefined, NOW), 'off', 'Velero is not installed'],
-    ['says that Velero has no target', judgeBackups([], NOW), 'off', 'no target'],
+    ['reports missing Velero', judgeBackups(undefined, NOW), 'off', 'Velero is not installed'],
+    ['reports that Velero has no target', judgeBackups([], NOW), 'off', 'no target'],
     [
-      'says that the target was refused',
+      'rejects a refused backup target with the reason',
       judgeBackups([], NOW, 'It was refused.'),
       'fault',
       'no target. It was refused.',
     ],
-    ['wants a target that Velero reaches', judgeBackups([location('Unavailable')], NOW), 'fault', 'cannot reach'],
-    ['wants a Velero that runs', judgeBackups([location(undefined)], NOW), 'fault', 'has not looked'],
-    ['wants one that runs now', judgeBackups([location('Available', LONG_AGO)], NOW), 'fault', 'since'],
+    ['rejects an unavailable backup target', judgeBackups([location('Unavailable')], NOW), 'fault', 'cannot reach'],
     [
-      'wants a target to write to',
+      'rejects a backup target that Velero has not validated',
+      judgeBackups([location(undefined)], NOW),
+      'fault',
+      'has not looked',
+    ],
+    [
+      'rejects a backup target with an outdated validation',
+      judgeBackups([location('Available', LONG_AGO)], NOW),
+      'fault',
+      'since',
+    ],
+    [
+      'rejects a read-only backup target',
       judgeBackups([location('Available', LONG_AGO, READ_ONLY)], NOW),
       'fault',
       'read-only',
     ],
-    ['takes one that looks seldom', judgeBackups([location('Available', LONG_AGO, SELDOM)], NOW), 'ok', '"default"'],
-    ['takes one that reaches its target', judgeBackups([location('Available')], NOW), 'ok', '"default"'],
-    ['says what does not work without an engine', judgeEngine(false, 'X', 'databases', 'y'), 'off', 'EngineMissing'],
+    [
+      'accepts an old validation within validationFrequency',
+      judgeBackups([location('Available', LONG_AGO, SELDOM)], NOW),
+      'ok',
+      '"default"',
+    ],
+    ['accepts an available backup target', judgeBackups([location('Available')], NOW), 'ok', '"default"'],
+    ['reports a missing engine', judgeEngine(false, 'X', 'databases', 'y'), 'off', 'EngineMissing'],
   ] as const) {
     it(sentence, () => {
       expect(finding.verdict).to.equal(verdict)
@@ -160,12 +270,12 @@ describe('a check of an installation', () => {
     })
   }
 
-  it('wants what the page of the installation promises', () => {
+  it('requires the Kubernetes version that docs/install.md promises', () => {
     const page = readFileSync(join(import.meta.dirname, '../../../docs/install.md'), 'utf8')
     expect(page).to.contain(`Kubernetes 1.${OLDEST_KUBERNETES_MINOR} or newer`)
   })
 
-  it('tells a definition of another version by its schema, whatever it says in words', () => {
+  it('compares schemas without descriptions', () => {
     const declared = {
       type: 'object',
       description: 'A',
@@ -179,7 +289,7 @@ describe('a check of an installation', () => {
       expect(isSameSchema(withField(other), declared), JSON.stringify(other)).to.equal(false)
   })
 
-  it('is shown in columns', () => {
+  it('formats the findings as columns', () => {
     const findings = [
       { name: 'API server', ...judgeVersion(version('36')) },
       { name: 'Owner', ...judgeOwners(0) },
