@@ -11,7 +11,7 @@ import { KEYS_SECRET, secretKeyStore } from './keyStore.ts'
 const CLIENT_ID = '3f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
 const owner = () => firstOwner({ clientId: CLIENT_ID, clientSecret: 'a-secret', displayName: 'First owner' })
 
-/** An API server that holds the first owner. */
+/** An API server with the objects of the first owner. */
 function server(): FakeKubeClient {
   const client = new FakeKubeClient()
   const [secretObject, clientObject] = owner()
@@ -20,11 +20,11 @@ function server(): FakeKubeClient {
   return client
 }
 
-describe('service accounts in the API server', () => {
+describe('kubeClientStore', () => {
   const ref = { namespace: 'freehold-system', name: CLIENT_ID }
   const find = (client: FakeKubeClient, clientId = CLIENT_ID) => kubeClientStore(client).find(clientId)
 
-  it('are found with their secret', async () => {
+  it('finds a service account with its secret', async () => {
     const client = server()
     const { uid } = (await client.get(PlatformClient.resource, ref)).metadata
     expect(await find(client)).to.deep.equal({
@@ -36,13 +36,13 @@ describe('service accounts in the API server', () => {
     })
   })
 
-  it('say when they are disabled', async () => {
+  it('returns isEnabled false for a disabled service account', async () => {
     const client = server()
     await client.mergePatch(PlatformClient.resource, ref, { spec: { isEnabled: false } })
     expect((await find(client))?.isEnabled).to.equal(false)
   })
 
-  it('do not exist while they are being deleted, or without a secret', async () => {
+  it('returns undefined for a service account that is being deleted or has no secret', async () => {
     const deleting = server()
     deleting.edit(PlatformClient.resource, ref, (object) => {
       object.metadata.deletionTimestamp = '2026-01-01T00:00:00Z'
@@ -54,7 +54,7 @@ describe('service accounts in the API server', () => {
   })
 
   for (const id of ['', 'default', '../secrets/x', CLIENT_ID.toUpperCase(), `${CLIENT_ID}/status`]) {
-    it(`are not looked up by anything that is not a uuid: "${id}"`, async () => {
+    it(`returns undefined without a request for an id that is not a UUID: "${id}"`, async () => {
       const client = server()
       expect(await find(client, id)).to.equal(undefined)
       expect(client.count()).to.equal(0)
@@ -65,7 +65,7 @@ describe('service accounts in the API server', () => {
     new KubeError('Unavailable', 'No answer.', { status: 0 }),
     new KubeError('NotFound', 'The type is not served.', { status: 404, typeMissing: true }),
   ]) {
-    it(`are not taken for unknown on a failure: ${failure.message}`, async () => {
+    it(`rejects if the API server fails: ${failure.message}`, async () => {
       const client = server()
       client.fail('get', PlatformClient.resource, () => {
         throw failure
@@ -75,8 +75,8 @@ describe('service accounts in the API server', () => {
   }
 })
 
-describe('the first owner', () => {
-  it('is a secret, then the client that names it, then its assignment at the root', () => {
+describe('firstOwner', () => {
+  it('returns a Secret, the client that names it and its assignment at the root', () => {
     const [credentials, client, assignment] = owner()
     expect(credentials?.data).to.deep.equal({ 'client-secret': Buffer.from('a-secret').toString('base64') })
     expect(PlatformClient.spec.parse(client?.spec).secretName).to.equal(credentials?.metadata.name)
@@ -90,15 +90,15 @@ describe('the first owner', () => {
     expect(new Set(owner().map((object) => object.metadata.namespace))).to.deep.equal(new Set(['freehold-system']))
   })
 
-  it('cannot be made with an id that no token could carry, or without a secret', () => {
+  it('throws for an id that is not a UUID and for an empty secret', () => {
     const words = { clientId: CLIENT_ID, clientSecret: 'a-secret', displayName: 'First owner' }
     expect(() => firstOwner({ ...words, clientId: 'admin' })).to.throw(/uuid/)
     expect(() => firstOwner({ ...words, clientSecret: '' })).to.throw(/empty/)
   })
 })
 
-describe('signing keys in a Secret', () => {
-  it('are read as written, and a lost race is told apart from a failure', async () => {
+describe('secretKeyStore', () => {
+  it('reads what it wrote, and returns undefined if another replica was faster', async () => {
     const client = new FakeKubeClient()
     const store = secretKeyStore(client)
     expect(await store.read()).to.equal(undefined)

@@ -28,7 +28,7 @@ const ADA = { sub: 'ada-at-acme', email: 'Ada@Acme.example', given_name: 'Ada', 
 const namespace = 'freehold-system'
 type User = PlatformUser & KubeObject
 
-describe('signing in at the identity provider of a tenant', () => {
+describe('sign-in with the identity provider of a tenant', () => {
   let key: SigningKey
   let kube: FakeKubeClient
   let provider: IdentityProvider
@@ -134,7 +134,7 @@ describe('signing in at the identity provider of a tenant', () => {
     const address = /<meta http-equiv="refresh" content="0;url=([^"]+)">/.exec(html)?.[1] ?? ''
     return new URL(address.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))))
   }
-  /** From the page of the provider to where the browser ends. */
+  /** Signs in at the external provider and follows its redirects. */
   async function signIn(claims: Record<string, unknown> = ADA): Promise<Shown> {
     const page = await organization(await begin(), 'ada@ACME.example')
     return browser.open(acme.signIn(targetOf(page), claims).href)
@@ -146,7 +146,7 @@ describe('signing in at the identity provider of a tenant', () => {
     return (await fetch(`${reach}${PATH}/token`, { method: 'POST', body })).json() as Promise<Record<string, string>>
   }
 
-  it('makes an account at the first time, and finds it again at the second', async () => {
+  it('creates an account at the first sign-in and updates it at the second', async () => {
     await signIn()
     const claims = decodeJwt((await token()).access_token ?? '')
     expect(claims).to.include({ name: 'Ada Lovelace', email: 'Ada@Acme.example', email_verified: true })
@@ -164,7 +164,7 @@ describe('signing in at the identity provider of a tenant', () => {
     expect(await users()).to.have.length(1)
   })
 
-  it('makes nobody of a tenant that is removed at that moment, and takes nobody into it', async () => {
+  it('creates and changes no account while the tenant is being removed', async () => {
     hasTenant = false
     expect((await signIn()).html).to.contain('no longer known')
     expect(await users()).to.deep.equal([])
@@ -181,7 +181,7 @@ describe('signing in at the identity provider of a tenant', () => {
     expect((await users())[0]?.spec.tenantIds).to.deep.equal([])
   })
 
-  it('is where the password form leads too, for addresses of the domain; the password goes nowhere', async () => {
+  it('is used by the password form for addresses of the domain, without sending the password', async () => {
     const page = await browser.submit(await begin(), 'Sign in', {
       login: 'ada@acme.example',
       password: 'a typed secret',
@@ -194,7 +194,7 @@ describe('signing in at the identity provider of a tenant', () => {
     expect(browser.left?.searchParams.has('code')).to.equal(true)
   })
 
-  it('remembers of the claims what bindings ask about, as it was said last', async () => {
+  it('stores only the claims that bindings use, from the latest sign-in', async () => {
     const spec = { tenantId: TENANT, issuer: acme.issuer, claim: 'groups', claimValue: 'staff', groupId: TENANT }
     const { apiVersion, kind } = IdpBinding
     kube.seed(IdpBinding.resource, { apiVersion, kind, metadata: { namespace, name: 'b' }, spec } as KubeObject)
@@ -206,7 +206,7 @@ describe('signing in at the identity provider of a tenant', () => {
     expect((await users())[0]?.spec.externalIdentity?.claims).to.deep.equal({})
   })
 
-  it('is not offered for a domain that is not verified, nor by a provider that is disabled', async () => {
+  it('is not offered for an unverified domain, a disabled provider or a subdomain', async () => {
     const isOffered = async () => (await organization(await begin(), 'ada@acme.example')).html.includes('http-equiv')
     expect(await isOffered()).to.equal(true)
     connect({}, 'Pending')
@@ -219,16 +219,16 @@ describe('signing in at the identity provider of a tenant', () => {
   })
 
   const lies: [string, () => void, Record<string, unknown>?][] = [
-    ['an address of another domain', () => {}, { ...ADA, email: 'ada@evil.example' }],
-    ['no address', () => {}, { sub: 'x' }],
-    ['nobody', () => {}, { email: 'ada@acme.example' }],
+    ['an email address of another domain', () => {}, { ...ADA, email: 'ada@evil.example' }],
+    ['no email address', () => {}, { sub: 'x' }],
+    ['no subject', () => {}, { email: 'ada@acme.example' }],
     ['another nonce', () => Object.assign(acme.lies, { nonce: 'x' })],
     ['another audience', () => Object.assign(acme.lies, { aud: 'somebody' })],
     ['another issuer', () => Object.assign(acme.lies, { iss: 'https://evil.example' })],
-    ['a false signature', () => Object.assign(acme, { signsFalsely: true })],
+    ['a wrong signature', () => Object.assign(acme, { signsFalsely: true })],
   ]
   for (const [title, lie, claims] of lies) {
-    it(`takes nobody in with ${title}`, async () => {
+    it(`rejects an ID token with ${title}`, async () => {
       lie()
       const page = await signIn(claims)
       expect(page.status).to.be.oneOf([403, 502])
@@ -237,7 +237,7 @@ describe('signing in at the identity provider of a tenant', () => {
     })
   }
 
-  it('gives nobody the account of another person by their address', async () => {
+  it('links an existing account by email only in the same tenant and with trustEmail', async () => {
     seedUser('7f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11', { userName: 'ada', email: 'ada@acme.example' })
     expect((await signIn()).html).to.contain('another account')
     seedUser('7f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11', { email: 'ada@acme.example', tenantIds: [TENANT] })
@@ -249,17 +249,17 @@ describe('signing in at the identity provider of a tenant', () => {
   })
 
   for (const email_verified of [false, 'false'])
-    it(`takes no address for verified of which the provider says ${JSON.stringify(email_verified)}`, async () => {
+    it(`does not mark the email as verified if email_verified is ${JSON.stringify(email_verified)}`, async () => {
       await signIn({ ...ADA, email_verified })
       expect(decodeJwt((await token()).access_token ?? '')).to.include({ email_verified: false })
     })
 
-  it('gives nobody an account by an address that the provider has not verified', async () => {
+  it('links no existing account by an unverified email', async () => {
     seedUser('7f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11', { email: 'ada@acme.example', tenantIds: [TENANT] })
     expect((await signIn({ ...ADA, email_verified: false })).html).to.contain('another account')
   })
 
-  it('takes an address for verified by another claim, whatever is said of `email`', async () => {
+  it('ignores email_verified if another claim contains the email', async () => {
     connect({ emailClaim: 'upn' })
     await signIn({ sub: ADA.sub, upn: ADA.email, email: 'x@elsewhere.example', email_verified: false })
     expect(decodeJwt((await token()).access_token ?? '')).to.include({ email_verified: true, email: ADA.email })
@@ -271,19 +271,19 @@ describe('signing in at the identity provider of a tenant', () => {
     'Ada <ada@acme.example>',
     'a\0@acme.example',
   ]) {
-    it(`takes nobody in whose e-mail claim is not one address: ${JSON.stringify(email)}`, async () => {
+    it(`rejects an email claim that is not one address: ${JSON.stringify(email)}`, async () => {
       expect((await signIn({ ...ADA, email })).status).to.equal(403)
       expect(await users()).to.deep.equal([])
     })
   }
 
-  it('takes nobody in by an ID token from an hour ahead', async () => {
+  it('rejects an ID token that was issued an hour in the future', async () => {
     acme.issuedAt = Math.floor(Date.now() / 1000) + 3600
     expect((await signIn()).status).to.be.oneOf([403, 502])
     expect(await users()).to.deep.equal([])
   })
 
-  it('takes no disabled person in', async () => {
+  it('rejects a disabled account', async () => {
     await signIn()
     const [{ metadata } = { metadata: { name: '' } }] = await users()
     kube.edit<User>(PlatformUser.resource, { namespace, name: metadata.name }, (user) => {
@@ -294,7 +294,7 @@ describe('signing in at the identity provider of a tenant', () => {
     expect((await signIn()).html).to.contain('disabled')
   })
 
-  it('ends an answer in the browser that began, once, and at the provider that it began with', async () => {
+  it('accepts a callback once, in the same browser and for the same provider', async () => {
     const target = targetOf(await organization(await begin(), 'ada@acme.example'))
     const back = acme.signIn(target, ADA)
     const thief = new Browser(ORIGIN, { reach })
@@ -308,7 +308,7 @@ describe('signing in at the identity provider of a tenant', () => {
     expect(await users()).to.deep.equal([])
   })
 
-  it('says so where the person or the provider declines, and where the provider is away', async () => {
+  it('reports a denial of the provider, and returns 503 if its metadata are missing or of another issuer', async () => {
     const target = targetOf(await organization(await begin(), 'ada@acme.example'))
     const back = new URL(target.searchParams.get('redirect_uri') ?? '')
     back.search = `?error=access_denied&state=${target.searchParams.get('state')}`
@@ -319,7 +319,7 @@ describe('signing in at the identity provider of a tenant', () => {
     expect((await organization(await begin(), 'ada@acme.example')).status, 'of another issuer').to.equal(503)
   })
 
-  it('writes neither codes nor secrets into its log', async () => {
+  it('logs neither codes, secrets nor email addresses', async () => {
     const target = targetOf(await organization(await begin(), 'ada@acme.example'))
     const back = acme.signIn(target, ADA)
     await browser.open(back.href)

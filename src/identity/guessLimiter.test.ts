@@ -8,8 +8,8 @@ const ID = '11111111-1111-4111-8111-111111111111'
 const right = async () => 'yes'
 const wrong = async () => undefined
 
-describe('guesses at secrets', () => {
-  it('are looked at up to the limit when they come at once; the others are refused when those were wrong', async () => {
+describe('limitSecrets', () => {
+  it('checks only 3 of 20 concurrent wrong secrets with a limit of 3', async () => {
     const guesses = limitSecrets(3, new ManualClock())
     let looked = 0
     const look = async () => {
@@ -20,13 +20,13 @@ describe('guesses at secrets', () => {
     expect([looked, judged.filter((each) => 'blockedFor' in each).length]).to.deep.equal([3, 17])
   })
 
-  it('wait for a place, and have it when those before them were right', async () => {
+  it('checks 20 concurrent right secrets with a limit of 1', async () => {
     const guesses = limitSecrets(1, new ManualClock())
     const judged = await Promise.all(Array.from({ length: 20 }, () => guesses.judge(ADDRESS, ID, right)))
     expect(judged).to.deep.equal(Array(20).fill({ value: 'yes' }))
   })
 
-  it('do not count where nothing was judged', async () => {
+  it('does not count a check that failed', async () => {
     const guesses = limitSecrets(1, new ManualClock())
     const fails = () => guesses.judge(ADDRESS, ID, () => Promise.reject(new Error('away')))
     const results = await Promise.allSettled([fails(), fails(), fails()])
@@ -34,7 +34,7 @@ describe('guesses at secrets', () => {
     expect(await guesses.judge(ADDRESS, ID, right)).to.deep.equal({ value: 'yes' })
   })
 
-  it('are looked at again when the window of the first wrong one is over', async () => {
+  it('accepts again a minute after the first wrong secret', async () => {
     const clock = new ManualClock()
     const guesses = limitSecrets(2, clock)
     await guesses.judge(ADDRESS, ID, wrong)
@@ -45,7 +45,7 @@ describe('guesses at secrets', () => {
     expect(await guesses.judge(ADDRESS, ID, right)).to.deep.equal({ value: 'yes' })
   })
 
-  it('of one address or for one account hold up no others; ids that cannot exist are counted together', async () => {
+  it('limits each address and account separately, and unknown ids together', async () => {
     const guesses = limitSecrets(1, new ManualClock())
     for (const id of [ID, 'no-such-id']) await guesses.judge(ADDRESS, id, wrong)
     expect(await guesses.judge(OTHER_ADDRESS, ID, right)).to.deep.equal({ value: 'yes' })
@@ -54,10 +54,10 @@ describe('guesses at secrets', () => {
   })
 })
 
-describe('guesses at passwords', () => {
+describe('limitPasswords', () => {
   const limits = { perNameAndAddress: 2, perName: 4, perAddress: 6 }
 
-  it('are limited per name and address, per name, and per address, however they are spelled', async () => {
+  it('limits per name and address, per name and per address, ignoring case and spaces', async () => {
     const guesses = limitPasswords(limits, new ManualClock())
     for (const name of ['ada', ' ADA ']) await guesses.judge(ADDRESS, name, wrong)
     expect(await guesses.judge(ADDRESS, 'Ada', right)).to.have.property('blockedFor')
@@ -67,7 +67,7 @@ describe('guesses at passwords', () => {
     expect(await guesses.judge(ADDRESS, 'fritz', right)).to.deep.equal({ blockedFor: 300 })
   })
 
-  it('count no more once the person was right, and who is right is never counted', async () => {
+  it('resets the count after the right password, and never counts right ones', async () => {
     const guesses = limitPasswords(limits, new ManualClock())
     for (let time = 0; time < 3; time += 1) {
       await guesses.judge(ADDRESS, 'ada', wrong)

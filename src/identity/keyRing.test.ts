@@ -18,22 +18,22 @@ const kids = (found: KeyRing) => found.map((key) => key.kid)
 
 describe('the ring of signing keys', () => {
   for (const [sentence, keys, now, wanted] of [
-    ['an empty ring signs with nothing', ring(), 5, undefined],
-    ['the only key signs', ring(0), 5, 'from-0'],
-    ['the first key signs even before its time, since an issuer needs one', ring(7), 5, 'from-7'],
-    ['a published key does not sign before its time', ring(0, 100), 99.9, 'from-0'],
-    ['a key signs from its time on', ring(0, 100), 100, 'from-100'],
-    ['the newest of several signs', ring(0, 100, 200), 250, 'from-200'],
+    ['signingKeyAt returns undefined for an empty ring', ring(), 5, undefined],
+    ['signingKeyAt returns the only key', ring(0), 5, 'from-0'],
+    ['signingKeyAt returns the only key even before its notBefore', ring(7), 5, 'from-7'],
+    ['signingKeyAt does not return a key before its notBefore', ring(0, 100), 99.9, 'from-0'],
+    ['signingKeyAt returns a key from its notBefore on', ring(0, 100), 100, 'from-100'],
+    ['signingKeyAt returns the newest of several keys', ring(0, 100, 200), 250, 'from-200'],
   ] as const) {
     it(sentence, () => expect(signingKeyAt(keys, now * HOUR)?.kid).to.equal(wanted))
   }
 
   for (const [sentence, keys, now, wanted] of [
-    ['an empty ring needs a key that signs at once', ring(), 5, 5],
-    ['a fresh key needs no successor', ring(0), 97.9, undefined],
-    ['a successor is made so early that it is published for the full while', ring(0), 98, 100],
-    ['a successor that is late is still published for the full while', ring(0), 300, 302],
-    ['a successor that waits for its time is enough', ring(0, 100), 99, undefined],
+    ['nextKeyDueAt returns now for an empty ring', ring(), 5, 5],
+    ['nextKeyDueAt returns undefined for a fresh key', ring(0), 97.9, undefined],
+    ['nextKeyDueAt returns the time of rotation, publishAhead in advance', ring(0), 98, 100],
+    ['nextKeyDueAt returns publishAhead from now if the rotation is overdue', ring(0), 300, 302],
+    ['nextKeyDueAt returns undefined if a successor is already published', ring(0, 100), 99, undefined],
   ] as const) {
     it(sentence, () => {
       expect(nextKeyDueAt(keys, now * HOUR, times)).to.equal(wanted === undefined ? undefined : wanted * HOUR)
@@ -41,16 +41,16 @@ describe('the ring of signing keys', () => {
   }
 
   for (const [sentence, keys, now, wanted] of [
-    ['the only key stays however old', ring(0), 10_000, ['from-0']],
-    ['a replaced key stays while its tokens live', ring(0, 100), 100.9, ['from-0', 'from-100']],
-    ['a replaced key goes when its last tokens have expired', ring(0, 100), 101, ['from-100']],
-    ['a key whose successor does not sign yet stays', ring(0, 100), 99, ['from-0', 'from-100']],
-    ['all keys before the last but one go together', ring(0, 100, 200), 201, ['from-200']],
+    ['withoutExpired keeps the only key at any age', ring(0), 10_000, ['from-0']],
+    ['withoutExpired keeps a replaced key while its tokens are valid', ring(0, 100), 100.9, ['from-0', 'from-100']],
+    ['withoutExpired removes a replaced key after its tokens have expired', ring(0, 100), 101, ['from-100']],
+    ['withoutExpired keeps a key whose successor does not sign yet', ring(0, 100), 99, ['from-0', 'from-100']],
+    ['withoutExpired removes several replaced keys at once', ring(0, 100, 200), 201, ['from-200']],
   ] as const) {
     it(sentence, () => expect(kids(withoutExpired(keys, now * HOUR, times))).to.deep.equal(wanted))
   }
 
-  it('is read as it was written, in the order of first use', async () => {
+  it('parseRing reads what serializeRing wrote, ordered by notBefore', async () => {
     const late = await generateSigningKey(200 * HOUR)
     const early = await generateSigningKey(100 * HOUR)
     const found = parseRing(serializeRing([late, early]))
@@ -61,13 +61,13 @@ describe('the ring of signing keys', () => {
   })
 
   for (const [name, text] of Object.entries({
-    'no text': '',
-    'a text cut short': '[{"kid":"a-secret-part',
-    'no key': '[]',
+    'an empty text': '',
+    'truncated JSON': '[{"kid":"a-secret-part',
+    'an empty list': '[]',
     'a key without its private part': '[{"kid":"a","notBefore":"2026-01-01T00:00:00Z","jwk":{"kty":"RSA","n":"AQAB"}}]',
     'a symmetric key': '[{"kid":"a","notBefore":"2026-01-01T00:00:00Z","jwk":{"kty":"oct","k":"a-secret-part"}}]',
   })) {
-    it(`refuses ${name} without quoting it`, () => {
+    it(`parseRing rejects ${name} without quoting it`, () => {
       expect(() => parseRing(text))
         .to.throw(/not readable/)
         .and.not.match(/a-secret-part/)

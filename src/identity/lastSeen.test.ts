@@ -8,7 +8,7 @@ const ANNA = '33333333-3333-4333-8333-333333333333'
 const ROBOT = '44444444-4444-4444-8444-444444444444'
 const HOUR = 3_600_000
 
-describe('when somebody was last seen', () => {
+describe('createLastSeen', () => {
   const prepare = (stored: Record<string, object> = {}) => {
     const clock = new ManualClock()
     const writes: { name: string; status: unknown; subresource: string | undefined; uid: string | undefined }[] = []
@@ -39,7 +39,7 @@ describe('when somebody was last seen', () => {
     return { clock, writes, seen, state }
   }
 
-  it('is written once however many tokens an hour brings, and again in the next', async () => {
+  it('writes the status at most once an hour for each principal', async () => {
     const { clock, writes, seen } = prepare()
     for (let count = 0; count < 100; count += 1) seen.gotToken(ROBOT)
     seen.signedIn(ANNA)
@@ -54,7 +54,7 @@ describe('when somebody was last seen', () => {
     expect(writes).to.have.length(3)
   })
 
-  it('is left to what another replica wrote within the hour', async () => {
+  it('does not write if another replica did within the hour', async () => {
     const { clock, writes, seen } = prepare({ [ROBOT]: { lastTokenAt: '2025-12-31T23:30:00Z' } })
     seen.gotToken(ROBOT)
     expect(writes).to.deep.equal([])
@@ -63,7 +63,7 @@ describe('when somebody was last seen', () => {
     expect(writes).to.have.length(1)
   })
 
-  it('is tried again after a write that failed, and of nobody without an id', async () => {
+  it('retries after a failed write, and ignores ids that are not UUIDs', async () => {
     const { writes, seen, state } = prepare()
     state.fails = true
     seen.gotToken(ROBOT)

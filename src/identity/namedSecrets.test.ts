@@ -14,7 +14,7 @@ const CLIENT = '3f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
 const TENANT = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 const namespace = SYSTEM_NAMESPACE
 
-describe('secrets that service accounts and connections name', () => {
+describe('noteMissingSecrets', () => {
   let kube: FakeKubeClient
   let stop: (() => Promise<unknown>)[]
 
@@ -74,7 +74,7 @@ describe('secrets that service accounts and connections name', () => {
     })
   }
 
-  it('are noted while they are missing or empty, and no longer once they are there', async () => {
+  it('sets missingSecrets while a Secret is missing or has no client-secret, and clears it afterwards', async () => {
     await make('sso-b')
     await start()
     await missing(PlatformClient, CLIENT, ['pipeline'])
@@ -87,7 +87,7 @@ describe('secrets that service accounts and connections name', () => {
     await missing(PlatformClient, CLIENT, undefined)
   })
 
-  it('are noted when they go, or when another one is named', async () => {
+  it('sets missingSecrets when a Secret is deleted or another one is named', async () => {
     for (const name of ['pipeline', 'sso-a', 'sso-b']) await make(name)
     await start()
     await kube.remove(secret, { namespace, name: 'sso-b' })
@@ -96,7 +96,7 @@ describe('secrets that service accounts and connections name', () => {
     await missing(PlatformClient, CLIENT, ['other'])
   })
 
-  it('that are all there cost nothing but the watch', async () => {
+  it('reads no Secret at its start if all exist, and only the named ones after a deletion', async () => {
     for (const name of ['pipeline', 'sso-a', 'sso-b']) await make(name)
     kube.calls.length = 0
     await start()

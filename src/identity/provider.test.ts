@@ -26,7 +26,7 @@ const CLIENT_ID = '3f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
 const OTHER_ID = '9d2b3f0e-0a6a-434a-a53d-2b1f3a7c0f9e'
 const SECRET = randomBytes(32).toString('base64url')
 
-/** After others that were asked at the same time have begun. */
+/** Answers after concurrent requests have begun. */
 async function afterAWhile<T>(answer: () => T): Promise<T> {
   for (let turn = 0; turn < 20; turn += 1) await setImmediate()
   return answer()
@@ -86,7 +86,7 @@ describe('the local identity provider', () => {
       .type('form')
       .send({ grant_type: 'client_credentials', client_id: CLIENT_ID, client_secret: SECRET, ...fields })
 
-  it('gives a service account a JWT access token without a scope or audience parameter', async () => {
+  it('issues a JWT access token to a service account without scope or audience', async () => {
     const before = Math.floor(Date.now() / 1000)
     const answer = await ask().expect(200)
     expect(answer.body).to.include({ token_type: 'Bearer', expires_in: 900 })
@@ -112,7 +112,7 @@ describe('the local identity provider', () => {
     expect(jti).to.be.a('string')
   })
 
-  it('takes the credentials as HTTP Basic too', async () => {
+  it('accepts credentials as HTTP Basic', async () => {
     const answer = await request(provider.handler)
       .post(TOKEN)
       .auth(CLIENT_ID, SECRET)
@@ -124,13 +124,13 @@ describe('the local identity provider', () => {
   for (const [name, fields] of Object.entries({
     'a wrong secret': { client_secret: `${SECRET.slice(0, -1)}_` },
     'the secret of another client': { client_secret: 'another-secret' },
-    'a secret cut short': { client_secret: SECRET.slice(0, 20) },
+    'a truncated secret': { client_secret: SECRET.slice(0, 20) },
     'no secret': { client_secret: '' },
     'an unknown client': { client_id: 'f2b3f0e0-0a6a-434a-a53d-2b1f3a7c0f9e' },
-    'a client id in capitals': { client_id: CLIENT_ID.toUpperCase() },
+    'a client id in upper case': { client_id: CLIENT_ID.toUpperCase() },
     'a client id that is a path': { client_id: '../secrets/x' },
   })) {
-    it(`answers ${name} with invalid_client 401`, async () => {
+    it(`returns 401 invalid_client for ${name}`, async () => {
       const answer = await ask(fields)
       expect(answer.status).to.equal(401)
       expect(answer.body.error).to.equal('invalid_client')
@@ -138,7 +138,7 @@ describe('the local identity provider', () => {
     })
   }
 
-  it('refuses a client at once when it is disabled or deleted, though it had tokens before', async () => {
+  it('returns 401 as soon as the client is disabled or deleted', async () => {
     await ask().expect(200)
     clients.set(CLIENT_ID, { clientId: CLIENT_ID, secret: SECRET, displayName: 'Pipeline', isEnabled: false })
     expect((await ask().expect(401)).body.error).to.equal('invalid_client')
@@ -146,7 +146,7 @@ describe('the local identity provider', () => {
     expect((await ask().expect(401)).body.error).to.equal('invalid_client')
   })
 
-  it('obeys a changed secret at once', async () => {
+  it('accepts only the new secret after a change', async () => {
     await ask().expect(200)
     clients.set(CLIENT_ID, { clientId: CLIENT_ID, secret: 'changed', displayName: 'Pipeline', isEnabled: true })
     await ask().expect(401)
@@ -154,30 +154,34 @@ describe('the local identity provider', () => {
   })
 
   for (const [name, fields, error] of [
-    ['a password grant', { grant_type: 'password', username: 'a', password: 'b' }, 'unsupported_grant_type'],
-    ['an authorization code', { grant_type: 'authorization_code', code: 'x' }, 'unauthorized_client'],
-    ['a resource that is not the platform', { resource: 'https://elsewhere.example/' }, 'invalid_target'],
+    ['the password grant', { grant_type: 'password', username: 'a', password: 'b' }, 'unsupported_grant_type'],
+    [
+      'an authorization code of a service account',
+      { grant_type: 'authorization_code', code: 'x' },
+      'unauthorized_client',
+    ],
+    ['another resource', { resource: 'https://elsewhere.example/' }, 'invalid_target'],
   ] as const) {
-    it(`refuses ${name}`, async () => {
+    it(`returns 400 for ${name}`, async () => {
       const answer = await ask(fields)
       expect(answer.status).to.equal(400)
       expect(answer.body.error).to.equal(error)
     })
   }
 
-  it('ignores scope and audience parameters that other providers ask for', async () => {
+  it('ignores the parameters scope and audience', async () => {
     const answer = await ask({ scope: 'openid', audience: 'else' }).expect(200)
     expect(decodeJwt(answer.body.access_token).aud).to.equal('platform-kubernetes-client')
   })
 
-  it('publishes only the public half of its keys, with a short life in caches', async () => {
+  it('publishes only public keys, cached for 31 seconds', async () => {
     const answer = await request(provider.handler).get(CERTS).expect(200)
     expect(answer.body.keys).to.have.length(1)
     expect(Object.keys(answer.body.keys[0]).sort()).to.deep.equal(['alg', 'e', 'kid', 'kty', 'n', 'use'])
     expect(answer.headers['cache-control']).to.equal('public, max-age=31')
   })
 
-  it('tells the addresses of its issuer, whatever host the caller names', async () => {
+  it('returns discovery URLs of its issuer, ignoring the Host header', async () => {
     const answer = await request(provider.handler).get(DISCOVERY).set('host', 'evil.example').expect(200)
     expect(answer.body).to.include({
       issuer: ISSUER,
@@ -188,7 +192,7 @@ describe('the local identity provider', () => {
     expect(JSON.stringify(answer.body)).to.not.contain('evil.example')
   })
 
-  it('publishes a new key before it signs with it, and signs with it without a restart', async () => {
+  it('publishes a new key before it signs with it, without a restart', async () => {
     const next = await generateSigningKey(systemClock.now())
     keys.publish(next)
     const published = await request(provider.handler).get(CERTS)
@@ -198,7 +202,7 @@ describe('the local identity provider', () => {
     expect(decodeProtectedHeader((await ask()).body.access_token).kid).to.equal(next.kid)
   })
 
-  it('stops an address that guesses the secret of a client, and only for that client', async () => {
+  it('returns 429 to an address after 3 wrong secrets of a client, but not for another client', async () => {
     provider.stop()
     provider = create({ limits: { refusedSecretsPerMinute: 3 } })
     for (let guess = 0; guess < 3; guess += 1) await ask({ client_secret: `guess-${guess}` }).expect(401)
@@ -209,7 +213,7 @@ describe('the local identity provider', () => {
     await ask({ client_id: OTHER_ID, client_secret: 'another-secret' }).expect(200)
   })
 
-  it('counts guesses together with other doors at which secrets are shown', async () => {
+  it('shares the limit of wrong secrets with other endpoints', async () => {
     provider.stop()
     const secretGuesses = limitSecrets(2)
     provider = create({ secretGuesses })
@@ -226,10 +230,10 @@ describe('the local identity provider', () => {
     [TOKEN.replace('token', 'auth/device'), { scope: 'openid' }],
   ] as const) {
     for (const [whose, client_id] of [
-      ['of a client', CLIENT_ID],
-      ['of a client that nobody has', '00000000-0000-4000-8000-000000000000'],
+      ['an existing client', CLIENT_ID],
+      ['an unknown client', '00000000-0000-4000-8000-000000000000'],
     ] as const) {
-      it(`looks at no more secrets than the limit, also when they come all at once: ${path}, ${whose}`, async () => {
+      it(`checks only 3 of 12 concurrent wrong secrets: ${path}, ${whose}`, async () => {
         provider.stop()
         const slow: ClientStore = { find: (clientId) => afterAWhile(() => clients.get(clientId)) }
         provider = create({ limits: { refusedSecretsPerMinute: 3 }, clients: slow })
@@ -252,14 +256,14 @@ describe('the local identity provider', () => {
     }
   }
 
-  it('holds up nobody who knows the secret, however often they come at once', async () => {
+  it('accepts 12 concurrent requests with the right secret', async () => {
     provider.stop()
     provider = create({ limits: { refusedSecretsPerMinute: 3 } })
     const answers = await Promise.all(Array.from({ length: 12 }, () => ask()))
     expect(answers.map(({ status }) => status)).to.deep.equal(Array(12).fill(200))
   })
 
-  it('limits the requests of an address', async () => {
+  it('returns 429 above tokenRequestsPerMinute', async () => {
     provider.stop()
     provider = create({ limits: { tokenRequestsPerMinute: 2 } })
     await ask().expect(200)
@@ -269,7 +273,7 @@ describe('the local identity provider', () => {
     expect(refused.headers).to.have.property('retry-after')
   })
 
-  it('shows a page to a person whose address is limited, and JSON to programs', async () => {
+  it('returns 429 as a page to browsers and as JSON to programs', async () => {
     provider.stop()
     provider = create({ limits: { deviceCodesPerMinute: 1 } })
     const ask = (accept: string) => request(provider.handler).post('/realms/freehold/device').set('accept', accept)
@@ -283,11 +287,11 @@ describe('the local identity provider', () => {
   const others = [
     ['discovery', DISCOVERY],
     ['the keys', CERTS],
-    ['what a token says of a person', TOKEN.replace('token', 'userinfo')],
-    ['a page that is not there', '/realms/other'],
+    ['userinfo', TOKEN.replace('token', 'userinfo')],
+    ['an unknown path', '/realms/other'],
   ] as const
   for (const [what, path] of others) {
-    it(`limits the requests of an address for ${what}, and not those for tokens with them`, async () => {
+    it(`returns 429 above otherRequestsPerMinute, apart from tokens: ${what}`, async () => {
       provider.stop()
       provider = create({ limits: { otherRequestsPerMinute: 2 } })
       const { status } = await request(provider.handler).get(path)
@@ -300,10 +304,10 @@ describe('the local identity provider', () => {
   }
 
   for (const [whose, path] of [
-    ['the address', TOKEN],
-    ['the secrets of a client', TOKEN.replace('token', 'auth/device')],
+    ['of requests per address', TOKEN],
+    ['of wrong secrets', TOKEN.replace('token', 'auth/device')],
   ] as const) {
-    it(`does not hold the refusal of a caller that has gone: by the limit of ${whose}`, async () => {
+    it(`drops a delayed response when the caller disconnects, at the limit ${whose}`, async () => {
       provider.stop()
       const clock = new ManualClock()
       const limits = { tokenRequestsPerMinute: 1, refusedSecretsPerMinute: 1, refusalDelay: 60_000 }
@@ -325,7 +329,7 @@ describe('the local identity provider', () => {
     })
   }
 
-  it('believes no forwarded address of a caller whom nobody told it to trust', async () => {
+  it('ignores X-Forwarded-For and Forwarded without trusted proxies', async () => {
     provider.stop()
     provider = create({ limits: { tokenRequestsPerMinute: 2 } })
     await ask().set('x-forwarded-for', '198.51.100.1').set('forwarded', 'for=198.51.100.1').expect(200)
@@ -333,7 +337,7 @@ describe('the local identity provider', () => {
     await ask().set('x-forwarded-for', '198.51.100.3').expect(429)
   })
 
-  it('counts by the forwarded address behind a proxy that it was told to trust', async () => {
+  it('uses X-Forwarded-For behind a trusted proxy', async () => {
     provider.stop()
     provider = create({ limits: { tokenRequestsPerMinute: 1 }, trustedProxies: ['loopback'] })
     await ask().set('x-forwarded-for', '198.51.100.1').expect(200)
@@ -341,12 +345,12 @@ describe('the local identity provider', () => {
     await ask().set('x-forwarded-for', '198.51.100.2').expect(429)
   })
 
-  it('answers 404 outside its realm', async () => {
+  it('returns 404 outside its realm', async () => {
     await request(provider.handler).get('/realms/other/.well-known/openid-configuration').expect(404)
     await request(provider.handler).get('/').expect(404)
   })
 
-  it('fails without a word of the cause when clients cannot be looked up', async () => {
+  it('returns 500 without the cause, which it logs, if clients cannot be read', async () => {
     provider.stop()
     provider = create({ clients: { find: () => Promise.reject(new Error('etcd at 10.0.0.1 is away')) } })
     const answer = await ask()
@@ -356,7 +360,7 @@ describe('the local identity provider', () => {
     expect(lines.join()).to.contain('etcd at 10.0.0.1 is away')
   })
 
-  it('says that it is unavailable for a moment while the API server is away', async () => {
+  it('returns 503 with Retry-After while the API server does not answer', async () => {
     provider.stop()
     const away = new KubeError('Unavailable', 'Cannot get secrets: no answer.', { status: 0 })
     provider = create({ clients: { find: () => Promise.reject(away) } })
@@ -365,7 +369,7 @@ describe('the local identity provider', () => {
     expect(Number(answer.headers['retry-after'])).to.be.above(0)
   })
 
-  it('tells a public client that a grant for service accounts is not its own (RFC 6749 section 5.2)', async () => {
+  it('returns 400 unauthorized_client to a public client with client_credentials (RFC 6749 section 5.2)', async () => {
     const answer = await request(provider.handler)
       .post(TOKEN)
       .type('form')
@@ -373,14 +377,14 @@ describe('the local identity provider', () => {
     expect([answer.status, answer.body.error]).to.deep.equal([400, 'unauthorized_client'])
   })
 
-  it('writes no secret to its log', async () => {
+  it('logs no secret', async () => {
     await ask()
     await ask({ client_secret: 'wrong-secret-of-a-caller' })
     expect(lines).to.have.length.above(1)
     expect(lines.join()).to.not.contain(SECRET).and.to.not.contain('wrong-secret-of-a-caller')
   })
 
-  it('refuses an issuer that is not https, or not of the realm', () => {
+  it('rejects an issuer that is not https or not of the realm', () => {
     expect(() => create({ issuer: 'http://127.0.0.1/realms/freehold' })).to.throw(/https/)
     expect(() => create({ issuer: 'https://127.0.0.1/realms/other' })).to.throw(/realms\/freehold/)
     expect(() => create({ issuer: 'https://127.0.0.1/realms/freehold/' })).to.throw(/realms\/freehold/)

@@ -1,4 +1,4 @@
-// @peculiar/x509 asks for this polyfill to be loaded before it.
+// @peculiar/x509 requires this polyfill to be loaded first.
 import 'reflect-metadata'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import { Agent, fetch } from 'undici'
 import { expectBounded } from '../../test/worlds/heldConnections.ts'
 import { type IdentityServers, startIdentityServers } from './servers.ts'
 
-describe('the servers of the identity provider', () => {
+describe('startIdentityServers', () => {
   let certificate: { cert: string; key: string }
   let servers: IdentityServers | undefined
   const agents: Agent[] = []
@@ -30,7 +30,7 @@ describe('the servers of the identity provider', () => {
       http,
     })
 
-  it('serve the same over TLS and plain http', async () => {
+  it('serves the same handler over TLS and plain HTTP', async () => {
     servers = await start()
     const dispatcher = new Agent({ connect: { ca: certificate.cert } })
     agents.push(dispatcher)
@@ -39,7 +39,7 @@ describe('the servers of the identity provider', () => {
     expect([await overTls.text(), await plain.text()]).to.deep.equal(['served', 'served'])
   })
 
-  it('present a renewed certificate without a restart', async () => {
+  it('presents a renewed certificate without a restart', async () => {
     servers = await start()
     const renewed = await selfSigned('127.0.0.1')
     servers.renewCertificate(renewed)
@@ -48,7 +48,7 @@ describe('the servers of the identity provider', () => {
     expect((await fetch(`https://127.0.0.1:${servers.tlsPort}/`, { dispatcher })).status).to.equal(200)
   })
 
-  it('take no more connections than they may have, and a next one when one has ended', async () => {
+  it('limits the connections of each server, and accepts another one when one has closed', async () => {
     servers = await start(undefined, 4)
     const { tlsPort, httpPort = 0 } = servers
     const dispatcher = new Agent({ connect: { ca: certificate.cert } })
@@ -57,7 +57,7 @@ describe('the servers of the identity provider', () => {
     await expectBounded(httpPort, 2, () => fetch(`http://127.0.0.1:${httpPort}/`))
   })
 
-  it('name the address that is taken, and leave nothing listening', async () => {
+  it('names an address that is in use', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
@@ -70,7 +70,7 @@ describe('the servers of the identity provider', () => {
   })
 })
 
-/** PEM texts of a certificate for an address, signed by itself. */
+/** A self-signed certificate for an address, as PEM. */
 async function selfSigned(address: string): Promise<{ cert: string; key: string }> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])

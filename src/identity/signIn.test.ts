@@ -3,10 +3,10 @@ import { decodeJwt } from 'jose'
 import { Browser, pkcePair } from '../../test/make/browser.ts'
 import { ISSUER, ORIGIN, PASSWORD, signInWorld, USER } from '../../test/make/signIn.ts'
 
-describe('signing in at the local provider', () => {
+describe('sign-in at the local provider', () => {
   const world = signInWorld()
 
-  it('gives a person a code, and for it an access token, an ID token and a refresh token', async () => {
+  it('issues a code, and for it an access token, an ID token and a refresh token', async () => {
     const before = Math.floor(Date.now() / 1000)
     const { answer } = await world.signIn()
     expect(world.browser.left?.searchParams.get('state')).to.equal('the-state')
@@ -46,17 +46,17 @@ describe('signing in at the local provider', () => {
     expect(answer.body.refresh_token).to.be.a('string')
   })
 
-  it('works by e-mail address too, in whatever case', async () => {
+  it('accepts an email address in any case as the login', async () => {
     const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
     await world.submitPassword(page, PASSWORD, 'ADA@example.COM')
     expect(world.browser.left?.searchParams.has('code')).to.equal(true)
   })
 
   for (const [name, change] of [
-    ['no challenge', { code_challenge: '', code_challenge_method: '' }],
-    ['a challenge in plain text', { code_challenge_method: 'plain' }],
+    ['no code challenge', { code_challenge: '', code_challenge_method: '' }],
+    ['a plain code challenge', { code_challenge_method: 'plain' }],
   ] as const) {
-    it(`refuses ${name}`, async () => {
+    it(`rejects ${name}`, async () => {
       await world.browser.open(world.authorizationUrl(pkcePair().challenge, change))
       expect(world.browser.left?.searchParams.get('error')).to.equal('invalid_request')
     })
@@ -81,14 +81,14 @@ describe('signing in at the local provider', () => {
     'http://localhost:65000/callback',
     'http://127.0.0.1/callback',
   ]) {
-    it(`may send a code to ${address}`, async () => {
+    it(`sends a code to ${address}`, async () => {
       const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge, { redirect_uri: address }))
       await world.submitPassword(page)
       expect(world.browser.left?.href.startsWith(`${address}?code=`)).to.equal(true)
     })
   }
 
-  it('asks who is signed in already before another program may act for them', async () => {
+  it('asks a signed-in person to confirm before it issues another code', async () => {
     await world.signIn()
     const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
     expect(page.html).to.contain('Continue?').and.to.contain('Ada Lovelace').and.to.not.contain('type="password"')
@@ -96,7 +96,7 @@ describe('signing in at the local provider', () => {
     expect(world.browser.left?.searchParams.has('code')).to.equal(true)
   })
 
-  it('keeps the first machine signed in when a second one signs in through the same browser', async () => {
+  it('keeps an earlier sign-in of the same browser', async () => {
     const first = await world.signIn()
     const { verifier, challenge } = pkcePair()
     await world.browser.submit(await world.browser.open(world.authorizationUrl(challenge)), 'Continue')
@@ -105,13 +105,13 @@ describe('signing in at the local provider', () => {
     expect((await world.refresh(first.answer.body.refresh_token)).status).to.equal(200)
   })
 
-  it('tells the program that the person cancelled', async () => {
+  it('returns access_denied to the client when the person cancels', async () => {
     const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
     await world.browser.submit(page, 'Cancel')
     expect(world.browser.left?.searchParams.get('error')).to.equal('access_denied')
   })
 
-  it('refuses a disabled user, at the page and with tokens from before', async () => {
+  it('rejects a disabled user at the sign-in page, with a refresh token and in a session', async () => {
     const { answer } = await world.signIn()
     world.disable()
     expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
@@ -130,7 +130,7 @@ describe('signing in at the local provider', () => {
     await stranger.close()
   })
 
-  it('takes no form of another page', async () => {
+  it('rejects a form with another CSRF token or from another browser', async () => {
     const page = await world.browser.open(world.authorizationUrl(pkcePair().challenge))
     const refused = await world.browser.submit(page, 'Sign in', {
       login: 'ada',
@@ -143,7 +143,7 @@ describe('signing in at the local provider', () => {
     await stranger.close()
   })
 
-  it('shows pages that need no script, allow none, and escape what they were sent', async () => {
+  it('serves pages without scripts, with a strict CSP and escaped input', async () => {
     const page = await world.browser.open(
       world.authorizationUrl(pkcePair().challenge, { login_hint: '"><script>alert(1)</script>' }),
     )

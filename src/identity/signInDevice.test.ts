@@ -3,10 +3,10 @@ import { decodeJwt } from 'jose'
 import { Browser } from '../../test/make/browser.ts'
 import { ISSUER, ORIGIN, PATH, signInWorld, USER } from '../../test/make/signIn.ts'
 
-describe('connecting a device at the local provider', () => {
+describe('device authorization at the local provider', () => {
   const world = signInWorld()
 
-  it('connects a device: its code is typed, confirmed and signed for', async () => {
+  it('issues tokens once the user code was entered, confirmed and signed in for', async () => {
     const begun = await world.post(`${PATH}/auth/device`, { client_id: 'freehold-cli', scope: 'openid profile email' })
     expect(begun.status, JSON.stringify(begun.body)).to.equal(200)
     expect(begun.body.verification_uri).to.equal(`${ISSUER}/device`)
@@ -37,7 +37,7 @@ describe('connecting a device at the local provider', () => {
     expect((await poll()).body.error, 'a second time').to.equal('invalid_grant')
   })
 
-  it('asks once only if the browser is signed in, and without typing where the address carries the code', async () => {
+  it('asks only for a confirmation if the browser is signed in and the URL contains the code', async () => {
     await world.signIn()
     const begun = await world.post(`${PATH}/auth/device`, { client_id: 'freehold-cli', scope: 'openid' })
     const opened = await world.browser.open(begun.body.verification_uri_complete ?? '')
@@ -46,7 +46,7 @@ describe('connecting a device at the local provider', () => {
     expect((await world.browser.submit(asked, 'Yes, connect it')).html).to.contain('Connected')
   })
 
-  it('asks once more in a browser that no longer has what the page was made for', async () => {
+  it('shows the form again in a browser without the cookies of the page', async () => {
     const typed = await world.browser.open(`${ISSUER}/device`)
     const stranger = new Browser(ORIGIN, { reach: world.reach })
     const again = await stranger.submit(typed, 'Continue', { user_code: 'BBBB-BBBB' })
@@ -56,7 +56,7 @@ describe('connecting a device at the local provider', () => {
     })
   })
 
-  it('tells a device that it was refused', async () => {
+  it('returns access_denied to the device after a refusal', async () => {
     const begun = await world.post(`${PATH}/auth/device`, { client_id: 'freehold-cli', scope: 'openid' })
     const typed = await world.browser.open(begun.body.verification_uri ?? '')
     const asked = await world.browser.submit(typed, 'Continue', { user_code: begun.body.user_code ?? '' })

@@ -7,17 +7,17 @@ import type { KubeObject } from '../kube/object.ts'
 import { PASSWORD_ENTRY, passwordSecretName } from './passwords.ts'
 import { secretStateStore } from './state.ts'
 
-describe('what a sign-in at the local provider gives, and how it ends', () => {
+describe('sessions of the local provider', () => {
   const world = signInWorld()
 
-  it('gives nothing for a code without its verifier, and nothing at the second time; then what it gave ends', async () => {
+  it('end when a code is exchanged twice or without its verifier', async () => {
     const { code, verifier, answer } = await world.signIn()
     expect((await world.exchange(code, pkcePair().verifier)).body.error).to.equal('invalid_grant')
     expect((await world.exchange(code, verifier)).body.error).to.equal('invalid_grant')
     expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
   })
 
-  it('gives one answer for a code that two replicas are shown at once', async () => {
+  it('accept a code at most once from two replicas', async () => {
     const { verifier, challenge } = pkcePair()
     await world.submitPassword(await world.browser.open(world.authorizationUrl(challenge)))
     const code = world.browser.left?.searchParams.get('code') ?? ''
@@ -27,7 +27,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect(answers.filter(({ status }) => status === 200).length).to.be.at.most(1)
   })
 
-  it('rotates refresh tokens, on whichever replica, and ends them all when a used one is shown', async () => {
+  it('rotate refresh tokens, and end when a used one is presented', async () => {
     const { answer } = await world.signIn()
     const second = await world.refresh(answer.body.refresh_token, world.otherReach)
     expect(second.status, JSON.stringify(second.body)).to.equal(200)
@@ -41,7 +41,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect((await world.refresh(third.body.refresh_token)).body.error).to.equal('invalid_grant')
   })
 
-  it('stores one Secret for the session and one for the grant, and neither code nor token in them', async () => {
+  it('are stored as one Secret of the session and one of the grant, without codes and tokens', async () => {
     const { answer, code } = await world.signIn()
     await world.refresh(answer.body.refresh_token)
     const secrets = await world.stateSecrets()
@@ -53,7 +53,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     for (const { metadata } of secrets) expect(metadata.labels?.['freehold.dev/user']).to.equal(USER)
   })
 
-  it('gives a program that asks for offline_access its refresh token after one page', async () => {
+  it('have a refresh token for offline_access after one page', async () => {
     const { verifier, challenge } = pkcePair()
     const scope = 'openid profile email offline_access'
     const page = await world.browser.open(world.authorizationUrl(challenge, { scope, prompt: 'consent' }))
@@ -62,7 +62,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect((await world.refresh(body.refresh_token)).status).to.equal(200)
   })
 
-  it('ends the login whose refresh token is revoked, and no other of the same browser', async () => {
+  it('end when their refresh token is revoked by its client, and no other of the browser does', async () => {
     const first = await world.signIn()
     const { verifier, challenge } = pkcePair()
     await world.browser.submit(await world.browser.open(world.authorizationUrl(challenge)), 'Continue')
@@ -92,7 +92,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     )
   }
 
-  it('keeps the session in which the password was changed, for its tokens and its browser', async () => {
+  it('continue if the password was changed in them', async () => {
     const { answer } = await world.signIn()
     const { sid } = decodeJwt(answer.body.access_token ?? '')
     changePassword(sid)
@@ -102,14 +102,14 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect(page.html).to.not.contain('type="password"')
   })
 
-  it('ends what was signed in to before the password was changed', async () => {
+  it('end when the password was changed elsewhere', async () => {
     const { answer } = await world.signIn()
     changePassword()
     expect((await world.refresh(answer.body.refresh_token)).body.error).to.equal('invalid_grant')
     expect((await world.browser.open(world.authorizationUrl(pkcePair().challenge))).html).to.contain('type="password"')
   })
 
-  it('stays ended although a request of the browser was under way', async () => {
+  it('are not stored again by a concurrent request after their end', async () => {
     await world.signIn()
     const apply = world.kube.apply.bind(world.kube)
     world.kube.apply = (async (resource, object, options) => {
@@ -121,7 +121,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect(names).to.deep.equal(['interaction'])
   })
 
-  it('signs out: the session, its tokens, and what is stored of them end', async () => {
+  it('end at a sign-out, with their tokens and Secrets', async () => {
     const { answer } = await world.signIn()
     const query = new URLSearchParams({
       id_token_hint: answer.body.id_token ?? '',
@@ -137,7 +137,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect(page.html).to.contain('type="password"')
   })
 
-  it('signs out without a hint or a session, with pages of its own', async () => {
+  it('end at a sign-out without id_token_hint, with pages without scripts', async () => {
     await world.signIn()
     const question = await world.browser.open(`${PATH}/logout`)
     const done = await world.browser.submit(question, 'Sign out')
@@ -153,7 +153,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     }
   })
 
-  it('starts a sign-in from the link of a mail, and says who is signed in', async () => {
+  it('begin at the account page, which names the person', async () => {
     const page = await world.browser.open('/realms/freehold/account')
     expect(page.html).to.contain('type="password"')
     const done = await world.submitPassword(page)
@@ -162,12 +162,12 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect(again.html).to.contain('You are signed in')
   })
 
-  it('does not send a browser around that keeps no sign-in', async () => {
+  it('do not redirect in a loop in a browser without cookies', async () => {
     const answer = await fetch(`${world.reach}/realms/freehold/account?state=signed-in&code=x`, { redirect: 'manual' })
     expect(answer.status).to.equal(400)
   })
 
-  it('tells a holder of an access token who they are, and nobody else', async () => {
+  it('give userinfo for an access token of an enabled user only', async () => {
     const { answer } = await world.signIn()
     const ask = (bearer: string | undefined) =>
       fetch(`${world.reach}${PATH}/userinfo`, { headers: { authorization: `Bearer ${bearer}` } })
@@ -178,14 +178,14 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect((await ask(answer.body.access_token)).status, 'disabled').to.equal(401)
   })
 
-  it('tells the former holder of an id nothing of who has it now', async () => {
+  it('give no userinfo when the account was deleted and another one has its id', async () => {
     const { answer } = await world.signIn()
     world.replace()
     const headers = { authorization: `Bearer ${answer.body.access_token}` }
     expect((await fetch(`${world.reach}${PATH}/userinfo`, { headers })).status).to.equal(401)
   })
 
-  it('writes no password, code or token to its log', async () => {
+  it('log no password, code or token', async () => {
     const { answer, code } = await world.signIn()
     expect(world.lines).to.have.length.above(0)
     for (const word of [PASSWORD, code, answer.body.refresh_token ?? '', answer.body.access_token ?? '']) {

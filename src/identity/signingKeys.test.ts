@@ -8,7 +8,7 @@ import { openSigningKeys, type SigningKeys } from './signingKeys.ts'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** One stored ring that several replicas share, with the preconditions of the API server. */
+/** A ring that several replicas share, with the preconditions of the API server. */
 class MemoryKeyStore implements KeyStore {
   stored: { ring: KeyRing; version: string } | undefined
   isDown = false
@@ -37,7 +37,7 @@ class MemoryKeyStore implements KeyStore {
   }
 }
 
-describe('the signing keys of a running provider', () => {
+describe('openSigningKeys', () => {
   let store: MemoryKeyStore
   let clock: ManualClock
   let made: number
@@ -64,7 +64,7 @@ describe('the signing keys of a running provider', () => {
   }
   const kids = (keys: SigningKeys) => keys.ring().map(({ kid }) => kid)
 
-  it('are made at the first start and found at the next', async () => {
+  it('generates a key at the first start and finds it at the next', async () => {
     const first = await open()
     const second = await open()
     expect(kids(first)).to.deep.equal(kids(second))
@@ -72,13 +72,13 @@ describe('the signing keys of a running provider', () => {
     expect(made).to.equal(1)
   })
 
-  it('are the same in replicas that start at the same moment', async () => {
+  it('returns the same key in replicas that start concurrently', async () => {
     const replicas = await Promise.all([open(), open(), open(), open()])
     expect(new Set(replicas.map((keys) => keys.signing().kid)).size).to.equal(1)
-    expect(made, 'the race took place').to.be.above(1)
+    expect(made, 'several keys were generated').to.be.above(1)
   })
 
-  it('rotate: published, an hour later in use, and the old one gone after its tokens', async () => {
+  it('publishes a new key an hour before it signs, and removes the old one after its tokens', async () => {
     const keys = await open()
     const changes: string[][] = []
     keys.onChange(() => changes.push(kids(keys)))
@@ -102,14 +102,14 @@ describe('the signing keys of a running provider', () => {
     expect(changes).to.deep.equal([[old, next], [next]])
   })
 
-  it('rotate once, though two replicas look at the same moment', async () => {
+  it('rotates once when two replicas look concurrently', async () => {
     const [first, second] = [await open(), await open()]
     clock.freeze(30 * DAY)
     await Promise.all([first.look(), second.look()])
     expect(kids(first)).to.have.length(2).and.to.deep.equal(kids(second))
   })
 
-  it('are replaced at once when the stored ones were deleted', async () => {
+  it('generates a key when the stored ones were deleted', async () => {
     const keys = await open()
     const old = keys.signing().kid
     store.stored = undefined
@@ -118,7 +118,7 @@ describe('the signing keys of a running provider', () => {
     expect(keys.signing().kid).to.equal(kids(keys)[0])
   })
 
-  it('are read again when the store changes, and at the next turn where that failed', async () => {
+  it('reads the store when it changes, and again a minute after a failure', async () => {
     const keys = await open()
     const old = keys.signing().kid
     store.isDown = true
@@ -131,7 +131,7 @@ describe('the signing keys of a running provider', () => {
     expect(keys.signing().kid).to.not.equal(old)
   })
 
-  it('leave the store alone until time asks for a key', async () => {
+  it('does not read the store while no rotation is due', async () => {
     await open()
     const reads = store.reads
     await clock.advance(MINUTE)
@@ -139,14 +139,14 @@ describe('the signing keys of a running provider', () => {
     expect(store.reads).to.equal(reads)
   })
 
-  it('leave no timer behind', async () => {
+  it('leaves no timer after stop', async () => {
     const keys = await open()
     expect(clock.pending).to.equal(1)
     keys.stop()
     expect(clock.pending).to.equal(0)
   })
 
-  it('are not opened while the store is away', async () => {
+  it('rejects if the store cannot be read', async () => {
     store.isDown = true
     const failure = await open().then(
       () => undefined,

@@ -14,14 +14,14 @@ const record = (id: string, expiresAt: number, more: Partial<StateRecord> = {}):
   ...more,
 })
 
-describe('sign-ins in Secrets', () => {
+describe('secretStateStore', () => {
   let kube: FakeKubeClient
   beforeEach(() => {
     kube = new FakeKubeClient()
   })
   const left = async () => (await kube.list(secret)).items.map(({ metadata }) => metadata.name)
 
-  it('are read as written, by name and by their second name', async () => {
+  it('reads a record by its name and its index', async () => {
     const store = secretStateStore(kube)
     const written = record('a', 2_000_000_000, { index: 'session-1', userId: 'u' })
     await store.write(written)
@@ -31,7 +31,7 @@ describe('sign-ins in Secrets', () => {
     expect(await store.read(stateName('Session', 'b'))).to.equal(undefined)
   })
 
-  it('lose no change of two that happen at once', async () => {
+  it('keeps all of three concurrent changes', async () => {
     const [one, other] = [secretStateStore(kube), secretStateStore(kube)]
     await one.write(record('a', 2_000_000_000))
     const name = stateName('Session', 'a')
@@ -40,7 +40,7 @@ describe('sign-ins in Secrets', () => {
     expect(Object.keys((await one.read(name))?.entries ?? {})).to.have.members(['value', 'x', 'y', 'z'])
   })
 
-  describe('of a browser', () => {
+  describe('with sessions of oidc-provider', () => {
     const session = { uid: 'u1', accountId: 'u', loginTs: 1 }
     let store: ReturnType<typeof secretStateStore>
     let current: RequestSession | undefined
@@ -49,7 +49,7 @@ describe('sign-ins in Secrets', () => {
       if (adapter === undefined) throw new Error('sessions are stored')
       return adapter
     }
-    /** What oidc-provider does with a session that a request found, as `after` says to end it meanwhile. */
+    /** What oidc-provider does with a session that a request found; `after` may end it meanwhile. */
     const request = async (after: () => Promise<void>, oldId?: string) => {
       const adapter = sessions()
       current = undefined
@@ -65,13 +65,13 @@ describe('sign-ins in Secrets', () => {
     })
 
     for (const oldId of [undefined, 'a']) {
-      const title = oldId === undefined ? 'under its id' : 'under another id'
-      it(`are not written back ${title} by a request that was under way when they ended`, async () => {
+      const title = oldId === undefined ? 'with its id' : 'with another id'
+      it(`does not store a session ${title} that ended during the request`, async () => {
         await request(() => store.removeOf('u'), oldId)
         expect(await left()).to.deep.equal([])
       })
 
-      it(`are written ${title} by one that found them`, async () => {
+      it(`stores a session ${title} that the request found`, async () => {
         await request(async () => {}, oldId)
         const id = oldId === undefined ? 'a' : 'b'
         expect(await left()).to.deep.equal([stateName('Session', id)])
@@ -81,7 +81,7 @@ describe('sign-ins in Secrets', () => {
     }
   })
 
-  it('are taken by one of two who ask at once', async () => {
+  it('returns a taken record to one of three concurrent callers', async () => {
     const [one, other] = [secretStateStore(kube), secretStateStore(kube)]
     const written = record('a', 2_000_000_000)
     await one.write(written)
@@ -90,7 +90,7 @@ describe('sign-ins in Secrets', () => {
     expect(await left()).to.deep.equal([])
   })
 
-  it('end with their user, and those of others stay', async () => {
+  it('removes the records of one user only', async () => {
     const store = secretStateStore(kube)
     await store.write(record('a', 2_000_000_000, { userId: 'u' }))
     await store.write(record('b', 2_000_000_000, { userId: 'v' }))
@@ -98,7 +98,7 @@ describe('sign-ins in Secrets', () => {
     expect(await left()).to.deep.equal([stateName('Session', 'b')])
   })
 
-  it('end with their user but for one grant, and the sign-in that it came of', async () => {
+  it('removes the records of a user except one grant and its session', async () => {
     const store = secretStateStore(kube)
     const grant = (id: string) => ({ ...record(id, 2_000_000_000, { userId: 'u' }), name: stateName('Grant', id) })
     const session = (id: string, grantId: string) =>
@@ -112,7 +112,7 @@ describe('sign-ins in Secrets', () => {
     expect(await left()).to.have.members([stateName('Grant', 'kept'), stateName('Session', 'a')])
   })
 
-  it('are removed when they have expired, and nothing is asked while there are none', async () => {
+  it('removes expired records, and has no timer without records', async () => {
     const clock = new ManualClock()
     const seconds = () => Math.floor(clock.now() / 1000)
     const store = secretStateStore(kube, (expiresAt) => sweeper.expects(expiresAt))
@@ -132,7 +132,7 @@ describe('sign-ins in Secrets', () => {
     sweeper.stop()
   })
 
-  it('are tried again later when the store is away', async () => {
+  it('removes expired records a minute after a failure', async () => {
     const clock = new ManualClock()
     const store = secretStateStore(kube)
     kube.fail('list', secret, 'Unavailable')
