@@ -4,7 +4,7 @@ import { BoundaryBloomFilter } from './boundaryBloomFilter.ts'
 const COUNT = 5_000
 const BOUNDARIES = 500
 
-describe('the reach of assignments', () => {
+describe('BoundaryBloomFilter', () => {
   const pair = (principal: number, boundary: number) => ({ principal: { number: principal }, scope: { boundary } })
   const holder = (boundary: number, life: number) => boundary * 7 + life * 1_000_000
   const assignments = new Map<string, ReturnType<typeof pair>>()
@@ -24,14 +24,14 @@ describe('the reach of assignments', () => {
     return held / COUNT
   }
 
-  it('holds every assignment, and hardly anything else', () => {
+  it('contains every assignment, and less than 15% of others', () => {
     come(0)
     for (const { principal, scope } of assignments.values())
       expect(reach.mayHold(principal.number, scope.boundary)).to.equal(true)
     expect(strangers()).to.be.lessThan(0.15)
   })
 
-  it('holds every assignment after each was replaced many times, and forgets those that are gone', () => {
+  it('contains every assignment after 20 replacements of each, and less than 15% of removed ones', () => {
     for (let life = 1; life <= 20; life += 1) come(life)
     for (const { principal, scope } of assignments.values())
       expect(reach.mayHold(principal.number, scope.boundary)).to.equal(true)

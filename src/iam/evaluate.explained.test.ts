@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { NOW } from '../../test/make/authorizationPolicy.ts'
 import { ANNA, assign, B1, evaluatorOf, INDEX, STAFF, TEAM } from '../../test/make/authorizationRecords.ts'
 
-describe('a decision', () => {
-  it('is explained by the widest record, what names the caller before its groups', () => {
+describe('Evaluator.explain', () => {
+  it('names the assignment with the widest scope, and prefers one of the caller to one of a group', () => {
     const wide = assign('Reader', '/', { principalId: TEAM, expiresAt: NOW + 5 })
     const asked = evaluatorOf({
       groups: [
@@ -27,7 +27,7 @@ describe('a decision', () => {
     expect(asked.explain(ANNA, 'apps/read', INDEX, NOW).decidedBy).to.deep.equal(decidedBy)
   })
 
-  it('names a resource scope letter by letter', () => {
+  it('returns the scope of a resource exactly as written', () => {
     const asked = evaluatorOf({ assignments: [assign('Reader', INDEX)] })
     expect(asked.explain(ANNA, 'apps/read', INDEX, NOW).decidedBy?.scope).to.equal(INDEX)
   })

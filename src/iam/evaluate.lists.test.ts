@@ -16,8 +16,8 @@ import {
 } from '../../test/make/authorizationRecords.ts'
 import type { Role } from './roles.ts'
 
-describe('lists of what somebody may', () => {
-  it('name the boundaries that assignments reach into', () => {
+describe('Evaluator.boundariesOf and scopesWith', () => {
+  it('return the boundaries in which the principal has a valid assignment', () => {
     const asked = evaluatorOf({ assignments: [assign('Reader', SHOP), assign('Reader', B2, { expiresAt: NOW })] })
     expect(asked.boundariesOf(ANNA, NOW)).to.deep.equal({ everywhere: false, boundaryIds: [B1.slice(12)] })
     asked.policy.upsertAssignment(assign('Reader', '/'))
@@ -25,7 +25,7 @@ describe('lists of what somebody may', () => {
     expect(asked.boundariesOf(BERT, NOW)).to.deep.equal({ everywhere: false, boundaryIds: [] })
   })
 
-  it('name the widest scopes of an action and what is denied in them', () => {
+  it('return the widest scopes with an action, and the denied ones in them', () => {
     const assignments = [assign('Reader', B1), assign('Reader', INDEX), assign('Owner', B2)]
     const asked = evaluatorOf({ assignments, denies: [deny(SHOP, ['apps/read']), deny(B2, ['apps/read'])] })
     expect(asked.scopesWith(ANNA, 'apps/read', NOW)).to.deep.equal({ granted: [B1], denied: [SHOP] })
@@ -34,96 +34,96 @@ describe('lists of what somebody may', () => {
   })
 })
 
-describe('handing permissions on', () => {
+describe('Evaluator.holdsAll', () => {
   const owner = role(['*'], { dataActions: ['*'] })
   const cases: [string, Given, Role, string, boolean][] = [
-    ['Owner hands on everything at its scope', { assignments: [assign('Owner', B1)] }, owner, B1, true],
-    ['Owner hands on everything below its scope', { assignments: [assign('Owner', B1)] }, owner, INDEX, true],
+    ['is true for Owner at its scope', { assignments: [assign('Owner', B1)] }, owner, B1, true],
+    ['is true for Owner below its scope', { assignments: [assign('Owner', B1)] }, owner, INDEX, true],
     [
-      'Owner of a boundary hands on nothing at the root',
+      'is false for Owner of a boundary at the root',
       { assignments: [assign('Owner', B1)] },
       role(['apps/read']),
       '/',
       false,
     ],
     [
-      'Owner of a boundary hands on nothing in another',
+      'is false for Owner of a boundary in another boundary',
       { assignments: [assign('Owner', B1)] },
       role(['apps/read']),
       B2,
       false,
     ],
     [
-      'Contributor does not hand on vault values',
+      'is false for Contributor with the data action readSecrets',
       { assignments: [assign('Contributor', B1)] },
       role([], { dataActions: ['secretvault/readSecrets'] }),
       B1,
       false,
     ],
     [
-      'two roles together hold what neither holds alone',
+      'is true for actions that two roles have together',
       { assignments: [assign('Contributor', B1), assign('Secrets Officer', B1)] },
       role(['apps/*'], { dataActions: ['secretvault/*'] }),
       B1,
       true,
     ],
     [
-      'Reader does not hand on open actions that it lacks',
+      'is false for Reader with an open action that it lacks',
       { assignments: [assign('Reader', B1)] },
       role(['registry/pull']),
       B1,
       false,
     ],
     [
-      'a holder of registry/pull does not hand on registry/*',
+      'is false for registry/* with only registry/pull',
       { roles: [role(['registry/pull'])], assignments: [assign('Custom', B1)] },
       role(['registry/*']),
       B1,
       false,
     ],
     [
-      'a deny below the scope is not shed by handing on',
+      'is false if an action is denied below the scope',
       { assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['apps/read'])] },
       role(['apps/read']),
       B1,
       false,
     ],
     [
-      'a deny of an open action below the scope is not shed either',
+      'is false if an open action is denied below the scope',
       { assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['registry/pull'])] },
       role(['registry/pull']),
       B1,
       false,
     ],
     [
-      'two ends of a pattern do not add up to the middle',
+      'is false for the pattern */pull with only registry/images/*',
       { roles: [role(['registry/images/*'])], assignments: [assign('Custom', B1)] },
       role(['*/pull']),
       B1,
       false,
     ],
     [
-      'a deny elsewhere does not matter',
+      'is true if the action is denied in another boundary',
       { assignments: [assign('Owner', '/')], denies: [deny(B2, ['apps/read'])] },
       role(['apps/read']),
       B1,
       true,
     ],
     [
-      'what a trust lends is not handed on',
+      'is false for actions that come from a trust',
       { assignments: [assign('Reader', B2)], trusts: [trust(['apps/read'])] },
       role(['apps/read']),
       B1,
       false,
     ],
     [
-      'nobody hands on at a text that is not a scope',
+      'is false for a text that is not a scope',
       { assignments: [assign('Owner', '/')] },
       role(['apps/read']),
       `${B1}/`,
       false,
     ],
-    ['a role of nothing is anybody’s who is known', { assignments: [assign('Reader', B1)] }, role([]), B1, true],
+    ['is true for a role without actions', { assignments: [assign('Reader', B1)] }, role([]), B1, true],
   ]
   for (const [sentence, given, handed, scope, expected] of cases) {
     it(sentence, () => {

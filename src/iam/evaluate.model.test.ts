@@ -10,7 +10,7 @@ import type { PolicyIndex } from './policyIndex.ts'
 
 const QUESTIONS_PER_WORLD = 200
 
-/** Lets a third of the records of a policy go and come back changed, in the index and in the plain lists alike. */
+/** Removes or changes a third of the records of a policy, in the index and in the plain lists alike. */
 function churn(world: RandomWorld, policy: NaivePolicy, index: PolicyIndex): void {
   const { random } = world
   policy.assignments = policy.assignments.flatMap((assignment) => {
@@ -80,8 +80,8 @@ const QUESTIONS = TEST_CONFIG.sized(25_000, 1_000_000)
 const REMOVALS = TEST_CONFIG.sized(1_500, 5_000)
 const GIFTS = TEST_CONFIG.sized(500, 1_500)
 
-describe('the evaluator, against the plainest reading of the rules', () => {
-  it(`gives the same answers and reasons to ${QUESTIONS} random questions`, () => {
+describe('Evaluator compared with a naive implementation', () => {
+  it(`returns the same decisions and reasons for ${QUESTIONS} random questions`, () => {
     const random = new SeededRandom(TEST_CONFIG.seed)
     const reasons = new Map<string, number>()
     let asked = 0
@@ -112,13 +112,13 @@ describe('the evaluator, against the plainest reading of the rules', () => {
       expect(index.principals.size, 'principals left in an empty index').to.equal(0)
       expect(index.scopes.root.children, 'scopes left in an empty index').to.equal(undefined)
     }
-    // A generator that hardly ever allows anything would find no difference and prove nothing.
+    // Guards against a generator that allows almost nothing.
     for (const reason of ['AllowedByAssignment', 'AllowedByTrust', 'DeniedByAssignment', 'NoAssignment', 'RootOnly']) {
       expect(reasons.get(reason) ?? 0, reason).to.be.greaterThan(asked / 2000)
     }
   })
 
-  it('names a record that decides: without it the answer has another reason or another record', () => {
+  it('names a deciding record in the scope, without which another record decides or none', () => {
     const random = new SeededRandom(TEST_CONFIG.seed + 1)
     let named = 0
     for (let number = 0; number < REMOVALS; number += 1) {
@@ -138,7 +138,7 @@ describe('the evaluator, against the plainest reading of the rules', () => {
     expect(named).to.be.greaterThan(REMOVALS / 20)
   })
 
-  it('lists permissions and scopes just as it answers single questions', () => {
+  it('lists permissions and scopes that agree with single decisions', () => {
     const random = new SeededRandom(TEST_CONFIG.seed + 2)
     for (let number = 0; number < 300; number += 1) {
       const world = new RandomWorld(random)
@@ -152,14 +152,14 @@ describe('the evaluator, against the plainest reading of the rules', () => {
       const action = random.chance(0.5) ? 'apps/read' : world.action()
       const scopes = evaluator.scopesWith(principal, action, NOW)
       for (const place of world.scopes) {
-        // Root actions are asked about at any scope but listed where they are held.
+        // Root actions apply at any scope, but are listed at the root.
         const allowed = evaluator.isAllowed(principal, action, place, NOW)
         expect(included(scopes, place), `${action} at ${place}`).to.equal(allowed)
       }
     }
   })
 
-  it('never allows more after a deny was added or an assignment removed', () => {
+  it('allows nothing more after a deny was added or an assignment removed', () => {
     const random = new SeededRandom(TEST_CONFIG.seed + 3)
     for (let number = 0; number < 100; number += 1) {
       const world = new RandomWorld(random)
@@ -180,12 +180,12 @@ describe('the evaluator, against the plainest reading of the rules', () => {
     }
   })
 
-  it('lets nobody hand on what would give a fresh account more than the giver has', () => {
+  it('never lets holdsAll pass a role that would allow a new account more than its granter', () => {
     const random = new SeededRandom(TEST_CONFIG.seed + 4)
     let given = 0
     for (let number = 0; number < GIFTS; number += 1) {
       const world = new RandomWorld(random)
-      // Denies of everyone reach the fresh account too, and trusts would lend it what it was given: both are left out.
+      // A deny for everyone applies to the new account as well, and a trust would apply to what it received: both are left out.
       const drawn = world.policy()
       const policy = { ...drawn, trusts: [], denies: drawn.denies.filter((deny) => deny.principal !== 'everyone') }
       const evaluator = new Evaluator(indexOf(policy))

@@ -20,7 +20,7 @@ const named = (name: string): Role => {
   return found
 }
 
-describe('who may give a role', () => {
+describe('findGrantRefusal', () => {
   const decide = (given: Given, role: Role, scope: string, gainers: string[] = [BERT]) => {
     const evaluator = evaluatorOf(given)
     const holdings = {
@@ -32,45 +32,51 @@ describe('who may give a role', () => {
   const platformOwner = { assignments: [assign('Platform Owner', '/')] }
 
   const allowed: [string, Given, Role, string, string[]?][] = [
-    ['an Owner gives any role at the boundary', { assignments: [assign('Owner', B1)] }, named('Owner'), B1],
-    ['an Owner gives a role further down', { assignments: [assign('Owner', B1)] }, named('Contributor'), SHOP],
-    ['an Owner gives themselves what they hold', { assignments: [assign('Owner', B1)] }, named('Reader'), B1, [ANNA]],
-    ['a Platform Owner gives Owner to others', platformOwner, named('Owner'), B1],
-    ['a Platform Owner gives a root-only role at the root', platformOwner, named('Platform Reader'), '/'],
+    ['an Owner grants any role at the boundary', { assignments: [assign('Owner', B1)] }, named('Owner'), B1],
+    ['an Owner grants a role below its scope', { assignments: [assign('Owner', B1)] }, named('Contributor'), SHOP],
     [
-      'an Owner of the root gives a root-only role',
+      'an Owner grants themselves a role that they hold',
+      { assignments: [assign('Owner', B1)] },
+      named('Reader'),
+      B1,
+      [ANNA],
+    ],
+    ['a Platform Owner grants Owner to others', platformOwner, named('Owner'), B1],
+    ['a Platform Owner grants a root-only role at the root', platformOwner, named('Platform Reader'), '/'],
+    [
+      'an Owner at the root grants a root-only role',
       { assignments: [assign('Owner', '/')] },
       named('Alert Publisher'),
       '/',
     ],
     [
-      'an Owner through a group gives what the group holds',
+      'an Owner through a group grants a role',
       { assignments: [assign('Owner', B1, { principalId: TEAM })], groups: [{ id: TEAM, memberIds: [ANNA] }] },
       named('Reader'),
       B1,
     ],
   ]
   for (const [title, given, granted, scope, gainers] of allowed) {
-    it(`allows that ${title}`, () => expect(decide(given, granted, scope, gainers)).to.equal(undefined))
+    it(`returns nothing if ${title}`, () => expect(decide(given, granted, scope, gainers)).to.equal(undefined))
   }
 
   const exceeding: [string, Given, Role, string, string[], string[]?][] = [
     [
-      'who reads gives the right to write',
+      'a Reader grants an action of writing',
       { assignments: [assign('Reader', B1)] },
       role(['jobs/read', 'jobs/write']),
       B1,
       ['jobs/write'],
     ],
     [
-      'who holds a role further down gives it above',
+      'an Owner of a group grants a role in the boundary',
       { assignments: [assign('Owner', SHOP)] },
       role(['jobs/read']),
       B1,
       ['jobs/read'],
     ],
     [
-      'a Platform Owner gives themselves the reading of secrets',
+      'a Platform Owner grants themselves readSecrets',
       platformOwner,
       role([], { dataActions: ['secretvault/readSecrets'] }),
       B1,
@@ -78,7 +84,7 @@ describe('who may give a role', () => {
       [ANNA],
     ],
     [
-      'a Platform Owner gives it to a group that they are in',
+      'a Platform Owner grants readSecrets to a group of theirs',
       platformOwner,
       role([], { dataActions: ['secretvault/readSecrets'] }),
       B1,
@@ -86,21 +92,21 @@ describe('who may give a role', () => {
       [TEAM, ANNA],
     ],
     [
-      'somebody gives what a deny takes from them',
+      'an Owner grants an action denied to them',
       { assignments: [assign('Owner', B1)], denies: [deny(B1, ['jobs/write'])] },
       role(['jobs/write']),
       B1,
       ['jobs/write'],
     ],
     [
-      'somebody gives above what a deny takes from them below',
+      'an Owner grants an action denied to them below the scope',
       { assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['jobs/write'])] },
       role(['jobs/write']),
       B1,
       ['jobs/write'],
     ],
     [
-      'an Owner for a while gives after the end',
+      'an Owner grants after their assignment expired',
       { assignments: [assign('Owner', B1, { expiresAt: 0 })] },
       role(['jobs/read']),
       B1,
@@ -108,14 +114,14 @@ describe('who may give a role', () => {
     ],
   ]
   for (const [title, given, granted, scope, actions, gainers] of exceeding) {
-    it(`refuses that ${title}, naming what is missing`, () =>
+    it(`returns ExceedsGranter with the actions if ${title}`, () =>
       expect(decide(given, granted, scope, gainers)).to.deep.equal({ kind: 'ExceedsGranter', actions }))
   }
 
   const rootOnly: [string, Given, Role, string][] = [
     ['a root-only role below the root', { assignments: [assign('Owner', '/')] }, named('Platform Reader'), B1],
     [
-      'a root-only role by a caller who is neither Owner nor Platform Owner there',
+      'a root-only role granted by neither Owner nor Platform Owner',
       { assignments: [assign('Platform Contributor', '/')] },
       named('Alert Publisher'),
       '/',
@@ -128,6 +134,6 @@ describe('who may give a role', () => {
     ],
   ]
   for (const [title, given, granted, scope] of rootOnly) {
-    it(`refuses ${title}`, () => expect(decide(given, granted, scope)).to.deep.equal({ kind: 'RootOnly' }))
+    it(`returns RootOnly for ${title}`, () => expect(decide(given, granted, scope)).to.deep.equal({ kind: 'RootOnly' }))
   }
 })

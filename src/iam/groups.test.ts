@@ -1,16 +1,18 @@
 import { expect } from 'chai'
 import { expandMembers, groupsContaining, nestingViolationOf } from './groups.ts'
 
-describe('groups in groups', () => {
+describe('nested groups', () => {
   const chain = new Map([
     ['a', ['b']],
     ['b', ['c']],
     ['c', ['d']],
     ['d', ['anna']],
   ])
-  it('hold everybody however deep', () => expect([...expandMembers('b', chain)]).to.deep.equal(['b', 'c', 'd', 'anna']))
-  it('are found from within', () => expect([...groupsContaining('anna', chain)]).to.deep.equal(['d', 'c', 'b', 'a']))
-  it('end where a loop closes', () =>
+  it('are expanded to all members by expandMembers', () =>
+    expect([...expandMembers('b', chain)]).to.deep.equal(['b', 'c', 'd', 'anna']))
+  it('are found from a member by groupsContaining', () =>
+    expect([...groupsContaining('anna', chain)]).to.deep.equal(['d', 'c', 'b', 'a']))
+  it('are expanded once if they contain each other', () =>
     expect([
       ...expandMembers(
         'x',
@@ -23,15 +25,15 @@ describe('groups in groups', () => {
 
   const nested: [string, string, string[], 'Cycle' | 'TooDeep' | undefined][] = [
     ['a group of people', 'new', ['anna', 'bert'], undefined],
-    ['a group around four', 'new', ['a'], undefined],
-    ['a group in itself', 'a', ['a'], 'Cycle'],
-    ['a loop over four', 'd', ['a'], 'Cycle'],
+    ['a group that contains four nested ones', 'new', ['a'], undefined],
+    ['a group that contains itself', 'a', ['a'], 'Cycle'],
+    ['a cycle of four groups', 'd', ['a'], 'Cycle'],
   ]
   for (const [title, id, members, expected] of nested) {
-    it(`judges ${title}: ${expected ?? 'fine'}`, () =>
+    it(`have the violation ${expected ?? 'undefined'}: ${title}`, () =>
       expect(nestingViolationOf(id, members, chain)).to.equal(expected))
   }
-  it('go five deep and no deeper', () => {
+  it('may have five levels, but not six', () => {
     const five = new Map(chain).set('e', ['a'])
     expect(nestingViolationOf('e', ['a'], chain)).to.equal(undefined)
     expect(nestingViolationOf('f', ['e'], five)).to.equal('TooDeep')

@@ -28,15 +28,15 @@ const make = (change: Partial<InvitationFacts> = {}): InvitationFacts & { email:
 const past = { expiresAt: at(NOW) }
 const anna = { email: 'anna@example.com', emailVerified: true }
 
-describe('the life of an invitation', () => {
+describe('invitations', () => {
   describe('DELETE', () => {
     const cases: [string, InvitationFacts, string | undefined][] = [
-      ['a pending one is revoked', make(), undefined],
-      ['one that awaits the login is revoked', make({ state: 'AwaitingLogin' }), undefined],
-      ['an accepted one stays', make({ state: 'Accepted' }), 'already_accepted'],
-      ['a revoked one stays', make({ state: 'Revoked' }), 'already_revoked'],
-      ['one past its time is revoked', make(past), undefined],
-      ['an expired one is revoked', make({ state: 'Expired' }), undefined],
+      ['accepts a pending invitation', make(), undefined],
+      ['accepts an invitation in AwaitingLogin', make({ state: 'AwaitingLogin' }), undefined],
+      ['returns already_accepted for an accepted invitation', make({ state: 'Accepted' }), 'already_accepted'],
+      ['returns already_revoked for a revoked invitation', make({ state: 'Revoked' }), 'already_revoked'],
+      ['accepts an invitation after its expiry', make(past), undefined],
+      ['accepts an invitation in Expired', make({ state: 'Expired' }), undefined],
     ]
     for (const [title, facts, code] of cases) {
       it(title, () => expect(revokeRefusalOf(facts)?.code).to.equal(code))
@@ -45,16 +45,24 @@ describe('the life of an invitation', () => {
 
   describe('set-password', () => {
     const cases: [string, InvitationFacts, string][] = [
-      ['a pending one takes it', make(), 'first'],
-      ['one that awaits the login answers the same again', make({ state: 'AwaitingLogin' }), 'repeat'],
-      ['one for an existing account does not take it', make({ hasAccount: true }), 'invalid_state'],
-      ['the first call past the time is told of the expiry', make(past), 'expired'],
-      ['so it is when the clean-up was first', make({ ...past, state: 'Expired' }), 'expired'],
-      ['later calls are told of the state', make({ ...past, state: 'Expired', expiryAnswered: true }), 'invalid_state'],
-      ['an accepted one does not take it', make({ state: 'Accepted' }), 'invalid_state'],
-      ['an accepted one stays so past its time', make({ ...past, state: 'Accepted' }), 'invalid_state'],
-      ['a revoked one does not take it', make({ state: 'Revoked' }), 'invalid_state'],
-      ['one that awaits the login expires too', make({ ...past, state: 'AwaitingLogin' }), 'expired'],
+      ['accepts a pending invitation', make(), 'first'],
+      ['accepts a repeated request in AwaitingLogin', make({ state: 'AwaitingLogin' }), 'repeat'],
+      ['returns invalid_state for an existing account', make({ hasAccount: true }), 'invalid_state'],
+      ['returns expired to the first request after the expiry', make(past), 'expired'],
+      ['returns expired to the first request in Expired', make({ ...past, state: 'Expired' }), 'expired'],
+      [
+        'returns invalid_state to later requests in Expired',
+        make({ ...past, state: 'Expired', expiryAnswered: true }),
+        'invalid_state',
+      ],
+      ['returns invalid_state for an accepted invitation', make({ state: 'Accepted' }), 'invalid_state'],
+      [
+        'returns invalid_state for an accepted invitation after its expiry',
+        make({ ...past, state: 'Accepted' }),
+        'invalid_state',
+      ],
+      ['returns invalid_state for a revoked invitation', make({ state: 'Revoked' }), 'invalid_state'],
+      ['returns expired in AwaitingLogin after the expiry', make({ ...past, state: 'AwaitingLogin' }), 'expired'],
     ]
     for (const [title, facts, wanted] of cases) {
       it(title, () => {
@@ -67,36 +75,40 @@ describe('the life of an invitation', () => {
 
   describe('accept', () => {
     const cases: [string, InvitationFacts & { email: string }, string | undefined][] = [
-      ['one for an existing account is taken while pending', make({ hasAccount: true }), undefined],
-      ['one for a new account needs its password first', make(), 'invalid_state'],
-      ['one that awaits the login is taken', make({ state: 'AwaitingLogin' }), undefined],
-      ['an accepted one is not taken again', make({ hasAccount: true, state: 'Accepted' }), 'invalid_state'],
-      ['a revoked one is not taken', make({ hasAccount: true, state: 'Revoked' }), 'invalid_state'],
-      ['the first call past the time is told of the expiry', make({ ...past, hasAccount: true }), 'expired'],
+      ['accepts a pending invitation of an existing account', make({ hasAccount: true }), undefined],
+      ['returns invalid_state for a new account without a password', make(), 'invalid_state'],
+      ['accepts an invitation in AwaitingLogin', make({ state: 'AwaitingLogin' }), undefined],
       [
-        'later calls are told of the state',
+        'returns invalid_state for an accepted invitation',
+        make({ hasAccount: true, state: 'Accepted' }),
+        'invalid_state',
+      ],
+      ['returns invalid_state for a revoked invitation', make({ hasAccount: true, state: 'Revoked' }), 'invalid_state'],
+      ['returns expired to the first request after the expiry', make({ ...past, hasAccount: true }), 'expired'],
+      [
+        'returns invalid_state to later requests after the expiry',
         make({ ...past, hasAccount: true, state: 'Expired', expiryAnswered: true }),
         'invalid_state',
       ],
-      ['the last millisecond counts', make({ hasAccount: true, expiresAt: at(NOW + 1) }), undefined],
+      ['accepts in the last millisecond', make({ hasAccount: true, expiresAt: at(NOW + 1) }), undefined],
     ]
     for (const [title, facts, code] of cases) {
       it(title, () => expect(acceptRefusalOf(facts, anna, NOW)?.code).to.equal(code))
     }
 
-    it('another address learns nothing of the state', () => {
+    it('returns email_mismatch to another address in every state', () => {
       const other = { email: 'bert@example.com', emailVerified: true }
       for (const state of ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const)
         expect(acceptRefusalOf(make({ state }), other, NOW)?.code).to.equal('email_mismatch')
     })
 
-    it('an account without an address does not match', () => {
+    it('returns email_mismatch to an account without an address', () => {
       const nobody = { email: undefined, emailVerified: false }
       expect(unverifiedRefusalOf(nobody)).to.equal(undefined)
       expect(acceptRefusalOf(make(), nobody, NOW)?.code).to.equal('email_mismatch')
     })
 
-    it('an address that is not verified is refused before anything else', () => {
+    it('returns email_not_verified for an unverified address', () => {
       expect(unverifiedRefusalOf({ email: 'bert@example.com', emailVerified: false })?.code).to.equal(
         'email_not_verified',
       )
@@ -106,35 +118,51 @@ describe('the life of an invitation', () => {
 
   describe('resend', () => {
     const cases: [string, InvitationFacts, string | undefined][] = [
-      ['the first is allowed at once', make({ lastSentAt: at(NOW) }), undefined],
-      ['the third too', make({ resendCount: 2, lastSentAt: at(NOW) }), undefined],
-      ['the fourth is not', make({ resendCount: 3, lastSentAt: at(NOW - 24 * HOUR + 1) }), 'resend_limit'],
-      ['the fourth is, 24 hours after the last', make({ resendCount: 3, lastSentAt: at(NOW - 24 * HOUR) }), undefined],
-      ['the ninth waits again', make({ resendCount: 8, lastSentAt: at(NOW - HOUR) }), 'resend_limit'],
-      ['one that awaits the login is sent', make({ state: 'AwaitingLogin' }), undefined],
-      ['an accepted one is not', make({ state: 'Accepted' }), 'invalid_state'],
-      ['a revoked one is not', make({ state: 'Revoked' }), 'invalid_state'],
-      ['an expired one is not', make({ state: 'Expired' }), 'invalid_state'],
-      ['one past its time is not, and the limit is not the reason', make({ ...past, resendCount: 3 }), 'invalid_state'],
+      ['accepts the first resend at once', make({ lastSentAt: at(NOW) }), undefined],
+      ['accepts the third resend at once', make({ resendCount: 2, lastSentAt: at(NOW) }), undefined],
+      [
+        'returns resend_limit for the fourth resend within 24 hours',
+        make({ resendCount: 3, lastSentAt: at(NOW - 24 * HOUR + 1) }),
+        'resend_limit',
+      ],
+      [
+        'accepts the fourth resend after 24 hours',
+        make({ resendCount: 3, lastSentAt: at(NOW - 24 * HOUR) }),
+        undefined,
+      ],
+      [
+        'returns resend_limit for the ninth resend within 24 hours',
+        make({ resendCount: 8, lastSentAt: at(NOW - HOUR) }),
+        'resend_limit',
+      ],
+      ['accepts a resend in AwaitingLogin', make({ state: 'AwaitingLogin' }), undefined],
+      ['returns invalid_state for an accepted invitation', make({ state: 'Accepted' }), 'invalid_state'],
+      ['returns invalid_state for a revoked invitation', make({ state: 'Revoked' }), 'invalid_state'],
+      ['returns invalid_state for an expired invitation', make({ state: 'Expired' }), 'invalid_state'],
+      [
+        'returns invalid_state after the expiry, even at the limit of resends',
+        make({ ...past, resendCount: 3 }),
+        'invalid_state',
+      ],
     ]
     for (const [title, facts, code] of cases) {
       it(title, () => expect(resendRefusalOf(facts, NOW)?.code).to.equal(code))
     }
 
-    it('says when the next is allowed, only if one has to wait', () => {
+    it('returns the time of the next resend only if the caller has to wait', () => {
       expect(nextResendAt(make(), NOW)).to.equal(undefined)
       expect(nextResendAt(make({ resendCount: 3 }), NOW)).to.equal(NOW + 23 * HOUR)
       expect(nextResendAt(make({ resendCount: 3, state: 'Revoked' }), NOW)).to.equal(undefined)
     })
 
-    it('follows the limits of the configuration', () => {
+    it('uses the configured limits', () => {
       const facts = make({ resendCount: 1 })
       expect(resendRefusalOf(facts, NOW, { free: 1, interval: 2 * HOUR })?.code).to.equal('resend_limit')
       expect(resendRefusalOf(facts, NOW, { free: 1, interval: HOUR })).to.equal(undefined)
     })
   })
 
-  it('shows what is past its time as Expired, whoever wrote what', () => {
+  it('have the state Expired after their expiry unless they were accepted', () => {
     expect(invitationStateAt(make(past), NOW)).to.equal('Expired')
     expect(invitationStateAt(make({ ...past, state: 'AwaitingLogin' }), NOW)).to.equal('Expired')
     expect(invitationStateAt(make({ ...past, state: 'Accepted' }), NOW)).to.equal('Accepted')
@@ -142,9 +170,9 @@ describe('the life of an invitation', () => {
   })
 })
 
-describe('e-mail addresses', () => {
+describe('isAddress and isSameAddress', () => {
   for (const text of ['a@example.com', "o'hara+x@mail.example.co.uk", 'ä@example.com', 'A.B@EXAMPLE.COM'])
-    it(`take ${text}`, () => expect(isAddress(text)).to.equal(true))
+    it(`accept ${text}`, () => expect(isAddress(text)).to.equal(true))
   const refused = [
     '',
     'a',
@@ -164,9 +192,9 @@ describe('e-mail addresses', () => {
     `a@${'b'.repeat(250)}.com`,
   ]
   for (const text of refused)
-    it(`refuse ${JSON.stringify(text.slice(0, 40))}`, () => expect(isAddress(text)).to.equal(false))
+    it(`reject ${JSON.stringify(text.slice(0, 40))}`, () => expect(isAddress(text)).to.equal(false))
 
-  it('are the same in whatever case', () => {
+  it('compare addresses without case and surrounding spaces', () => {
     expect(isSameAddress('Anna@Example.COM', ' anna@example.com')).to.equal(true)
     expect(isSameAddress('anna@example.com', 'anna@example.org')).to.equal(false)
   })

@@ -12,8 +12,8 @@ const vaults: KindActions = {
   },
 }
 
-describe('Kubernetes forms of actions', () => {
-  it('lead from an action to its verbs and from a verb to its action', () => {
+describe('gatherKubernetesForms', () => {
+  it('maps an action to its verbs and a verb to its action', () => {
     const forms = gatherKubernetesForms([vaults])
     expect(forms.formsOf('secretvault/delete')).to.deep.equal([
       { group: 'data.freehold.dev', resource: 'secretvaults', verbs: ['delete'] },
@@ -22,14 +22,14 @@ describe('Kubernetes forms of actions', () => {
     expect(forms.actionOf('data.freehold.dev', 'secretvaults', 'readsecrets')).to.equal('secretvault/readSecrets')
   })
 
-  it('are empty for an action that no kind names', () => {
+  it('returns no form for an unknown action and no action for an unknown verb', () => {
     const forms = gatherKubernetesForms([vaults])
     expect(forms.formsOf('lifecycle/plan')).to.deep.equal([])
     expect(forms.actionOf('data.freehold.dev', 'secretvaults', 'deletecollection')).to.equal(undefined)
     expect(forms.actionOf('', 'secretvaults', 'get')).to.equal(undefined)
   })
 
-  it('may come from two kinds for one action', () => {
+  it('accepts two kinds for one action', () => {
     const revisions: KindActions = {
       group: 'data.freehold.dev',
       resource: 'vaultrevisions',
@@ -38,23 +38,23 @@ describe('Kubernetes forms of actions', () => {
     expect(gatherKubernetesForms([vaults, revisions]).formsOf('secretvault/read')).to.have.length(2)
   })
 
-  it('refuse one verb of a resource for two actions', () => {
+  it('rejects one verb of a resource for two actions', () => {
     const again: KindActions = { ...vaults, verbs: { 'jobs/write': ['create'] } }
     expect(() => gatherKubernetesForms([vaults, again])).to.throw(RangeError, 'declare it once')
   })
 
   for (const verb of ['*', '', 'Get', 'get,list', 'get/status']) {
-    it(`refuse ${JSON.stringify(verb)} as a verb`, () => {
+    it(`rejects the verb ${JSON.stringify(verb)}`, () => {
       expect(() => gatherKubernetesForms([{ ...vaults, verbs: { 'jobs/read': [verb] } }])).to.throw(RangeError)
     })
   }
 })
 
-describe('what kinds declare about their actions', () => {
+describe('actionsOfKinds', () => {
   const resource = { group: 'data.freehold.dev', version: 'v1', plural: 'secretvaults', kind: 'V', namespaced: true }
   const declared = (kind: object) => gatherKubernetesForms(actionsOfKinds([{ resource, ...kind } as never]))
 
-  it('follows the standard below the prefix, data actions as virtual verbs', () => {
+  it('derives the standard verbs of a prefix, and virtual verbs for data actions', () => {
     const forms = declared({ actions: 'secretvault' })
     const asked = ['watch', 'patch', 'deletecollection', 'readsecrets', 'writesecrets', 'grant']
     expect(asked.map((verb) => forms.actionOf('data.freehold.dev', 'secretvaults', verb))).to.deep.equal([
@@ -67,18 +67,18 @@ describe('what kinds declare about their actions', () => {
     ])
   })
 
-  it('gives the scale subresource of a kind that scales an action of its own', () => {
+  it('derives a scale action for the scale subresource', () => {
     const forms = declared({ actions: 'vectorcluster', scale: {} })
     expect(forms.actionOf('data.freehold.dev', 'secretvaults/scale', 'patch')).to.equal('vectorcluster/scale')
     expect(forms.actionOf('data.freehold.dev', 'secretvaults/scale', 'get')).to.equal('vectorcluster/read')
   })
 
-  it('lets the kind say otherwise, an empty list for no form at all', () => {
+  it('uses the forms of the kind instead, where an empty list means none', () => {
     const forms = declared({ actions: 'secretvault', forms: { 'secretvault/delete': [] } })
     expect(forms.actionOf('data.freehold.dev', 'secretvaults', 'delete')).to.equal(undefined)
   })
 
-  it('refuses a name that is not an action', () => {
+  it('rejects an unknown action', () => {
     expect(() => declared({ forms: { 'secretvault/levitate': ['get'] } })).to.throw(RangeError, 'levitate')
   })
 })

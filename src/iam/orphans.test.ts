@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { type GrantFacts, type OrphanReason, orphanReason } from './orphans.ts'
 
-describe('grants that are left over', () => {
+describe('orphanReason', () => {
   const used: GrantFacts = {
     scope: { incarnation: 'one' },
     scopeIncarnation: 'one',
@@ -10,17 +10,18 @@ describe('grants that are left over', () => {
     expiresAt: undefined,
   }
   const judged: [string, Partial<GrantFacts>, OrphanReason | undefined][] = [
-    ['one in use', {}, undefined],
-    ['one that names no life of its scope', { scopeIncarnation: undefined }, undefined],
-    ['one whose scope is gone', { scope: undefined }, 'ScopeMissing'],
-    ['one whose scope was made anew', { scope: { incarnation: 'two' } }, 'ScopeMissing'],
-    ['one whose principal is gone', { hasPrincipal: false }, 'PrincipalMissing'],
-    ['one whose role is gone', { hasRole: false }, 'RoleMissing'],
-    ['one that ends later', { expiresAt: 101 }, undefined],
-    ['one that ends now', { expiresAt: 100 }, 'Expired'],
-    ['one with every fault, by the first', { scope: undefined, hasPrincipal: false, expiresAt: 1 }, 'ScopeMissing'],
+    ['a grant in use', {}, undefined],
+    ['a grant without a scope incarnation', { scopeIncarnation: undefined }, undefined],
+    ['a grant whose scope was deleted', { scope: undefined }, 'ScopeMissing'],
+    ['a grant whose scope was recreated', { scope: { incarnation: 'two' } }, 'ScopeMissing'],
+    ['a grant whose principal was deleted', { hasPrincipal: false }, 'PrincipalMissing'],
+    ['a grant whose role was deleted', { hasRole: false }, 'RoleMissing'],
+    ['a grant that expires later', { expiresAt: 101 }, undefined],
+    ['a grant that expires now', { expiresAt: 100 }, 'Expired'],
+    ['a grant with several reasons', { scope: undefined, hasPrincipal: false, expiresAt: 1 }, 'ScopeMissing'],
   ]
   for (const [title, facts, reason] of judged) {
-    it(`judges ${title}: ${reason ?? 'kept'}`, () => expect(orphanReason({ ...used, ...facts }, 100)).to.equal(reason))
+    it(`returns ${reason ?? 'undefined'} for ${title}`, () =>
+      expect(orphanReason({ ...used, ...facts }, 100)).to.equal(reason))
   }
 })

@@ -14,8 +14,8 @@ import {
 } from '../../test/make/authorizationRecords.ts'
 import { InvalidActionPattern } from '../core/actionPatterns.ts'
 
-describe('the policy', () => {
-  it('obeys a change with the next question', () => {
+describe('PolicyIndex', () => {
+  it('applies a changed or removed assignment to the next decision', () => {
     const given = assign('Reader', B1)
     const asked = evaluatorOf({ assignments: [given] })
     asked.policy.upsertAssignment({ ...given, scope: B2 })
@@ -25,7 +25,7 @@ describe('the policy', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B2, NOW)).to.equal(false)
   })
 
-  it('follows scopes that come and go, however often they were asked about before', () => {
+  it('applies assignments and denies of scopes that were decided on before', () => {
     const shop = `${B1}/resourcegroups/shop`
     const item = `${shop}/resources/apps/web`
     const asked = evaluatorOf({ assignments: [assign('Reader', B1)] })
@@ -44,7 +44,7 @@ describe('the policy', () => {
     expect([may(item), may(shop)]).to.deep.equal([false, false])
   })
 
-  it('answers about more principals and scopes than there are bits to tell them apart by', () => {
+  it('distinguishes 100 principals and 100 scopes', () => {
     const scopes = Array.from({ length: 100 }, (_, number) => `${B1}/resourcegroups/group-${number}`)
     const people = scopes.map((_, number) => `${ANNA.slice(0, -3)}${String(number).padStart(3, '0')}`)
     const asked = evaluatorOf({
@@ -57,13 +57,13 @@ describe('the policy', () => {
   })
 
   const lives: Readonly<Record<string, [named: string | undefined, present: string | undefined, wanted: boolean]>> = {
-    'counts for the life of its role that it names': ['first', 'first', true],
-    'counts for nothing of a role that was made anew under the name': ['first', 'second', false],
-    'counts for nothing of a new role whose life nobody has told yet': ['first', undefined, false],
-    'counts for whichever role has the name, if it names no life': [undefined, 'second', true],
+    'counts for the named incarnation of its role': ['first', 'first', true],
+    'does not count for a recreated role with another incarnation': ['first', 'second', false],
+    'does not count for a recreated role without an incarnation': ['first', undefined, false],
+    'counts for any role of the name if it names no incarnation': [undefined, 'second', true],
   }
   for (const [title, [roleIncarnation, incarnation, wanted]] of Object.entries(lives)) {
-    it(`${title}, of assignments`, () => {
+    it(`has an assignment that ${title}`, () => {
       const given = assign('Custom', B1, { roleIncarnation })
       const asked = evaluatorOf({ assignments: [given], roles: [role(['apps/read'], { incarnation: 'first' })] })
       expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
@@ -75,12 +75,12 @@ describe('the policy', () => {
     })
   }
 
-  it('knows one life of a built-in role, whatever an assignment says', () => {
+  it('ignores the incarnation of a built-in role', () => {
     const asked = evaluatorOf({ assignments: [assign('Reader', B1, { roleIncarnation: 'first' })] })
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
   })
 
-  it('takes a role that comes after its assignment, follows its changes and its end', () => {
+  it('applies a role that is added after its assignment, changed, renamed and removed', () => {
     const asked = evaluatorOf({ assignments: [assign('Custom', B1)] })
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
     asked.policy.upsertRole(role(['apps/read']))
@@ -93,13 +93,13 @@ describe('the policy', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
   })
 
-  it('lets no definition take the display name of another role', () => {
+  it('rejects a role with the display name of another role', () => {
     const asked = evaluatorOf({ assignments: [assign('Reader', B1)] })
     expect(asked.policy.upsertRole(role(['*'], { displayName: 'Reader' }))).to.equal(false)
     expect(asked.isAllowed(ANNA, 'apps/write', B1, NOW)).to.equal(false)
   })
 
-  it('lets no definition change or remove a built-in role', () => {
+  it('keeps a built-in role that a definition would change or remove', () => {
     const asked = evaluatorOf({ assignments: [assign('Reader', B1)] })
     asked.policy.upsertRole(role(['*'], { name: 'reader', displayName: 'Reader' }))
     expect(asked.isAllowed(ANNA, 'apps/write', B1, NOW)).to.equal(false)
@@ -107,7 +107,7 @@ describe('the policy', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
   })
 
-  it('gives nobody more for a record that it cannot read', () => {
+  it('allows nothing more for an invalid record', () => {
     const given = assign('Owner', B1)
     const denied = deny(B1, ['jobs/*'])
     const asked = evaluatorOf({ assignments: [given], denies: [denied], roles: [role(['apps/*'])] })
@@ -123,7 +123,7 @@ describe('the policy', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
   })
 
-  it('takes away what can be read of a deny, when it comes as well as when it changes', () => {
+  it('applies the valid patterns of a deny with invalid ones', () => {
     const broken = deny(B1, ['jobs/*', 'zz', 'jobs*'], { dataActions: ['a', 'jobs/readLogs'] })
     const fresh = evaluatorOf({ assignments: [assign('Owner', B1)], denies: [broken] })
     const changed = evaluatorOf({ assignments: [assign('Owner', B1)], denies: [{ ...broken, actions: ['apps/*'] }] })
@@ -135,7 +135,7 @@ describe('the policy', () => {
     }
   })
 
-  it('takes people out of groups of groups at once', () => {
+  it('applies removed members of nested groups at once', () => {
     const groups = [
       { id: TEAM, memberIds: [ANNA, BERT] },
       { id: STAFF, memberIds: [TEAM] },

@@ -19,21 +19,21 @@ const TRUST = { id: 'trust', boundaryId: SHOP, trustedBoundaryId: ANNA, actions:
 
 type Change = (policy: PolicyIndex) => void
 
-describe('whoever has asked what Anna may do', () => {
+describe('readers of the policy for Anna', () => {
   const cases: { what: string; given?: Change; change: Change; hears: boolean }[] = [
     { what: 'an assignment of hers', change: (all) => all.upsertAssignment(grantOf(ANNA)), hears: true },
-    { what: 'an assignment of somebody else', change: (all) => all.upsertAssignment(grantOf(BEN)), hears: false },
+    { what: 'an assignment of another principal', change: (all) => all.upsertAssignment(grantOf(BEN)), hears: false },
     {
-      what: 'the end of her assignment',
+      what: 'the removal of her assignment',
       given: (all) => all.upsertAssignment(grantOf(ANNA)),
       change: (all) => all.removeAssignment(`of ${ANNA}`),
       hears: true,
     },
     { what: 'a deny of hers', change: (all) => all.upsertDeny(denyOf({ id: ANNA })), hears: true },
-    { what: 'a deny of somebody else', change: (all) => all.upsertDeny(denyOf({ id: BEN })), hears: false },
-    { what: 'a deny of everyone', change: (all) => all.upsertDeny(denyOf('everyone')), hears: true },
+    { what: 'a deny of another principal', change: (all) => all.upsertDeny(denyOf({ id: BEN })), hears: false },
+    { what: 'a deny for everyone', change: (all) => all.upsertDeny(denyOf('everyone')), hears: true },
     {
-      what: 'the end of a deny of everyone',
+      what: 'the removal of a deny for everyone',
       given: (all) => all.upsertDeny(denyOf('everyone')),
       change: (all) => all.removeDeny('deny'),
       hears: true,
@@ -46,28 +46,28 @@ describe('whoever has asked what Anna may do', () => {
       hears: true,
     },
     {
-      what: 'the end of a group',
+      what: 'the removal of a group',
       given: (all) => all.upsertGroup({ id: TEAM, memberIds: [ANNA] }),
       change: (all) => all.removeGroup(TEAM),
       hears: true,
     },
     { what: 'a role', change: (all) => all.upsertRole(ROLE), hears: true },
     {
-      what: 'the end of a role',
+      what: 'the removal of a role',
       given: (all) => all.upsertRole(ROLE),
       change: (all) => all.removeRole('custom'),
       hears: true,
     },
     { what: 'a trust', change: (all) => all.upsertTrust(TRUST), hears: true },
     {
-      what: 'the end of a trust',
+      what: 'the removal of a trust',
       given: (all) => all.upsertTrust(TRUST),
       change: (all) => all.removeTrust('trust'),
       hears: true,
     },
   ]
   for (const { what, given, change, hears } of cases) {
-    it(`${hears ? 'hears of' : 'hears nothing of'} ${what}`, async () => {
+    it(`${hears ? 'are notified of' : 'are not notified of'} ${what}`, async () => {
       const policy = new PolicyIndex()
       given?.(policy)
       let heard = false

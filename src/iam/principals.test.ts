@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { NOW } from '../../test/make/authorizationPolicy.ts'
 import { ANNA, assign, B1, BERT, deny, evaluatorOf, STAFF, TEAM } from '../../test/make/authorizationRecords.ts'
 
-/** Anna is in the team, which is in the staff. Each change comes after Anna was asked about. */
-describe('what a member was asked about holds no longer', () => {
+/** Anna is in the team, which is in the staff. Each change follows a decision about Anna. */
+describe('a cached decision about a member of nested groups', () => {
   const nested = [
     { id: TEAM, memberIds: [ANNA] },
     { id: STAFF, memberIds: [TEAM] },
@@ -14,13 +14,13 @@ describe('what a member was asked about holds no longer', () => {
     return { policy: evaluator.policy, reads, before: reads() }
   }
 
-  it('when a group above gets its first assignment at the root', () => {
+  it('changes when an outer group receives its first assignment at the root', () => {
     const { policy, reads, before } = asked({})
     policy.upsertAssignment(assign('Reader', '/', { principalId: STAFF }))
     expect([before, reads()]).to.deep.equal([false, true])
   })
 
-  it('when that assignment goes and another comes', () => {
+  it('changes when that assignment is removed and another one added', () => {
     const first = assign('Reader', '/', { principalId: STAFF })
     const { policy, reads, before } = asked({ assignments: [first] })
     policy.removeAssignment(first.id)
@@ -29,19 +29,19 @@ describe('what a member was asked about holds no longer', () => {
     expect(reads()).to.equal(true)
   })
 
-  it('when a group above gets its first deny', () => {
+  it('changes when an outer group receives its first deny', () => {
     const { policy, reads, before } = asked({ assignments: [assign('Reader', B1)] })
     policy.upsertDeny(deny(B1, ['*'], { principal: { id: STAFF } }))
     expect([before, reads()]).to.deep.equal([true, false])
   })
 
-  it('when a group above gets an assignment below the root', () => {
+  it('changes when an outer group receives an assignment below the root', () => {
     const { policy, reads, before } = asked({})
     policy.upsertAssignment(assign('Reader', B1, { principalId: STAFF }))
     expect([before, reads()]).to.deep.equal([false, true])
   })
 
-  it('when the group is put into another', () => {
+  it('changes when the group becomes a member of another one', () => {
     const { policy, reads, before } = asked({ assignments: [assign('Reader', '/', { principalId: BERT })] })
     policy.upsertGroup({ id: BERT, memberIds: [STAFF] })
     expect([before, reads()]).to.deep.equal([false, true])

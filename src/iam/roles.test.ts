@@ -4,7 +4,7 @@ import { ACTIONS, isKnownAction } from '../core/actions.ts'
 import { compilePermissions, coversOpenAction, hasAction } from './permissions.ts'
 import { BUILT_IN_ROLES, isRootOnly } from './roles.ts'
 
-/** Who holds the actions of a row when assigned at `/`; below it, the same without the rows of root actions. */
+/** The roles that hold the actions of a row at `/`; below it, the same without the rows of root actions. */
 type Row = { actions: string; roles: string; root?: true }
 
 const EVERYONE_WHO_READS = 'Owner, Contributor, Reader, Platform Owner, Platform Contributor, Platform Reader, Deployer'
@@ -76,14 +76,14 @@ const ROWS: Row[] = [
 const list = (text: string): string[] => text.split(', ')
 
 describe('built-in roles', () => {
-  it('are answered for every action by exactly one row of the table', () => {
+  it('have each action in exactly one row of the table', () => {
     const inRows = ROWS.flatMap((row) => list(row.actions))
     expect(inRows).to.have.length(111)
     expect(inRows.toSorted()).to.deep.equal(ACTIONS.map((action) => action.name).toSorted())
   })
 
   for (const role of BUILT_IN_ROLES) {
-    it(`${role.displayName} holds what the table says and nothing else`, () => {
+    it(`give ${role.displayName} exactly the actions of the table`, () => {
       const { atRoot, belowRoot } = compilePermissions(role)
       for (const row of ROWS) {
         const holds = list(row.roles).includes(role.displayName)
@@ -98,7 +98,7 @@ describe('built-in roles', () => {
     })
   }
 
-  it('of the table are all there', () => {
+  it('are all in the table, except LLM Gateway Consumer', () => {
     const inRows = new Set(ROWS.flatMap((row) => list(row.roles)))
     const names = BUILT_IN_ROLES.map((role) => role.displayName)
     expect(names.filter((name) => !inRows.has(name))).to.deep.equal(['LLM Gateway Consumer'])
@@ -106,7 +106,7 @@ describe('built-in roles', () => {
     expect(names).to.have.length(12)
   })
 
-  it('give an action of gateways to LLM Gateway Consumer', () => {
+  it('give llmgateway/invoke to Owner, Contributor, Platform Owner and LLM Gateway Consumer', () => {
     const consumer = BUILT_IN_ROLES.filter((role) => coversOpenAction(compilePermissions(role), 'llmgateway/invoke'))
     expect(consumer.map((role) => role.displayName)).to.deep.equal([
       'Owner',
@@ -116,7 +116,7 @@ describe('built-in roles', () => {
     ])
   })
 
-  it('exist at the platform root only if the interface says so', () => {
+  it('are root-only only if the interface says so', () => {
     const rootOnly = BUILT_IN_ROLES.filter(isRootOnly).map((role) => role.displayName)
     expect(rootOnly).to.deep.equal([
       'Platform Contributor',
@@ -126,13 +126,13 @@ describe('built-in roles', () => {
     ])
   })
 
-  it('are named as Kubernetes objects are', () => {
+  it('have names that are valid for Kubernetes objects', () => {
     for (const role of BUILT_IN_ROLES) expect(role.name).to.match(/^[a-z]+(-[a-z]+)*$/)
     expect(new Set(BUILT_IN_ROLES.map((role) => role.name)).size).to.equal(BUILT_IN_ROLES.length)
     expect(BUILT_IN_ROLES.map((role) => role.name)).to.include.members(['platform-owner', 'llm-gateway-consumer'])
   })
 
-  it('name only actions and families that exist', () => {
+  it('contain only known actions and families', () => {
     for (const role of BUILT_IN_ROLES) {
       expect(patternFaults(role), role.name).to.deep.equal([])
       for (const text of [...role.actions, ...role.notActions, ...role.dataActions, ...role.notDataActions]) {
