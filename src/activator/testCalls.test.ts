@@ -41,10 +41,10 @@ describe('test calls', () => {
   }
 
   for (const [where, clusterId] of [
-    ['here', ''],
-    ['in another cluster', '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'],
+    ['this cluster', ''],
+    ['another cluster', '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'],
   ])
-    it(`wake a function ${where}, say what they are, and hand back what it answers, without cookies`, async () => {
+    it(`wake a function in ${where} and return its response without cookies and hop-by-hop headers`, async () => {
       const seen: unknown[] = []
       const { call, counted } = await world(
         async (request, response) => {
@@ -62,11 +62,11 @@ describe('test calls', () => {
       expect(answer).to.deep.include({ statusCode: 418, body: 'tea', isTruncated: false, isColdStart: true })
       const { headers: told } = answer as { headers: object }
       expect(told).to.include({ 'x-own': '1, 2' })
-      expect(Object.keys(told)).to.not.include.members(['set-cookie', 'keep-alive', 'connection'])
+      expect(told).to.not.have.any.keys('set-cookie', 'keep-alive', 'connection')
       expect(counted()).to.deep.equal({ invocations: 1, errors: 0, coldStarts: 1 })
     })
 
-  it('follow no redirect', async () => {
+  it('do not follow redirects', async () => {
     let calls = 0
     const { call } = await world((_request, response) => {
       calls += 1
@@ -76,7 +76,7 @@ describe('test calls', () => {
     expect(calls).to.equal(1)
   })
 
-  it('hand back the beginning of what is too long, and of what never ends', async () => {
+  it('return the first part of a response that is too long', async () => {
     const { call } = await world((_request, response) => {
       const more = () => {
         while (!response.destroyed && response.write(Buffer.alloc(65_536, 'x')));
@@ -89,9 +89,9 @@ describe('test calls', () => {
   })
 
   const broken: [string, RequestListener, TestAnswer][] = [
-    ['breaks the connection', (request) => void request.socket.destroy(), { refused: 'Broken' }],
+    ['closes the connection', (request) => void request.socket.destroy(), { refused: 'Broken' }],
     [
-      'breaks off in the middle of its answer',
+      'closes the connection during its response',
       (request, response) => {
         response.writeHead(200, { 'content-length': 9 })
         response.write('a', () => request.socket.destroy())
@@ -99,27 +99,27 @@ describe('test calls', () => {
       { refused: 'Broken' },
     ],
     [
-      'answers with no status of HTTP',
+      'answers with an invalid status',
       (_request, response) => void response.socket?.end('HTTP/1.1 700 X\r\n\r\n'),
       { refused: 'Broken' },
     ],
     [
-      'switches to another protocol',
+      'switches protocols',
       (_request, response) =>
         void response.socket?.write('HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
       { refused: 'Broken' },
     ],
-    ['never answers', () => {}, { refused: 'TooSlow' }],
-    ['never ends its answer', (_request, response) => void response.write('a'), { refused: 'TooSlow' }],
+    ['does not answer', () => {}, { refused: 'TooSlow' }],
+    ['does not end its response', (_request, response) => void response.write('a'), { refused: 'TooSlow' }],
   ]
   for (const [what, listener, answer] of broken)
-    it(`say so if the function ${what}, which counts as an error`, async () => {
+    it(`are refused and counted as an error if the function ${what}`, async () => {
       const { call, counted } = await world(listener, { spec: { timeoutSeconds: 1 } })
       expect(await call(KEY, CALL, never)).to.deep.equal(answer)
       expect(counted()?.errors).to.equal(1)
     })
 
-  it('say so where there is no such function, it is switched off, pods are played, or no copy starts', async () => {
+  it('are refused for a disabled or missing function, with simulated pods and without copies', async () => {
     const off = await world(() => {}, { spec: { enabled: false } })
     expect(await off.call(KEY, CALL, never)).to.deep.equal({ refused: 'Disabled' })
     expect(await off.call('group/shop.nobody', CALL, never)).to.deep.equal({ refused: 'Gone' })
@@ -129,14 +129,14 @@ describe('test calls', () => {
     expect(await busy.call(KEY, CALL, never)).to.deep.equal({ refused: 'NoCopy' })
   })
 
-  it('end, and are not counted, when nobody waits for them', async () => {
+  it('end and are not counted when the caller disconnects', async () => {
     const caller = new AbortController()
     const { call, counted } = await world(() => caller.abort())
     expect(await call(KEY, CALL, caller.signal)).to.deep.equal({ refused: 'Broken' })
     expect(counted()).to.equal(undefined)
   })
 
-  it('of one boundary leave room for those of others, whatever groups it has', async () => {
+  it('of one boundary use at most half of the places, in all of its groups', async () => {
     const caller = new AbortController()
     const { call } = await world(() => {})
     const waiting = Array.from({ length: CONCURRENT_TEST_CALLS_MAX / 2 }, () => call(KEY, CALL, caller.signal))

@@ -16,7 +16,7 @@ import {
 
 type Sent = { method: string; url: string; token: string; body: unknown }
 
-/** A client before a platform that gives these answers, one after the other. */
+/** A client that receives these responses, one after the other. */
 function clientBefore(answers: (Response | Error)[], options: Partial<ClientOptions> = {}) {
   const sent: Sent[] = []
   const waited: number[] = []
@@ -43,8 +43,8 @@ const answer = (status: number, body: unknown = {}, headers: Record<string, stri
 const thrownBy = async (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error)
 const PATH = { boundaryId: 'b', resourceGroupName: 'g', name: 'n' }
 
-describe('the client', () => {
-  it('has a method per operation that fills the path and sends the body', async () => {
+describe('createClient', () => {
+  it('fills in the path and sends the body of an operation', async () => {
     const { client, sent } = clientBefore([answer(201, { name: 'n' })])
     const made = await client.operations.CreateVectorCluster({ path: PATH, body: { replicas: 1 } })
     expect(made.name).to.equal('n')
@@ -52,7 +52,7 @@ describe('the client', () => {
     expect(sent).to.deep.equal([{ method: 'POST', url, token: 'Bearer first', body: '{"replicas":1}' }])
   })
 
-  it('gives an answer that goes on as it comes, with another token where the first was refused', async () => {
+  it('streams a response, after a 401 with another token', async () => {
     const { client, sent } = clientBefore([answer(401), new Response('one\ntwo\n')])
     let text = ''
     for await (const part of client.stream({ method: 'GET', path: '/log' })) text += part
@@ -60,13 +60,13 @@ describe('the client', () => {
     expect(sent.map(({ token }) => token)).to.deep.equal(['Bearer first', 'Bearer second'])
   })
 
-  it('refuses what goes on like any other request', async () => {
+  it('throws PlatformApiError for a rejected stream', async () => {
     const { client } = clientBefore([answer(404, { error: 'It was not found.', code: 'NOT_FOUND' })])
     const error = await thrownBy(client.stream({ method: 'GET', path: '/log' }).next())
     expect(error).to.be.instanceOf(PlatformApiError).and.to.include({ status: 404, code: 'NOT_FOUND' })
   })
 
-  it('reads a list page after page, with the query on each', async () => {
+  it('requests all pages of a list with the query', async () => {
     const page = (name: string, hasNextPage: boolean) => answer(200, { items: [{ name }], pagination: { hasNextPage } })
     const { client, sent } = clientBefore([page('a', true), page('b', false)])
     const path = { boundaryId: 'b' }
@@ -78,7 +78,7 @@ describe('the client', () => {
     expect(sent.map(({ url }) => url.split('?')[1])).to.deep.equal(['pageSize=1&page=1', 'pageSize=1&page=2'])
   })
 
-  it('asks for another token once after 401, and gives up where it is refused as well', async () => {
+  it('requests another token once after 401, and throws after a second 401', async () => {
     const good = clientBefore([answer(401), answer(200)])
     await good.client.request({ method: 'POST', path: '/x' })
     expect(good.sent.map(({ token }) => token)).to.deep.equal(['Bearer first', 'Bearer second'])
@@ -88,18 +88,18 @@ describe('the client', () => {
   })
 
   const retries: [string, string, Response[], number[], number][] = [
-    ['waits as long as Retry-After says', 'GET', [answer(429, {}, { 'retry-after': '3' }), answer(200)], [3000], 2],
-    ['waits longer each time where nothing is said', 'PUT', [answer(503), answer(503), answer(200)], [250, 500], 3],
-    ['never sends a POST twice', 'POST', [answer(503, {}, { 'retry-after': '1' })], [], 1],
-    ['does not wait for an hour', 'GET', [answer(429, {}, { 'retry-after': '3600' })], [], 1],
-    ['does not repeat what was refused for good', 'GET', [answer(404)], [], 1],
     [
-      'gives up after the fourth time',
-      'DELETE',
-      Array.from({ length: 9 }, () => answer(503)),
-      [250, 500, 1000, 2000],
-      5,
+      'waits for Retry-After before it retries',
+      'GET',
+      [answer(429, {}, { 'retry-after': '3' }), answer(200)],
+      [3000],
+      2,
     ],
+    ['backs off if there is no Retry-After', 'PUT', [answer(503), answer(503), answer(200)], [250, 500], 3],
+    ['does not retry a POST', 'POST', [answer(503, {}, { 'retry-after': '1' })], [], 1],
+    ['does not wait for an hour', 'GET', [answer(429, {}, { 'retry-after': '3600' })], [], 1],
+    ['does not retry a 404', 'GET', [answer(404)], [], 1],
+    ['throws after four retries', 'DELETE', Array.from({ length: 9 }, () => answer(503)), [250, 500, 1000, 2000], 5],
   ]
   for (const [what, method, answers, pauses, requests] of retries) {
     it(what, async () => {
@@ -110,7 +110,7 @@ describe('the client', () => {
     })
   }
 
-  it('throws what the platform said, and says that no answer came', async () => {
+  it('throws PlatformApiError for a response, and NetworkError without one', async () => {
     const body = { error: 'No.', code: 'FORBIDDEN', correlationId: 'c' }
     const broken = new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })
     const { client } = clientBefore([answer(403, body), broken, broken, broken])
@@ -124,7 +124,7 @@ describe('the client', () => {
       .and.to.have.property('message', 'No answer from https://api.test: ECONNREFUSED')
   })
 
-  it('says when a retry may succeed, in seconds, for a date too', async () => {
+  it('returns Retry-After in seconds, also for a date', async () => {
     const refused = async (value: string) => {
       const { client } = clientBefore([answer(503, {}, { 'retry-after': value })])
       return ((await thrownBy(client.request({ method: 'POST', path: '/x' }))) as PlatformApiError).retryAfter
@@ -135,13 +135,13 @@ describe('the client', () => {
     expect(await refused('Fri, 31 Dec 2999 23:59:59 GMT')).to.be.greaterThan(60)
   })
 
-  it('gives what is JSON as it is, null as well, and else the text', async () => {
+  it('returns JSON as its value, null included, and other responses as text', async () => {
     const { client } = clientBefore([answer(200, null), new Response('plain')])
     expect(await client.operations.GetVectorCluster({ path: PATH })).to.equal(null)
     expect(await client.operations.GetVectorCluster({ path: PATH })).to.equal('plain')
   })
 
-  it('says why no address of a name answers', async () => {
+  it('names the code of an AggregateError in NetworkError', async () => {
     const each = Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' })
     const broken = new TypeError('fetch failed', { cause: each })
     const { client } = clientBefore([broken, broken, broken])
@@ -150,17 +150,17 @@ describe('the client', () => {
   })
 })
 
-describe('the client under the names of people', () => {
+describe('resource methods of the client', () => {
   const page = (names: string[], hasNextPage: boolean) =>
     answer(200, { items: names.map((name) => ({ name })), pagination: { hasNextPage } })
 
-  it('says what and what is done with it', async () => {
+  it('send the request of their operation', async () => {
     const { client, sent } = clientBefore([answer(201, { name: 'n' })])
     expect((await client.vectorClusters.create({ path: PATH, body: {} })).name).to.equal('n')
     expect(sent[0]).to.include({ method: 'POST' })
   })
 
-  it('gives a list page after page, or its first page, and asks for nothing unasked', async () => {
+  it('return all pages or the first one, and request nothing before', async () => {
     const { client, sent } = clientBefore([page(['a'], true), page(['b'], false), page(['c'], true)])
     const list = () => client.vectorClusters.listInBoundary({ path: { boundaryId: 'b' } })
     const names: string[] = []
@@ -170,7 +170,7 @@ describe('the client under the names of people', () => {
     expect(sent).to.have.length(3)
   })
 
-  it('repeats what may be repeated where no answer came, and nothing else', async () => {
+  it('retry a GET without a response, but not a POST', async () => {
     const broken = () => new TypeError('fetch failed')
     const { client, sent, waited } = clientBefore([broken(), answer(200, { id: 'x' }), broken()])
     await client.boundaries.get({ path: { boundaryId: 'x' } })
@@ -181,19 +181,19 @@ describe('the client under the names of people', () => {
   })
 })
 
-describe('waiting with the client', () => {
+describe('waitUntil and waitUntilGone', () => {
   const reader = (...statuses: string[]) => {
     const left = [...statuses]
     return async () => ({ status: left.shift() ?? 'Running', statusMessage: 'Because.' })
   }
 
-  it('ends when the record has come to rest', async () => {
+  it('resolve when the record is settled or isDone returns true', async () => {
     expect((await waitUntil(reader('Pending', 'Provisioning', 'Running'), { interval: 1 })).status).to.equal('Running')
     const isDone = ({ status }: { status?: unknown }) => status === 'Degraded'
     expect((await waitUntil(reader('Running', 'Degraded'), { interval: 1, isDone })).status).to.equal('Degraded')
   })
 
-  it('ends when what was deleted answers 404, and with any other refusal', async () => {
+  it('resolve on 404, and reject on 403 or at the timeout', async () => {
     const answers = (status: number) => {
       let left = 2
       return async () => {
@@ -206,7 +206,7 @@ describe('waiting with the client', () => {
     expect(await thrownBy(waitUntilGone(answers(404), { timeout: 0 }))).to.include({ reason: 'Timeout' })
   })
 
-  it('says that it failed, or that the time is up', async () => {
+  it('reject for a failed record, and at the timeout with its message', async () => {
     for (const status of ['Failed', 'PartiallyFailed', 'TimedOut', 'Cancelled'])
       expect(await thrownBy(waitUntil(reader(status), { timeout: 0 })), status).to.include({ reason: 'Failed' })
     const late = (await thrownBy(waitUntil(reader('Pending'), { timeout: 0 }))) as WaitError
@@ -216,14 +216,16 @@ describe('waiting with the client', () => {
 
   const ends: [what: string, states: readonly string[], isOver: (state: never) => boolean, field?: string][] = [
     ['a job', JOB_STATES, isJobFinished],
-    ['an execution of a blueprint', EXECUTION_STATES, isExecutionOver],
+    ['a blueprint execution', EXECUTION_STATES, isExecutionOver],
     ['a deployment', DEPLOYMENT_PHASES, isFinalPhase, 'phase'],
-    ['a run of retention', RUN_STATES, isRunOver],
+    ['a retention run', RUN_STATES, isRunOver],
     ['a rollout', ROLLOUT_STATES, isRolloutOver, 'state'],
   ]
   for (const [what, states, isOver, field = 'status'] of ends)
-    it(`goes on beyond no end of ${what}`, async () => {
-      for (const state of states.filter((one) => isOver(one as never))) {
+    it(`end at every final state of ${what}`, async () => {
+      const final = states.filter((one) => isOver(one as never))
+      expect(final).to.include('Succeeded')
+      for (const state of final) {
         const waited = waitUntil(async () => ({ [field]: state }), { timeout: 0 })
         const failed = await waited.then(
           () => undefined,
@@ -233,7 +235,7 @@ describe('waiting with the client', () => {
       }
     })
 
-  it('ends with its signal', async () => {
+  it('reject when the signal is aborted', async () => {
     const signal = AbortSignal.abort(new Error('enough'))
     expect(await thrownBy(waitUntil(reader('Pending'), { signal }))).to.have.property('message', 'enough')
   })
