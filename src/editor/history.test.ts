@@ -16,8 +16,8 @@ const entry = (id: string, executedAt: string): HistoryEntry => ({
   error: null,
 })
 
-describe('the history of the editor', () => {
-  it('keeps no literal of a statement', () => {
+describe('history of the editor', () => {
+  it('masks the literals of a statement', () => {
     expect(maskedSql('mariadb', "select \"a\", 'b\\'c', 0x1f -- pw\n")).to.equal('select ?, ?, ?  \n')
     expect(maskedSql('postgresql', "alter role x password $$s3cret$$; select E'\\'x', 1.5e3")).to.equal(
       'alter role x password ?; select ?, ?',
@@ -26,13 +26,13 @@ describe('the history of the editor', () => {
     expect(maskedSql('mariadb', "select 'never closed")).to.equal('select …')
   })
 
-  it('cuts a statement at 4 KiB', () => {
+  it('truncates a statement to 4 KiB', () => {
     const masked = maskedSql('mariadb', `select ${'ż'.repeat(5000)}`)
     expect(Buffer.byteLength(masked)).to.be.at.most(4096)
     expect(masked).to.match(/ż…$/)
   })
 
-  it('forgets what is older than 30 days, and the oldest beyond 1000', () => {
+  it('drops entries older than 30 days, and the oldest beyond 1000', () => {
     const old = entry('old', '2026-01-01T00:00:00.000Z')
     expect(withEntry([old], entry('new', '2026-03-01T00:00:00.000Z')).map(({ id }) => id)).to.deep.equal(['new'])
     const many = Array.from({ length: 1000 }, (_, index) => entry(String(index), '2026-03-01T00:00:00.000Z'))
@@ -40,7 +40,7 @@ describe('the history of the editor', () => {
     expect([kept.length, kept[0]?.id, kept.at(-1)?.id]).to.deep.equal([1000, 'new', '998'])
   })
 
-  it('shows nothing older than 30 days, also where nothing was run since', () => {
+  it('shows no entries older than 30 days', () => {
     const [newer, older] = [entry('newer', '2026-03-01T00:00:01.000Z'), entry('older', '2026-03-01T00:00:00.000Z')]
     const shown = (now: string) => unexpiredEntries([newer, older], Date.parse(now)).map(({ id }) => id)
     expect(shown('2026-03-31T00:00:00.000Z')).to.deep.equal(['newer', 'older'])
@@ -48,7 +48,7 @@ describe('the history of the editor', () => {
     expect(shown('2026-06-01T00:00:00.000Z')).to.deep.equal([])
   })
 
-  it('gives up the oldest where it would not fit', async () => {
+  it('drops the oldest entries that do not fit, and reads invalid data as empty', async () => {
     const many = Array.from({ length: 500 }, (_, index) =>
       entry(Math.sin(index).toString(36), '2026-03-01T00:00:00.000Z'),
     )
