@@ -23,7 +23,7 @@ describe('the activator', () => {
     for (const each of worlds.splice(0)) await each.stop()
   })
 
-  it('loses none of 50 calls at once to a sleeping function, and lets it sleep again', async () => {
+  it('answers 50 concurrent calls of a sleeping function with at most 3 copies, and scales it to zero again', async () => {
     let most = 0
     let now = 0
     const activator = await world(async (_, response) => {
@@ -40,7 +40,7 @@ describe('the activator', () => {
     expect(activator.asked[0]).to.be.within(1, 3)
     expect(most).to.be.at.most(30)
     const counted = () => callsCounted(activator.figures, 'group/shop.hello')
-    // A call may be counted a moment after its answer.
+    // A call may be counted a moment after its response.
     await until('all calls are counted', () => (counted()?.invocations ?? 0) >= 50)
     expect([counted()?.invocations, counted()?.errors]).to.deep.equal([50, 0])
     expect(counted()?.coldStarts).to.be.at.least(1)
@@ -49,7 +49,7 @@ describe('the activator', () => {
     expect((await activator.call('/hello')).status).to.equal(200)
   })
 
-  it('forgets the calls of a function that is deleted: the next one of its name has its own', async () => {
+  it('drops the statistics of a deleted function', async () => {
     const activator = await world(hello, { startMilliseconds: 1 })
     const given = { spec: { triggers: open('/hello') } }
     activator.put('hello', given)
@@ -59,7 +59,7 @@ describe('the activator', () => {
     expect(activator.figures.of('group/shop.hello').buckets).to.deep.equal([])
   })
 
-  it('passes on the body and the answer, and nothing that only the platform may see', async () => {
+  it('forwards the body, the path and the response, without Authorization and X-Function-Event', async () => {
     const activator = await world(
       async (request, response) => {
         const { 'x-function-event': event, authorization, cookie } = request.headers
@@ -77,12 +77,12 @@ describe('the activator', () => {
   })
 
   const framings: [sentence: string, headers: Record<string, string>][] = [
-    ['with its length', { 'content-length': '5' }],
-    ['in pieces', { 'transfer-encoding': 'chunked' }],
-    ['with a length that is said to be of the connection', { 'content-length': '5', connection: 'content-length' }],
+    ['with Content-Length', { 'content-length': '5' }],
+    ['in chunks', { 'transfer-encoding': 'chunked' }],
+    ['with Content-Length named in Connection', { 'content-length': '5', connection: 'content-length' }],
   ]
   for (const [sentence, headers] of framings)
-    it(`passes on a body ${sentence}, whatever the method, and nothing behind it`, async () => {
+    it(`forwards a body ${sentence} for every method, and no request inside it`, async () => {
       const asked: string[] = []
       const activator = await world(async (request, response) => {
         asked.push(`${request.method} ${request.url}`)
@@ -97,12 +97,12 @@ describe('the activator', () => {
       expect(asked).to.deep.equal(methods.map((method) => `${method} /echo`))
     })
 
-  it('takes no more connections than it may have', async () => {
+  it('limits its connections', async () => {
     const { url } = await world(hello, { maxConnections: 4 })
     await expectBounded(Number(new URL(url).port), 2, () => fetch(url))
   })
 
-  it('wakes nobody for a stranger', async () => {
+  it('wakes no function for a call without a valid key or permission', async () => {
     const secret = 'of the platform'
     const asked: string[] = []
     const activator = await world(hello, {
@@ -130,7 +130,7 @@ describe('the activator', () => {
     expect(asked).to.deep.equal([`${SCOPE}/functions/mine`, `${SCOPE}/functions/mine`])
   })
 
-  it('wakes nobody for a caller who has gone while it was asked about', async () => {
+  it('wakes no function for a caller that disconnects during authorization', async () => {
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<boolean>()
     const activator = await world(hello, {
@@ -148,14 +148,14 @@ describe('the activator', () => {
     const closed = new Promise((resolve) => call.on('close', resolve))
     call.destroy()
     await closed
-    // Whoever calls after it is answered after it was seen that the first one has gone.
+    // A later call is answered after the disconnection was noticed.
     expect((await activator.call('/nothing')).status).to.equal(404)
     answer.resolve(true)
     expect((await activator.call('/nothing')).status).to.equal(404)
     expect(activator.asked).to.deep.equal([])
   })
 
-  it('says what it does not answer', async () => {
+  it('returns the status for unknown paths and hosts, other methods, ambiguous paths and disabled functions', async () => {
     const activator = await world(hello)
     activator.put('hello', { spec: { triggers: open('/hello') } })
     activator.put('off', { spec: { triggers: open('/off'), enabled: false } })
@@ -165,20 +165,20 @@ describe('the activator', () => {
       ['/hello/../other', {}, 400],
       ['/off', {}, 503],
       ['/hello', { headers: { host: 'elsewhere.test' } }, 404],
-      // What was counted is told on another port.
+      // Statistics are served on another port.
       ['/calls?namespace=group&name=shop.hello', {}, 404],
     ]
     for (const [path, init, expected] of answers)
       expect([path, (await activator.call(path, init)).status]).to.deep.equal([path, expected])
   })
 
-  it('ends a call that takes longer than its function may', async () => {
+  it('returns 504 for a call that exceeds timeoutSeconds', async () => {
     const activator = await world(() => {}, { startMilliseconds: 1 })
     activator.put('slow', { spec: { triggers: open('/slow'), timeoutSeconds: 1 } })
     expect((await activator.call('/slow')).status).to.equal(504)
   })
 
-  it('serves no more calls at once than the namespace may, whatever its functions could', async () => {
+  it('limits the concurrent calls of a namespace', async () => {
     let now = 0
     let most = 0
     const activator = await world(
@@ -196,7 +196,7 @@ describe('the activator', () => {
     expect([new Set(answers.map(({ status }) => status)), most]).to.deep.equal([new Set([200]), 2])
   })
 
-  it('answers at once for a function that cannot start before somebody changes something, and says why', async () => {
+  it('returns 503 with the reason at once for a function that is stalled', async () => {
     const activator = await world(hello, { startMilliseconds: 60_000 })
     const failed = (reason: string) => ({
       image: 'registry.example.com/hello:1',
@@ -220,7 +220,7 @@ describe('the activator', () => {
     expect((await mayCome).status).to.equal(404)
   })
 
-  it('answers those who wait for a function that is deleted', async () => {
+  it('returns 404 to waiting calls of a deleted function', async () => {
     const activator = await world(hello, { startMilliseconds: 60_000 })
     activator.put('hello', { spec: { triggers: open('/hello') } })
     const call = activator.call('/hello')
@@ -229,7 +229,7 @@ describe('the activator', () => {
     expect((await call).status).to.equal(404)
   })
 
-  it('calls nothing of a namespace that is stopped, and calls it again when that is started', async () => {
+  it('returns 503 for the functions of a stopped namespace until it is started', async () => {
     const activator = await world(hello, { startMilliseconds: 1 })
     activator.put('hello', { spec: { triggers: open('/hello') } })
     const statusOf = async () => (await activator.call('/hello')).status
@@ -238,7 +238,7 @@ describe('the activator', () => {
     expect(await statusOf()).to.equal(503)
     await until('its copies are gone', () => activator.copies() === 0)
     activator.put('late', { spec: { triggers: open('/late') } })
-    expect((await activator.call('/late')).status, 'one that is made meanwhile').to.equal(503)
+    expect((await activator.call('/late')).status, 'a function created meanwhile').to.equal(503)
     activator.putNamespace()
     expect(await statusOf()).to.equal(200)
   })

@@ -11,11 +11,11 @@ const lineWith = (secret: string) =>
     object: { status: { keys: [{ trigger: 'web', digest: keyDigest(secret, 'life', 'web', 'key') }] } },
   }) as unknown as ServedFunction
 
-describe('a key of a function', () => {
+describe('CallAuthorizer', () => {
   const opened = async (gate: CallAuthorizer, secret: string, key: string) =>
     gate.mayCall({} as ServedNamespace, lineWith(secret), trigger, { [KEY_HEADER]: key })
 
-  it('opens also after the secret that digests are made with was replaced', async () => {
+  it('accepts a key after the digest key was replaced', async () => {
     let secret = 'one'
     const gate = new CallAuthorizer({ digestKey: async () => secret, mayRead: async () => false })
     expect(await opened(gate, 'one', 'key')).to.equal(true)
@@ -23,7 +23,7 @@ describe('a key of a function', () => {
     expect(await opened(gate, 'two', 'key')).to.equal(true)
   })
 
-  it('that is wrong opens nothing, and does not have the secret read at each call', async () => {
+  it('rejects a wrong key, and reads the digest key at most twice for ten calls', async () => {
     let reads = 0
     const digestKey = async () => {
       reads += 1

@@ -4,7 +4,7 @@ import { CallQueue, NamespaceCallLimit, type NoSlotError } from './callQueue.ts'
 
 const limits = { concurrency: 1, minReplicas: 0, maxReplicas: 5, idle: 60_000, enabled: true }
 
-describe('a lane whose function is gone', () => {
+describe('CallQueue after close', () => {
   const open = () => {
     const clock = new ManualClock()
     const asked: number[] = []
@@ -18,7 +18,7 @@ describe('a lane whose function is gone', () => {
     return { clock, asked, lane }
   }
 
-  it('sets no timer and asks for no copies when its last calls end', async () => {
+  it('sets no timer and requests no copies when its last calls end', async () => {
     const { clock, asked, lane } = open()
     const place = await lane.take(new AbortController().signal)
     lane.close()
@@ -28,7 +28,7 @@ describe('a lane whose function is gone', () => {
     expect(asked).to.deep.equal([])
   })
 
-  it('takes no call any more', async () => {
+  it('rejects a new call with the reason gone', async () => {
     const { clock, lane } = open()
     lane.close()
     const refused = await lane.take(new AbortController().signal).catch((error: NoSlotError) => error.why)
@@ -36,8 +36,8 @@ describe('a lane whose function is gone', () => {
   })
 })
 
-describe('a lane without copies', () => {
-  it('holds no place in its queue for a call that has been given up already', async () => {
+describe('CallQueue without copies', () => {
+  it('rejects a call whose signal was already aborted', async () => {
     const lane = new CallQueue(limits, {
       clock: new ManualClock(),
       namespaceLimit: new NamespaceCallLimit(50),

@@ -6,20 +6,20 @@ const NOON = Date.UTC(2026, 10, 22, 12)
 const SECOND = NOON / 1000
 const quick = { milliseconds: 10, isError: false, wasCold: false }
 
-describe('figures of calls', () => {
+describe('CallStatistics', () => {
   const start = (epoch = NOON) => {
     const clock = new ManualClock(epoch)
     return { clock, figures: new CallStatistics(clock) }
   }
 
-  it('are known from the second at which counting began, to the one that runs', async () => {
+  it('covers the time since its creation, in whole seconds, to the current second', async () => {
     const { clock, figures } = start(NOON + 7_400)
     await clock.advance(60_000)
     const { since, until, buckets } = figures.of('a/b.c')
     expect([since - SECOND, until - SECOND, buckets]).to.deep.equal([7, 68, []])
   })
 
-  it('are kept in buckets of fifteen seconds, of each function its own', async () => {
+  it('counts in buckets of 15 seconds, separately for each function', async () => {
     const { clock, figures } = start()
     figures.called('a/b.c', quick)
     figures.called('a/b.c', { milliseconds: 20.06, isError: true, wasCold: true })
@@ -34,14 +34,14 @@ describe('figures of calls', () => {
     ])
   })
 
-  it('of a busy function are all counted, with a bounded sample of their durations', () => {
+  it('counts 1000 calls of a bucket, with at most 256 durations', () => {
     const { figures } = start()
     for (let call = 0; call < 1000; call += 1) figures.called('a/b.c', quick)
     const [bucket] = figures.of('a/b.c').buckets
     expect([bucket?.invocations, bucket?.durations.length]).to.deep.equal([1000, 256])
   })
 
-  it('hold every second of the last hour for a minute more, and then no longer', async () => {
+  it('keeps buckets for 61 minutes, and not longer', async () => {
     const { clock, figures } = start()
     figures.called('a/b.c', quick)
     await clock.advance(3660_000)
@@ -50,7 +50,7 @@ describe('figures of calls', () => {
     expect([figures.of('a/b.c').since - SECOND, figures.of('a/b.c').buckets.length]).to.deep.equal([15, 0])
   })
 
-  it('of a function that is always called are no more than fit into an answer', async () => {
+  it('returns at most 245 buckets', async () => {
     const { clock, figures } = start()
     for (let step = 0; step < 300; step += 1) {
       figures.called('a/b.c', quick)
@@ -62,7 +62,7 @@ describe('figures of calls', () => {
     expect(figures.of('a/b.c').buckets.length).to.equal(245)
   })
 
-  it('are forgotten with their function', () => {
+  it('forgets a function', () => {
     const { figures } = start()
     figures.called('a/b.c', quick)
     figures.called('a/b.other', quick)
@@ -70,7 +70,7 @@ describe('figures of calls', () => {
     expect([figures.of('a/b.c').buckets.length, figures.of('a/b.other').buckets.length]).to.deep.equal([0, 1])
   })
 
-  it('of a call that outlives its function are not kept for longer than any', async () => {
+  it('drops a call that ends after its function was forgotten', async () => {
     const { clock, figures } = start()
     figures.forget('a/b.c')
     figures.called('a/b.c', quick)

@@ -5,8 +5,8 @@ import { limitClusterConnections, type ReachCopy } from './copyConnection.ts'
 
 const copy = (clusterId: string) => ({ clusterId, pod: 'one', namespace: 'shop', name: 'home.hello' }) as never
 
-describe('the places of connections to other clusters', () => {
-  it('are kept for clusters with connections, and forgotten with the last', async () => {
+describe('limitClusterConnections', () => {
+  it('keeps an entry only for clusters with open connections', async () => {
     const opened: EventEmitter[] = []
     const reach: ReachCopy = async () => {
       const made = new EventEmitter()

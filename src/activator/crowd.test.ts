@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
 import { HOST, startActivator } from '../../test/worlds/activatorWorld.ts'
 
-describe('many that call functions', () => {
+describe('more callers than the activator accepts', () => {
   let world: Awaited<ReturnType<typeof startActivator>>
   const open: Socket[] = []
   const dial = () => {
@@ -34,7 +34,7 @@ describe('many that call functions', () => {
 
   const waiting = () => world.switchboard.functions()[0]?.queue.waiting ?? 0
 
-  it('leave room for the calls of other tenants', async () => {
+  it('receive 429 above half of mostCalls for one tenant, until a call ends', async () => {
     const [first] = [call(), call()]
     await until('both wait', () => waiting() === 2)
     const [answer] = await once(call(), 'data')
@@ -47,7 +47,7 @@ describe('many that call functions', () => {
     await until('there is room for one more', () => waiting() === 2)
   })
 
-  it('are not read on for ever where they are refused', async () => {
+  it('are disconnected when they send a large body of a rejected request', async () => {
     const socket = dial()
     const answered = once(socket, 'data')
     socket.write('POST / HTTP/1.1\r\nhost: nobody.example\r\ncontent-length: 100000000000\r\n\r\n')
@@ -59,7 +59,7 @@ describe('many that call functions', () => {
     }
     socket.resume().on('drain', send)
     send()
-    // `once` would pass on that the last piece could not be sent.
+    // `once` would reject because the last chunk could not be sent.
     await new Promise((closed) => socket.once('close', closed))
   })
 })

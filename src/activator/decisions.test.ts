@@ -10,34 +10,40 @@ const limits = (given: Partial<Limits> = {}): Limits => ({
   ...given,
 })
 
-describe('the copies that calls need', () => {
+describe('copiesNeeded', () => {
   const cases: [sentence: string, inFlight: number, waiting: number, given: Partial<Limits>, expected: number][] = [
-    ['none while nobody calls', 0, 0, {}, 0],
-    ['one for the first call', 0, 1, {}, 1],
-    ['one for as many as it serves at once', 4, 6, {}, 1],
-    ['another for one call more', 5, 6, {}, 2],
-    ['never more than allowed', 0, 500, {}, 5],
-    ['one for each call if it serves one at once', 1, 2, { concurrency: 1 }, 3],
-    ['none if it is switched off', 3, 3, { enabled: false }, 0],
+    ['is 0 without calls', 0, 0, {}, 0],
+    ['is 1 for the first call', 0, 1, {}, 1],
+    ['is 1 for as many calls as one copy serves', 4, 6, {}, 1],
+    ['is 2 for one call more', 5, 6, {}, 2],
+    ['is maxReplicas for more calls than they serve', 0, 500, {}, 5],
+    ['is 1 for each call with a concurrency of 1', 1, 2, { concurrency: 1 }, 3],
+    ['is 0 for a disabled function', 3, 3, { enabled: false }, 0],
   ]
   for (const [sentence, inFlight, waiting, given, expected] of cases) {
     it(sentence, () => expect(copiesNeeded({ inFlight, waiting }, limits(given))).to.equal(expected))
   }
 })
 
-describe('the scale of a function', () => {
+describe('nextScale', () => {
   const settled = (desired: number): Scale => ({ desired, peak: 0, lowSince: undefined })
   const cases: [sentence: string, before: Scale, needed: number, given: Partial<Limits>, expected: unknown][] = [
-    ['goes up at once', settled(0), 3, {}, [3, undefined]],
-    ['goes up to the fewest that always run', settled(0), 0, { minReplicas: 2 }, [2, undefined]],
-    ['stays while as many are needed', settled(2), 2, {}, [2, undefined]],
-    ['waits for the idle time before it goes down', settled(3), 0, {}, [3, 160_000]],
-    ['counts that time from when fewer would do', { desired: 3, peak: 1, lowSince: 80_000 }, 0, {}, [3, 140_000]],
-    ['sleeps after it', { desired: 1, peak: 0, lowSince: 40_000 }, 0, {}, [0, undefined]],
-    ['goes down to what was needed at most meanwhile', { desired: 5, peak: 2, lowSince: 40_000 }, 1, {}, [2, 160_000]],
-    ['keeps the fewest that always run', { desired: 3, peak: 0, lowSince: 0 }, 0, { minReplicas: 1 }, [1, undefined]],
-    ['forgets the idle time when all are needed', { desired: 2, peak: 1, lowSince: 0 }, 2, {}, [2, undefined]],
-    ['is nothing at once when it is switched off', settled(4), 0, { enabled: false, minReplicas: 2 }, [0, undefined]],
+    ['scales up at once', settled(0), 3, {}, [3, undefined]],
+    ['scales up to minReplicas', settled(0), 0, { minReplicas: 2 }, [2, undefined]],
+    ['keeps the scale while it is needed', settled(2), 2, {}, [2, undefined]],
+    ['waits for the idle time before it scales down', settled(3), 0, {}, [3, 160_000]],
+    [
+      'counts the idle time from when fewer copies sufficed',
+      { desired: 3, peak: 1, lowSince: 80_000 },
+      0,
+      {},
+      [3, 140_000],
+    ],
+    ['scales to zero after the idle time', { desired: 1, peak: 0, lowSince: 40_000 }, 0, {}, [0, undefined]],
+    ['scales down to the peak of the idle time', { desired: 5, peak: 2, lowSince: 40_000 }, 1, {}, [2, 160_000]],
+    ['scales down to minReplicas', { desired: 3, peak: 0, lowSince: 0 }, 0, { minReplicas: 1 }, [1, undefined]],
+    ['resets the idle time when all copies are needed', { desired: 2, peak: 1, lowSince: 0 }, 2, {}, [2, undefined]],
+    ['scales a disabled function to zero at once', settled(4), 0, { enabled: false, minReplicas: 2 }, [0, undefined]],
   ]
   for (const [sentence, before, needed, given, expected] of cases) {
     it(sentence, () => {
@@ -47,20 +53,21 @@ describe('the scale of a function', () => {
   }
 })
 
-describe('the copy that a call goes to', () => {
+describe('chooseCopy', () => {
   const copies = [
     { address: 'a', inFlight: 2 },
     { address: 'b', inFlight: 1 },
     { address: 'c', inFlight: 3 },
   ]
-  it('is the one with the fewest', () => expect(chooseCopy(copies, 3)?.address).to.equal('b'))
-  it('is none if all are full', () => expect(chooseCopy(copies, 1)).to.equal(undefined))
-  it('is none without copies', () => expect(chooseCopy([], 1)).to.equal(undefined))
+  it('returns the copy with the fewest calls', () => expect(chooseCopy(copies, 3)?.address).to.equal('b'))
+  it('returns undefined if all copies are full', () => expect(chooseCopy(copies, 1)).to.equal(undefined))
+  it('returns undefined without copies', () => expect(chooseCopy([], 1)).to.equal(undefined))
 })
 
-describe('a call that arrives', () => {
-  it('waits for its turn', () => expect(admit({ waiting: 999 }, limits())).to.equal('wait'))
-  it('is refused if too many wait', () => expect(admit({ waiting: MAX_WAITING_CALLS }, limits())).to.equal('refuse'))
-  it('is not served by what is switched off', () =>
+describe('admit', () => {
+  it('returns wait for a call that can be queued', () => expect(admit({ waiting: 999 }, limits())).to.equal('wait'))
+  it('returns refuse if the queue is full', () =>
+    expect(admit({ waiting: MAX_WAITING_CALLS }, limits())).to.equal('refuse'))
+  it('returns disabled for a disabled function', () =>
     expect(admit({ waiting: 0 }, limits({ enabled: false }))).to.equal('disabled'))
 })

@@ -20,7 +20,7 @@ describe('calls of a function in another cluster', () => {
     for (const end of ends.splice(0)) await end()
   })
 
-  /** The copies that connections were asked for, each time. */
+  /** Also returns the copies to which connections were requested. */
   async function world(given: Parameters<typeof startActivator>[1] = {}) {
     const asked: RemoteCopy[] = []
     const reach = given.reach ?? connectTo
@@ -35,14 +35,14 @@ describe('calls of a function in another cluster', () => {
     return { activator, asked }
   }
 
-  it('are of the boundary of their function, or of its group while nobody says which that is', async () => {
+  it('belong to the boundary of the function, or to its group while it is unknown', async () => {
     const { activator } = await world()
     expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal('group')
     activator.put('echo', { spec: { triggers } })
     expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal(BOUNDARY)
   })
 
-  it('wake a copy, and go over a connection of their own to the pod that it is', async () => {
+  it('wake a copy and use one connection each to its pod', async () => {
     const { activator, asked } = await world()
     activator.put('echo', { spec: { triggers } })
     const answers = await Promise.all(
@@ -56,7 +56,7 @@ describe('calls of a function in another cluster', () => {
     expect(asked[0]).to.deep.include({ namespace: 'group', name: 'shop.echo', clusterId: CLUSTER })
   })
 
-  it('are tried again where there is no way to the copy yet, as nothing of them has reached it', async () => {
+  it('are retried if the connection to the copy failed before anything was sent', async () => {
     let isAway = true
     const { activator, asked } = await world({
       async reach(copy) {
@@ -70,13 +70,13 @@ describe('calls of a function in another cluster', () => {
     expect([answer.status, answer.text, asked.length]).to.deep.equal([200, 'WORDS', 2])
   })
 
-  it('are answered 504 where its cluster does not answer in the time of a call', async () => {
+  it('receive 504 if the cluster does not answer within timeoutSeconds', async () => {
     const { activator } = await world({ reach: () => new Promise(() => {}) })
     activator.put('echo', { spec: { triggers, timeoutSeconds: 1 } })
     expect((await activator.call('/echo')).status).to.equal(504)
   })
 
-  it('are answered 502 where the connection breaks, and not sent again: nobody knows how far they came', async () => {
+  it('receive 502 and are not retried if the connection breaks after they were sent', async () => {
     const breaking = createServer((socket) => socket.once('data', () => socket.destroy()))
     await listening(breaking)
     const { port } = breaking.address() as { port: number }
@@ -87,14 +87,14 @@ describe('calls of a function in another cluster', () => {
     breaking.close()
   })
 
-  it('open no connection for a stranger', async () => {
+  it('open no connection without a valid token', async () => {
     const { activator, asked } = await world()
     activator.put('echo', { spec: { triggers: [{ ...triggers[0], authLevel: 'Platform' }] as never } })
     expect((await activator.call('/echo')).status).to.equal(401)
     expect([asked, activator.asked]).to.deep.equal([[], []])
   })
 
-  it('leave no connection that opened after they had ended', async () => {
+  it('close a connection that opened after the call was aborted', async () => {
     const server = createServer()
     await listening(server)
     const { port } = server.address() as { port: number }
@@ -114,12 +114,12 @@ describe('calls of a function in another cluster', () => {
   })
 })
 
-describe('connections to copies in other clusters', () => {
+describe('limitClusterConnections in the activator', () => {
   const copy = { namespace: 'group', name: 'shop.echo', clusterId: CLUSTER, pod: 'pod-1' }
   const ownTenant = ({ namespace }: RemoteCopy) => namespace
   const said = (opening: Promise<unknown>) => opening.then(() => 'opened', messageOf)
 
-  it('are at most so many to one cluster at once, and one that ends makes room', async () => {
+  it('limits the connections to one cluster until one closes', async () => {
     const reach = limitClusterConnections(async () => new PassThrough(), ownTenant, 2)
     const other = { ...copy, namespace: 'other' }
     const [first] = await Promise.all([reach(copy), reach(other)])
@@ -131,7 +131,7 @@ describe('connections to copies in other clusters', () => {
     expect(await said(reach(copy))).to.equal('opened')
   })
 
-  it('leave room for other tenants, however many calls and groups one of them has there', async () => {
+  it('leaves room for other tenants although one tenant has many groups and calls', async () => {
     const tenantOf = ({ namespace }: RemoteCopy) => namespace.replace(/-.*/, '')
     const reach = limitClusterConnections(async () => new PassThrough(), tenantOf, 10)
     const opened = async (namespace: string) => {
@@ -144,7 +144,7 @@ describe('connections to copies in other clusters', () => {
     expect(counts).to.deep.equal([5, 0, 0, 3, 1])
   })
 
-  it('that could not be opened take no room', async () => {
+  it('does not count a connection that could not be opened', async () => {
     const reach = limitClusterConnections(() => Promise.reject(new Error('away')), ownTenant, 1)
     expect([await said(reach(copy)), await said(reach(copy))]).to.deep.equal(['away', 'away'])
   })

@@ -6,7 +6,7 @@ import { forward } from './proxy.ts'
 
 type Seen = { answer: string; outcome: string }
 
-/** Sends one call to a copy that answers with these bytes. */
+/** Forwards one call to a copy that answers with these bytes. */
 async function called(bytes: string | Buffer, { within = 60_000 } = {}): Promise<Seen> {
   const sockets = new Set<Socket>()
   const copy = createServer((socket) => {
@@ -53,35 +53,35 @@ async function called(bytes: string | Buffer, { within = 60_000 } = {}): Promise
   }
 }
 
-describe('a copy that answers', () => {
+describe('forward with a response of a copy', () => {
   const cases: [sentence: string, bytes: string | Buffer, expected: Seen][] = [
-    ['well', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi', { answer: '200 hi', outcome: '200' }],
-    ['with a status of its own', 'HTTP/1.1 599 X\r\nContent-Length: 0\r\n\r\n', { answer: '599', outcome: '599' }],
-    ['after a hint', 'HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 204 X\r\n\r\n', { answer: '204', outcome: '204' }],
+    ['of 200', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi', { answer: '200 hi', outcome: '200' }],
+    ['of an unknown status, 599', 'HTTP/1.1 599 X\r\nContent-Length: 0\r\n\r\n', { answer: '599', outcome: '599' }],
+    ['of 204 after early hints', 'HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 204 X\r\n\r\n', { answer: '204', outcome: '204' }],
     ...['099', '000', '001'].map((status): [string, string, Seen] => [
-      `with the status ${status}, which no answer has`,
+      `of the invalid status ${status}`,
       `HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`,
       { answer: '502', outcome: 'refused' },
     ]),
     [
-      'with another protocol',
+      'of 101 with another protocol',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n',
       { answer: '502', outcome: 'refused' },
     ],
-    ['with another protocol that it does not name', 'HTTP/1.1 101 X\r\n\r\n', { answer: '502', outcome: 'refused' }],
-    ['with what is no HTTP', 'nonsense\r\n\r\n', { answer: '502', outcome: 'refused' }],
+    ['of 101 without a protocol', 'HTTP/1.1 101 X\r\n\r\n', { answer: '502', outcome: 'refused' }],
+    ['that is not HTTP', 'nonsense\r\n\r\n', { answer: '502', outcome: 'refused' }],
     [
-      'with a header that cannot be sent on',
+      'with an invalid header',
       Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nX-Odd: a'), Buffer.from([0x7f]), Buffer.from('b\r\n\r\n')]),
       { answer: '502', outcome: 'refused' },
     ],
   ]
   for (const [sentence, bytes, expected] of cases)
-    it(`${sentence} ends its call, and nothing else`, async () => {
+    it(`returns ${expected.answer}: ${sentence}`, async () => {
       expect(await called(bytes)).to.deep.equal(expected)
     })
 
-  it('with a hint alone is given up when its time is over', async () => {
+  it('returns 502 at the timeout: of early hints only', async () => {
     expect(await called('HTTP/1.1 103 Hints\r\n\r\n', { within: 300 })).to.deep.equal({
       answer: '502',
       outcome: 'refused',

@@ -8,7 +8,7 @@ const callable = (key: string, paths: string[], held = paths): RoutableFunction 
   paths: held,
 })
 
-describe('the trigger that a request means', () => {
+describe('findTrigger', () => {
   const functions = [
     callable('root', ['/']),
     callable('orders', ['/orders']),
@@ -16,12 +16,12 @@ describe('the trigger that a request means', () => {
     callable('late', ['/taken'], []),
   ]
   const cases: [sentence: string, method: string, path: string, expected: string][] = [
-    ['is that of its path', 'GET', '/orders', 'orders'],
-    ['is that of a path above', 'GET', '/orders/7', 'orders'],
-    ['is that of the longest path', 'POST', '/orders/new', 'new'],
-    ['is none of a path that only begins alike', 'GET', '/ordersfoo', 'root'],
-    ['is none of a function that does not hold its path', 'GET', '/taken', 'root'],
-    ['does not take another method', 'DELETE', '/orders', 'method GET, POST'],
+    ['finds the trigger of the path', 'GET', '/orders', 'orders'],
+    ['finds the trigger of a parent path', 'GET', '/orders/7', 'orders'],
+    ['finds the trigger with the longest path', 'POST', '/orders/new', 'new'],
+    ['ignores a trigger whose path is a prefix but no parent', 'GET', '/ordersfoo', 'root'],
+    ['ignores a function that does not hold its path', 'GET', '/taken', 'root'],
+    ['returns the allowed methods for another method', 'DELETE', '/orders', 'method GET, POST'],
   ]
   for (const [sentence, method, path, expected] of cases) {
     it(sentence, () => {
@@ -31,18 +31,18 @@ describe('the trigger that a request means', () => {
       expect(said).to.equal(expected)
     })
   }
-  it('is none where nothing serves the path', () =>
+  it('returns none if no trigger has the path', () =>
     expect(findTrigger([callable('orders', ['/orders'])], 'GET', '/x').kind).to.equal('none'))
 })
 
-describe('a request target', () => {
-  it('has a host before its port', () => expect(stripPort('Shop.Example.com:8443')).to.equal('shop.example.com'))
-  it('has an address of version 6 as host', () => expect(stripPort('[::1]:80')).to.equal('[::1]'))
+describe('stripPort and findUnambiguousTrigger', () => {
+  it('remove the port of a host and lower its case', () =>
+    expect(stripPort('Shop.Example.com:8443')).to.equal('shop.example.com'))
+  it('remove the port of an IPv6 address', () => expect(stripPort('[::1]:80')).to.equal('[::1]'))
   const guarded = [callable('shop', ['/', '/admin'])]
   for (const path of ['/%61dmin', '/admin%2Fusers', '/x/..%2fadmin'])
-    it(`leads past no trigger as ${path}`, () =>
+    it(`return ambiguous for ${path}`, () =>
       expect(findUnambiguousTrigger(guarded, 'GET', path).kind).to.equal('ambiguous'))
   for (const path of ['/admin/a%2Fb', '/a%20b', '/caf%C3%A9'])
-    it(`leads to one trigger as ${path}`, () =>
-      expect(findUnambiguousTrigger(guarded, 'GET', path).kind).to.equal('found'))
+    it(`find the trigger of ${path}`, () => expect(findUnambiguousTrigger(guarded, 'GET', path).kind).to.equal('found'))
 })

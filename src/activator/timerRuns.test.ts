@@ -8,7 +8,7 @@ import { createTimerHooks } from './timerRuns.ts'
 
 const due = { key: 'group/shop.night', trigger: 'tick', scheduledAt: '2026-01-01T00:10:00.000Z' }
 
-describe('runs of timers', () => {
+describe('timer runs', () => {
   const ends: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const end of ends.splice(0)) await end()
@@ -34,7 +34,7 @@ describe('runs of timers', () => {
     return { activator, runs, patches, counted }
   }
 
-  it('wake the function with an event that only the platform can send, and are counted', async () => {
+  it('send a POST with X-Function-Event to the function, and are counted', async () => {
     const seen: unknown[] = []
     const { runs, counted } = await world(async (request, response) => {
       const { method, url, headers } = request
@@ -47,7 +47,7 @@ describe('runs of timers', () => {
     expect(counted()).to.deep.equal({ invocations: 1, errors: 0, coldStarts: 1 })
   })
 
-  it('reach a function of another cluster as calls do', async () => {
+  it('reach a function in another cluster', async () => {
     const seen: unknown[] = []
     const listener: RequestListener = (request, response) => {
       seen.push([request.method, request.headers['x-function-event']])
@@ -60,21 +60,21 @@ describe('runs of timers', () => {
   })
 
   for (const status of [302, 404, 500]) {
-    it(`are counted as an error if the function answers ${status}, and go nowhere else`, async () => {
+    it(`count ${status} as an error and follow no redirect`, async () => {
       const { runs, counted } = await world((_, response) => void response.writeHead(status, { location: '/' }).end())
       await runs.call(due)
       expect(counted()).to.deep.equal({ invocations: 1, errors: 1, coldStarts: 0 })
     })
   }
 
-  it('wake a function whose pods are played, and call nobody', async () => {
+  it('scale a function with simulated pods, and call nothing', async () => {
     const seen: unknown[] = []
     const { runs, activator, counted } = await world((request) => void seen.push(request.url), true)
     await runs.call(due)
     expect([activator.asked[0], seen, counted()]).to.deep.equal([1, [], undefined])
   })
 
-  it('are known in the status of this life of the function, and forgotten with the timer', async () => {
+  it('store the schedules in the status of the function with its uid, and remove those of deleted timers', async () => {
     const { runs, patches } = await world(() => {})
     const timer = { schedule: '*/10 * * * * UTC', since: '2026-01-01T00:00:00Z' }
     await runs.recordSchedules(due.key, { tick: timer, gone: null })
@@ -87,7 +87,7 @@ describe('runs of timers', () => {
     ])
   })
 
-  it('forget that they fired by a clock that was ahead', async () => {
+  it('remove a last run in the future from the status', async () => {
     const { runs, patches, activator } = await world(() => {})
     activator.put('night', { status: { lastRuns: { tick: '2026-03-01T00:00:00.000Z' } } })
     const timer = { schedule: '*/10 * * * * UTC', since: '2026-01-01T00:00:00.000Z' }
@@ -96,7 +96,7 @@ describe('runs of timers', () => {
     expect(patch).to.deep.equal({ status: { timers: { tick: timer }, lastRuns: { tick: null } } })
   })
 
-  it('are noted in the status of this life of the function', async () => {
+  it('store the last run in the status of the function with its uid', async () => {
     const { runs, patches } = await world(() => {})
     await runs.recordRun(due)
     expect(patches).to.have.length(1)
@@ -108,7 +108,7 @@ describe('runs of timers', () => {
     ])
   })
 
-  it('know the schedules of all functions that are there', async () => {
+  it('list the existing functions, disabled with their namespace', async () => {
     const { runs, activator } = await world(() => {})
     const enabled = () => runs.functions().map((each) => [each.key, each.enabled])
     expect(enabled()).to.deep.equal([[due.key, true]])

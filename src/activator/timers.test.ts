@@ -23,15 +23,15 @@ const scheduled = ({
   ...given,
 })
 
-describe('the times of schedules', () => {
-  it('are worked out once until the next one has come, for as long as somebody asks', () => {
+describe('ScheduleTimes', () => {
+  it('computes the times of a schedule once until the next one, if it is used between two calls of forget', () => {
     const times = new ScheduleTimes()
     const at = (time: string) => times.at('*/10 * * * *', 'UTC', Date.parse(time))
     const first = at('2026-01-01T00:01:00Z')
     expect(first).to.deep.include({ last: '2026-01-01T00:00:00.000Z', next: Date.parse('2026-01-01T00:10:00Z') })
     times.forget()
     expect(at('2026-01-01T00:09:59Z')).to.equal(first)
-    expect(at('2026-01-01T00:00:30Z'), 'of a clock that was set back').to.not.equal(first)
+    expect(at('2026-01-01T00:00:30Z'), 'after the clock was set back').to.not.equal(first)
     expect(at('2026-01-01T00:10:00Z')).to.deep.include({ last: '2026-01-01T00:10:00.000Z' })
     const last = at('2026-01-01T00:11:00Z')
     times.forget()
@@ -40,7 +40,7 @@ describe('the times of schedules', () => {
   })
 })
 
-describe('timers', () => {
+describe('dueTimers, changedTimers and Timers', () => {
   const at = (time: string) => Date.parse(time)
   const cases: [
     sentence: string,
@@ -49,68 +49,68 @@ describe('timers', () => {
     due: string[],
     next: string | undefined,
   ][] = [
-    ['wait for their time', {}, '2026-01-01T00:09:59Z', [], '2026-01-01T00:10:00.000Z'],
-    ['are due at it', {}, '2026-01-01T00:10:00Z', ['2026-01-01T00:10:00.000Z'], '2026-01-01T00:20:00.000Z'],
+    ['wait for the next time', {}, '2026-01-01T00:09:59Z', [], '2026-01-01T00:10:00.000Z'],
+    ['are due at the time', {}, '2026-01-01T00:10:00Z', ['2026-01-01T00:10:00.000Z'], '2026-01-01T00:20:00.000Z'],
     [
-      'are due once',
+      'are not due after a run',
       { lastRuns: { tick: '2026-01-01T00:10:00.000Z' } },
       '2026-01-01T00:10:01Z',
       [],
       '2026-01-01T00:20:00.000Z',
     ],
     [
-      'make up for the last time that was missed',
+      'are due for the last missed time',
       {},
       '2026-01-01T05:05:00Z',
       ['2026-01-01T05:00:00.000Z'],
       '2026-01-01T05:10:00.000Z',
     ],
-    ['do not fire while the function is off', { enabled: false }, '2026-01-01T05:05:00Z', [], undefined],
+    ['are not due while the function is disabled', { enabled: false }, '2026-01-01T05:05:00Z', [], undefined],
     [
-      'do not fire for a time before the function was',
+      'are not due for a time before the function was created',
       { createdAt: '2026-01-01T00:10:01Z' },
       '2026-01-01T00:15:00Z',
       [],
       '2026-01-01T00:20:00.000Z',
     ],
     [
-      'do not fire for a time before they were added',
+      'are not due for a time before they were added',
       { known: knownOf(TENTH, '2026-01-01T05:01:00Z') },
       '2026-01-01T05:05:00Z',
       [],
       '2026-01-01T05:10:00.000Z',
     ],
     [
-      'do not fire for a time before they got this schedule, although they fired for another',
+      'are not due for a time before the schedule changed, even with an earlier run',
       { known: knownOf(TENTH, '2026-01-01T05:01:00Z'), lastRuns: { tick: '2026-01-01T03:33:00.000Z' } },
       '2026-01-01T05:05:00Z',
       [],
       '2026-01-01T05:10:00.000Z',
     ],
-    ['do not fire before it is known since when they are there', { known: {} }, '2026-01-01T05:10:00Z', [], undefined],
+    ['are not due before they are stored', { known: {} }, '2026-01-01T05:10:00Z', [], undefined],
     [
-      'do not fire by a schedule that is not known yet',
+      'are not due before a changed schedule is stored',
       { known: knownOf(timer('*/7 * * * *')) },
       '2026-01-01T05:10:00Z',
       [],
       undefined,
     ],
     [
-      'read their schedule in their time zone',
+      'use the time zone of the schedule',
       { triggers: [timer('0 8 * * *', 'Europe/Berlin')] },
       '2026-01-01T07:00:00Z',
       ['2026-01-01T07:00:00.000Z'],
       '2026-01-02T07:00:00.000Z',
     ],
     [
-      'follow the clocks of their time zone through the year',
+      'follow daylight saving time',
       { triggers: [timer('0 8 * * *', 'Europe/Berlin')], createdAt: '2026-07-01T00:00:00Z' },
       '2026-07-01T05:59:00Z',
       [],
       '2026-07-01T06:00:00.000Z',
     ],
     [
-      'without a zone that is known are left alone',
+      'ignore an unknown time zone',
       { triggers: [timer('* * * * *', 'No/Where')] },
       '2026-01-01T05:05:00Z',
       [],
@@ -127,33 +127,41 @@ describe('timers', () => {
 
   const now = '2026-01-05T00:00:00.000Z'
   const learned: [sentence: string, given: Parameters<typeof scheduled>[0], changed: object | undefined][] = [
-    ['are known already', {}, undefined],
-    ['are there since the function is, if it was made with them', { known: {} }, knownOf(TENTH)],
-    ['are there since now, if the function was changed', { known: {}, isUnchanged: false }, knownOf(TENTH, now)],
+    ['change nothing if the timers are stored', {}, undefined],
+    ['store the creation of the function as the start if it never changed', { known: {} }, knownOf(TENTH)],
     [
-      'are there anew with another time zone',
+      'store the current time as the start if the function changed',
+      { known: {}, isUnchanged: false },
+      knownOf(TENTH, now),
+    ],
+    [
+      'store a new start for another time zone',
       { known: knownOf(timer('*/10 * * * *', 'Asia/Tokyo')), isUnchanged: false },
       knownOf(TENTH, now),
     ],
-    ['are forgotten when they are gone', { triggers: [], known: knownOf(TENTH) }, { tick: null }],
+    ['remove deleted timers', { triggers: [], known: knownOf(TENTH) }, { tick: null }],
     [
-      'begin anew where the clock that they fired by was a day ahead',
+      'store a new start if the last run is a day in the future',
       { lastRuns: { tick: '2026-01-06T00:00:00.000Z' } },
       knownOf(TENTH, now),
     ],
     [
-      'begin anew where they were learned by such a clock',
+      'store a new start if the stored one is in the future',
       { known: knownOf(TENTH, '2026-01-06T00:00:00Z') },
       knownOf(TENTH, now),
     ],
-    ['stay where another clock is a few seconds behind', { lastRuns: { tick: '2026-01-05T00:00:30.000Z' } }, undefined],
-    ['are known of a function that is off, too', { known: {}, enabled: false }, knownOf(TENTH)],
+    [
+      'change nothing if the last run is seconds in the future',
+      { lastRuns: { tick: '2026-01-05T00:00:30.000Z' } },
+      undefined,
+    ],
+    ['store the timers of a disabled function', { known: {}, enabled: false }, knownOf(TENTH)],
   ]
   for (const [sentence, given, changed] of learned) {
     it(sentence, () => expect(changedTimers(scheduled(given), at(now))).to.deep.equal(changed))
   }
 
-  /** Timers of a function, and of another one that is off. */
+  /** Timers of an enabled function and of a disabled one. */
   function played(note: (due: DueRun) => Promise<void> = async () => {}) {
     const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
     const called: string[] = []
@@ -175,7 +183,7 @@ describe('timers', () => {
     return { clock, called, timers }
   }
 
-  it('fire as time passes, with one timer of the process for all', async () => {
+  it('fire as time passes, with one timer of the process', async () => {
     const { clock, called, timers } = played()
     expect(clock.pending).to.equal(1)
     await clock.advance(30 * 60_000)
@@ -184,14 +192,14 @@ describe('timers', () => {
     expect(clock.pending).to.equal(0)
   })
 
-  it('fire within a minute of their time by a clock that was set forward', async () => {
+  it('fire within a minute after the clock was set forward', async () => {
     const { clock, called } = played()
     clock.jump(7 * 60_000)
     await clock.advance(60_000)
     expect(called).to.deep.equal(['00:10'])
   })
 
-  it('fire once, although functions change while that is being noted', async () => {
+  it('fire once although functions change while the run is being recorded', async () => {
     const noted = Promise.withResolvers<void>()
     const { clock, called, timers } = played(() => noted.promise)
     await clock.advance(5 * 60_000)
@@ -202,7 +210,7 @@ describe('timers', () => {
     expect(called).to.deep.equal(['00:10'])
   })
 
-  it('begin when it is stored that they are there, and that is tried until it is', async () => {
+  it('begin when their start is stored, which is retried', async () => {
     const clock = new ManualClock(at('2026-01-01T00:05:00Z'))
     let known: ScheduledFunction['known'] = {}
     let refusals = 2
@@ -227,7 +235,7 @@ describe('timers', () => {
     timers.stop()
   })
 
-  it('fire a moment later if it could not be noted at their time', async () => {
+  it('fire later if the run could not be recorded at its time', async () => {
     let refusals = 2
     const { clock, called } = played(async () => {
       refusals -= 1
