@@ -19,14 +19,14 @@ function kubeconfig(cluster: object, user: object, context: object = {}): string
   })
 }
 
-describe('kubeconfig', () => {
+describe('parseKubeconfig', () => {
   let folder = ''
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-kubeconfig-'))
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('reads server, namespace, proxy and a bearer token', async () => {
+  it('reads the server, the namespace, the proxy and the bearer token', async () => {
     const access = parseKubeconfig(
       kubeconfig({ 'proxy-url': 'http://proxy' }, { token: 't' }, { namespace: 'n' }),
       'file',
@@ -35,13 +35,13 @@ describe('kubeconfig', () => {
     expect(await access.authorization()).to.equal('Bearer t')
   })
 
-  it('takes the context that is asked for', async () => {
+  it('uses the given context', async () => {
     const access = parseKubeconfig(kubeconfig({}, { token: 't' }), 'file', 'other')
     expect(access.namespace).to.equal('elsewhere')
     expect(await access.authorization()).to.equal(undefined)
   })
 
-  it('reads certificates from the file itself or beside it', async () => {
+  it('reads certificates from the file itself or beside it, and caches them', async () => {
     await writeFile(join(folder, 'key.pem'), 'KEY')
     const user = { 'client-certificate-data': base64('CERT'), 'client-key': 'key.pem' }
     const text = kubeconfig({ 'certificate-authority-data': base64('CA'), 'tls-server-name': 'api' }, user)
@@ -50,7 +50,7 @@ describe('kubeconfig', () => {
     expect(await access.tls()).to.equal(await access.tls())
   })
 
-  it('reads a token file again when it changed, and keeps the old token while the file is away', async () => {
+  it('reads a changed token file again after 10 s, and keeps the token if the file is missing', async () => {
     const clock = new ManualClock()
     const path = join(folder, 'token')
     await writeFile(path, 'first\n')
@@ -66,7 +66,7 @@ describe('kubeconfig', () => {
     expect(await access.authorization()).to.equal('Bearer second')
   })
 
-  it('reads files again at once after the API server refused the credentials', async () => {
+  it('reads files again after refresh()', async () => {
     const path = join(folder, 'token')
     await writeFile(path, 'first')
     const access = parseKubeconfig(kubeconfig({}, { tokenFile: path }), 'file', undefined, new ManualClock())
@@ -76,7 +76,7 @@ describe('kubeconfig', () => {
     expect(await access.authorization()).to.equal('Bearer second')
   })
 
-  it('gives new TLS material when a certificate was rotated', async () => {
+  it('returns new TLS options after a certificate was rotated', async () => {
     const clock = new ManualClock()
     await writeFile(join(folder, 'cert.pem'), 'one')
     const access = parseKubeconfig(
@@ -93,7 +93,7 @@ describe('kubeconfig', () => {
       .and.not.to.equal(before)
   })
 
-  it('asks a plugin for what only a plugin knows', async () => {
+  it('uses the credentials of an exec plugin', async () => {
     const plugin = {
       credentials: async () => ({ authorization: 'Bearer p', cert: 'C', key: 'K' }),
       forget() {},
@@ -104,7 +104,7 @@ describe('kubeconfig', () => {
     expect(await access.tls()).to.deep.equal({ cert: 'C', key: 'K' })
   })
 
-  it('runs an exec plugin for real', async () => {
+  it('runs an exec plugin', async () => {
     const credential = {
       apiVersion: 'client.authentication.k8s.io/v1',
       kind: 'ExecCredential',
@@ -120,7 +120,7 @@ describe('kubeconfig', () => {
     expect(await access.authorization()).to.equal('Bearer from-exec')
   })
 
-  it('asks the plugin again after the API server refused its credentials', async () => {
+  it('runs the exec plugin again after refresh()', async () => {
     const path = join(folder, 'issued')
     const credential = (token: string) =>
       JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } })
@@ -139,7 +139,7 @@ describe('kubeconfig', () => {
     expect(await access.authorization()).to.equal('Bearer second')
   })
 
-  it('reads the service account of a pod', async () => {
+  it('inClusterAccess reads the service account of a pod', async () => {
     await writeFile(join(folder, 'token'), 'pod-token')
     await writeFile(join(folder, 'ca.crt'), 'CA')
     await writeFile(join(folder, 'namespace'), 'freehold-system\n')
@@ -156,20 +156,20 @@ describe('kubeconfig', () => {
       'has no context "gone"',
     ],
     ['an empty file', '', 'has no context ""'],
-    ['what is not YAML', 'users: [{token: secret', 'is not YAML.'],
+    ['text that is not YAML', 'users: [{token: secret', 'is not YAML.'],
     [
       'a cluster without a server',
       kubeconfig({}, {}).replace('"server"', '"servant"'),
       'has no server for cluster "c"',
     ],
     [
-      'a user who acts as somebody else, which would be left out',
+      'a user with impersonation',
       kubeconfig({}, { token: 't', as: 'dev' }),
       'has "as", to act as somebody else, which is not supported',
     ],
   ]
   for (const [what, text, message] of broken) {
-    it(`says what is wrong with ${what}, and in which file`, () => {
+    it(`names the file and the fault of ${what}`, () => {
       expect(() => parseKubeconfig(text, 'the-file')).to.throw(`the-file ${message}`)
     })
   }
