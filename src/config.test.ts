@@ -13,15 +13,15 @@ import {
 
 const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
 
-describe('configuration', () => {
-  it('takes defaults for everything but the issuer', () => {
+describe('readConfiguration', () => {
+  it('has defaults for all settings except the issuer', () => {
     const configuration = readConfiguration(least)
     expect(configuration.facadePort).to.equal(8080)
     expect(configuration.accessTokenSeconds).to.equal(900)
     expect(configuration.identityHost).to.equal('127.0.0.1')
   })
 
-  it('reads variables by the upper snake case of their names', () => {
+  it('reads variables named in upper snake case', () => {
     expect(variableName('facadePort')).to.equal('PLATFORM_FACADE_PORT')
     expect(readConfiguration({ ...least, PLATFORM_FACADE_PORT: '0', PLATFORM_LEADER_ELECTION: 'false' })).to.include({
       facadePort: 0,
@@ -29,22 +29,22 @@ describe('configuration', () => {
     })
   })
 
-  it('lets a flag win over a variable', () => {
+  it('prefers a flag to a variable', () => {
     expect(readConfiguration({ ...least, PLATFORM_ROLE: 'facade' }, { role: 'controllers' }).role).to.equal(
       'controllers',
     )
   })
 
   const refused: [string, Record<string, string>, RegExp][] = [
-    ['a variable that nobody knows', { PLATFORM_FACADE_PROT: '1' }, /PLATFORM_FACADE_PROT/],
-    ['a port beyond 65535', { PLATFORM_FACADE_PORT: '70000' }, /PLATFORM_FACADE_PORT/],
-    ['a role that does not exist', { PLATFORM_ROLE: 'boss' }, /PLATFORM_ROLE/],
-    ['an issuer that is not an http address', { PLATFORM_ISSUER: 'ftp://x' }, /PLATFORM_ISSUER/],
-    ['one worker, which a slow cluster would keep', { PLATFORM_WORKERS_PER_CONTROLLER: '1' }, /WORKERS_PER_CONTROLLER/],
-    ['a flag that is neither yes nor no', { PLATFORM_LEADER_ELECTION: 'perhaps' }, /PLATFORM_LEADER_ELECTION/],
+    ['an unknown variable', { PLATFORM_FACADE_PROT: '1' }, /PLATFORM_FACADE_PROT/],
+    ['a port above 65535', { PLATFORM_FACADE_PORT: '70000' }, /PLATFORM_FACADE_PORT/],
+    ['an unknown role', { PLATFORM_ROLE: 'boss' }, /PLATFORM_ROLE/],
+    ['an issuer that is not an HTTP URL', { PLATFORM_ISSUER: 'ftp://x' }, /PLATFORM_ISSUER/],
+    ['one worker per controller', { PLATFORM_WORKERS_PER_CONTROLLER: '1' }, /WORKERS_PER_CONTROLLER/],
+    ['a boolean that is neither true nor false', { PLATFORM_LEADER_ELECTION: 'perhaps' }, /PLATFORM_LEADER_ELECTION/],
   ]
   for (const [what, variables, message] of refused) {
-    it(`refuses ${what} and names it`, () => {
+    it(`rejects ${what} and names the variable`, () => {
       expect(() => readConfiguration({ ...least, ...variables })).to.throw(ConfigurationError, message)
     })
   }
@@ -54,7 +54,7 @@ describe('configuration', () => {
       typeof Configuration.shape[name as keyof typeof Configuration.shape].safeParse('2000000').data === 'number',
   )
   for (const name of [...numbers, 'facadePort', 'traceRatio', 'releaseFeedMinutes'])
-    it(`takes nothing for no number, such as 0 (${name})`, () => {
+    it(`rejects an empty or boolean value for the number ${name}`, () => {
       const folder = mkdtempSync(join(tmpdir(), 'configuration-'))
       const file = join(folder, 'settings.yaml')
       try {
@@ -68,7 +68,7 @@ describe('configuration', () => {
       }
     })
 
-  it('says where a wrong setting stands and what it must be, in words of its own', () => {
+  it('names the place and the requirement of each invalid setting', () => {
     const folder = mkdtempSync(join(tmpdir(), 'configuration-'))
     const file = join(folder, 'settings.yaml')
     writeFileSync(file, 'facadePort: abc\nunknownKey: 1\nrole: all\n')
@@ -93,28 +93,28 @@ describe('configuration', () => {
     ])
   })
 
-  it('says of every setting what it is for', () => {
+  it('has a description of every setting', () => {
     const silent = Object.entries(Configuration.shape).filter(([, field]) => (field.description ?? '') === '')
     expect(silent.map(([name]) => name)).to.deep.equal([])
   })
 
-  it("leaves the command-line client's variables alone", () => {
+  it('ignores the variables of the command line', () => {
     expect(readConfiguration({ ...least, PLATFORM_TOKEN: 'x', PLATFORM_CLIENT_SECRET: 'y' }).role).to.equal('all')
   })
 
-  it('tells what an environment means for the platform, misspelt or not, and nothing of the command line', () => {
+  it('settingsIn returns variables of the platform, misspelt ones included, and none of the command line', () => {
     const meant = { PLATFORM_LOG_LEVEL: 'debug', PLATFORM_LOGLEVEL: 'debug' }
     expect(settingsIn({ ...meant, PLATFORM_TOKEN: 'x', HOME: '/root' })).to.deep.equal(meant)
   })
 
-  it('is shown without the password of the mail server', () => {
+  it('withoutSecrets redacts the password of the mail server', () => {
     const smtpUrl = 'smtps://post:hunter2@mail.example.com:465'
     const shown = withoutSecrets({ smtpUrl } as Configuration)
     expect(shown.smtpUrl).to.equal('smtps://post:redacted@mail.example.com:465')
     expect(withoutSecrets({} as Configuration)).to.deep.equal({})
   })
 
-  it('is shown without the passwords and tokens in any of its URLs', () => {
+  it('withoutSecrets redacts passwords and tokens in every URL', () => {
     const names = Object.keys(Configuration.shape).filter((name) => /(Url|Endpoint)$/.test(name))
     expect(names).to.include.members(['smtpUrl', 'prometheusUrl', 'otlpEndpoint'])
     for (const name of names)
