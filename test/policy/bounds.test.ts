@@ -9,7 +9,7 @@ import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { type StructuralSchema, structuralSchema } from '../../src/crds/structural.ts'
 
-/** Routes that write objects of a kind without naming it, by the end of their paths. */
+/** Routes that write objects of a kind without declaring it, by the end of their paths. */
 const WRITES: readonly (readonly [path: RegExp, kind: string])[] = [
   [/^\/boundaries(\/\{boundaryId\}(\/quota|\/tenant)?)?$/, 'Boundary'],
   [/\/crosslink$/, 'BoundaryCrosslink'],
@@ -33,23 +33,22 @@ const WRITES: readonly (readonly [path: RegExp, kind: string])[] = [
   [/\/lifecycle\/backups\/(target|target\/test|schedule)$/, 'PlatformBackupSettings'],
 ]
 
-/** Fields that may differ, and why. */
+/** Fields whose bounds may differ, and why. */
 const MEANT: Readonly<Record<string, string>> = {
-  'RoleAssignment.roleDefinitionName': 'what names no role exactly is an unknown role, with a code of its own',
+  'RoleAssignment.roleDefinitionName': 'an invalid name is an unknown role, with its own code',
   'MemberInvitation.roleDefinitionName': 'the same',
   'IdpBinding.roleDefinitionName': 'the same',
   'JitRequest.roleDefinitionName': 'the same',
-  'MemberInvitation.email': 'spaces around it are taken away, and an empty one is refused with a code of its own',
-  'MemberInvitation.scope': 'refused with a code of its own, after the e-mail address and the role',
-  'BlueprintTemplate.content': 'what is no template is told as its problems, with a code of its own',
-  'BlueprintSource.repositoryUrl': 'an address that is not allowed is refused with a code of its own',
+  'MemberInvitation.email': 'spaces around it are removed, and an empty one has its own code',
+  'MemberInvitation.scope': 'it has its own code, and is checked after the email address and the role',
+  'BlueprintTemplate.content': 'an invalid template is reported as a list of problems, with its own code',
+  'BlueprintSource.repositoryUrl': 'an address that is not allowed has its own code',
   'DeploymentSource.baseUrl': 'the same',
   'PlatformCluster.name': 'a record that was read can be sent back; another name is refused',
-  'ObjectAccessKey.accountName': 'what is no account of the group is refused with a code of its own',
-  'ObjectAccessKey.permission': 'a session reads unless it asks for more',
-  'SqlInstance.edition': 'a product key is of a paid edition',
-  'RolloutPlan.targetVersions':
-    'components with null are kept in a field of their own; the CRD has a rule that one is named',
+  'ObjectAccessKey.accountName': 'an account that the group does not have has its own code',
+  'ObjectAccessKey.permission': 'a session may read by default',
+  'SqlInstance.edition': 'a product key needs a paid edition',
+  'RolloutPlan.targetVersions': 'components with null are stored in another field; a rule of the CRD requires one',
 }
 
 const BOUNDS = [
@@ -82,10 +81,10 @@ function boundsOf(schema: StructuralSchema): Record<string, unknown> {
   return bounds
 }
 
-/** The differences between a field of a body and that of its kind, at this level and below. */
+/** The differences between a field of a body and that of its kind, including nested fields. */
 function differences(body: StructuralSchema, kind: StructuralSchema, place: string, schemas: Schemas): string[] {
   const value = plain(body, schemas)
-  // What answers compute may be sent back; it is ignored.
+  // Computed fields may be sent back and are ignored.
   if (value.readOnly === true) return []
   const [sent, stored] = [boundsOf(value), boundsOf(kind)]
   // If one of them has no bound, the route or the kind supplies it.
@@ -132,7 +131,7 @@ function differencesOf(route: Route): string[] {
 const fieldOf = (difference: string) => difference.slice(0, difference.indexOf(' '))
 
 describe('bounds of fields', () => {
-  it('knows the kind of each path that it names', () => {
+  it('have only known paths and kinds in WRITES', () => {
     const paths = SERVED_ROUTES.map(({ path }) => path)
     const unknown = WRITES.filter(
       ([path, name]) => !paths.some((each) => path.test(each)) || !KINDS.some(({ kind }) => kind === name),
@@ -140,12 +139,12 @@ describe('bounds of fields', () => {
     expect(unknown.map(String)).to.deep.equal([])
   })
 
-  it('are the same in the documents of REST and in the CRD', () => {
+  it('are equal in the schemas of REST and the CRD', () => {
     const found = [...new Set(SERVED_ROUTES.flatMap(differencesOf))]
     expect(found.filter((difference) => !Object.hasOwn(MEANT, fieldOf(difference)))).to.deep.equal([])
   })
 
-  it('differ where it says so', () => {
+  it('differ for every field in MEANT', () => {
     const found = new Set(SERVED_ROUTES.flatMap(differencesOf).map(fieldOf))
     expect(Object.keys(MEANT).filter((name) => !found.has(name))).to.deep.equal([])
   })

@@ -6,22 +6,22 @@ import { lastStageOf } from '../../scripts/node/containerfile.ts'
 const root = join(import.meta.dirname, '../..')
 const linesOf = (name: string) => readFileSync(join(root, name), 'utf8').split('\n')
 
-describe('what is sent to build the image', () => {
+describe('.dockerignore', () => {
   const rules = linesOf('.dockerignore').filter((line) => line !== '' && !line.startsWith('#'))
   const admitted = rules.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
 
-  it('is nothing at first, so that keys, history and caches stay on the machine', () => {
+  it('excludes everything by default', () => {
     expect(rules[0]).to.equal('*')
   })
 
-  it('is each path that the Containerfile copies from there, and no other', () => {
+  it('admits exactly the paths that the Containerfile copies', () => {
     const copied = linesOf('Containerfile')
       .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
       .flatMap((line) => line.split(/\s+/).slice(1, -1))
     expect([...new Set(copied)].sort()).to.deep.equal(admitted.sort())
   })
 
-  it('brings no test into the image, and all else of what is copied', () => {
+  it('excludes all tests, and nothing else that is copied', () => {
     const left = rules.filter((line) => !/^[*!]/.test(line))
     const excluded = new Set(left.flatMap((rule) => globSync(rule, { cwd: root })))
     const { copied } = lastStageOf(linesOf('Containerfile').join('\n'))
@@ -32,8 +32,8 @@ describe('what is sent to build the image', () => {
   })
 })
 
-describe('the packages of the image', () => {
-  it('are those that it runs with, from a stage that installs no others', () => {
+describe('node_modules of the image', () => {
+  it('come from a stage that installs without devDependencies', () => {
     const text = linesOf('Containerfile').join('\n')
     const [, stage] = /^COPY --from=(\w+) \/app\/node_modules node_modules$/m.exec(text) ?? []
     const built = text

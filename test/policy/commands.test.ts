@@ -20,7 +20,7 @@ const pages = [
     .map((path) => join('docs', path)),
 ]
 
-/** A command line, and whether it is in a sentence, which may leave out context. */
+/** A command line; a mention in a sentence may be incomplete. */
 type Found = { readonly line: string; readonly isMention: boolean }
 
 function commandsIn(text: string): Found[] {
@@ -36,14 +36,14 @@ function commandsIn(text: string): Found[] {
   ]
 }
 
-/** Split as by a shell, for what pages need. */
+/** Splits like a shell, as far as the pages need it. */
 const wordsOf = (line: string): string[] =>
   [...line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) => word.replaceAll(/['"]/g, ''))
 
-/** Replaces what the reader must insert. */
+/** A placeholder that the reader replaces. */
 const isPlaceholder = (word = '') => /^(KIND|NAME|WHAT|\.\.\.)$/.test(word) || /^\[|^\$/.test(word)
 
-/** @throws for a command line that the command line itself would reject */
+/** @throws if the CLI rejects the command line */
 function judge({ line, isMention }: Found): void {
   const [, name = '', ...words] = wordsOf(line.replaceAll(/\s\[[A-Z ]+\]/g, ''))
   if (/^[A-Z]+$|^\.\.\.$/.test(name)) return
@@ -75,8 +75,8 @@ function judgeRead(input: Input, collection: ReturnType<typeof findCollection>):
   throw new Error(`there is no "${what}" of ${collection.noun}, only ${there.map(({ words }) => words).join(', ')}`)
 }
 
-describe('commands that pages name', () => {
-  it('are read by the command line, name kinds that there are, and what can be read of them', () => {
+describe('freehold commands on documentation pages', () => {
+  it('are valid, with kinds and subresources that exist', () => {
     const all = pages.flatMap((page) =>
       commandsIn(readFileSync(join(ROOT, page), 'utf8')).map((found) => ({ page, found })),
     )
@@ -92,7 +92,7 @@ describe('commands that pages name', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('are refused where they are wrong', () => {
+  it('are rejected by the check if they are wrong', () => {
     for (const line of [
       'freehold gt vc x',
       'freehold get vcc x',
@@ -102,7 +102,7 @@ describe('commands that pages name', () => {
       expect(() => judge({ line, isMention: true }), line).to.throw()
   })
 
-  it('have a name for each kind that REST has', () => {
+  it('may use the name of every kind that has a collection', () => {
     for (const kind of RESOURCE_KINDS)
       if ('collection' in kind && VERBS.length > 0 && COLLECTIONS.some(({ noun }) => noun === kind.collection))
         expect(findCollection(kind.kind, COLLECTIONS).noun).to.equal(kind.collection)

@@ -10,22 +10,22 @@ const LINES = SOURCES.flatMap((path) =>
     .map((line, index) => ({ place: `${path}:${index + 1}`, line })),
 )
 
-/** Their numbers are limits, far above one. */
+/** Limits that are far above one. */
 const NEVER_ONE = ['bytes', 'files']
 
-/** The plurals passed to `pluralize` and `describeReadyCount` anywhere. */
+/** The plurals passed to `pluralize` and `describeReadyCount`. */
 const PLURALS = LINES.flatMap(({ line }) =>
   [...line.matchAll(/(?:pluralize|describeReadyCount)\((?:[^'()]|\([^'()]*\))*'([a-z ]+)'(?:, '([a-z ]+)')?\)/g)].map(
     ([, one, many]) => many ?? `${one}s`,
   ),
 ).filter((plural) => !NEVER_ONE.includes(plural))
 
-describe('numbers in sentences', () => {
-  it('are of things that are counted somewhere', () => {
+describe('counts in messages', () => {
+  it('have nouns that are found in calls of pluralize', () => {
     expect(PLURALS).to.include.members(['buckets', 'copies', 'manifests', 'snapshots'])
   })
 
-  it('go through `pluralize`, so that nobody reads of "1 snapshots"', () => {
+  it('use `pluralize`, which avoids "1 snapshots"', () => {
     const noun = [...new Set(PLURALS)].join('|')
     // Constants are not counts, and a line that checks for one has its own sentence.
     const bare = new RegExp(`\\$\\{(?![A-Z_]+\\})[^{}]+\\} (${noun})\\b`)

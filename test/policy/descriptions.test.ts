@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 
-/** `kubectl explain` shows a line of a field and little of what wraps. */
+/** `kubectl explain` shows one line for a field. */
 const MAX_LENGTH = 200
 const FILLERS = new Set(['a', 'an', 'the', 'of', 'its', 'this'])
 
@@ -13,7 +13,7 @@ type Schema = {
   additionalProperties?: Schema
 }
 
-/** The words of a name or sentence: `cpuRequest`, `CPU request` and `The CPU request` have the same. */
+/** The words of a name or sentence, which are equal for `cpuRequest`, `CPU request` and `The CPU request`. */
 function wordsOf(text: string): string {
   const words = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase()
   return words
@@ -31,7 +31,7 @@ function faultOf(name: string, description: string | undefined): string | undefi
   return description.endsWith('.') ? 'has a description with a full stop at the end' : undefined
 }
 
-/** What is wrong, a sentence for each field, with its path as `kubectl explain` takes it. */
+/** The faults, one sentence for each field, with the path that `kubectl explain` takes. */
 function faultsOf(schema: Schema, path: string): string[] {
   const own = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const fault = faultOf(name, field.description)
@@ -43,7 +43,7 @@ function faultsOf(schema: Schema, path: string): string[] {
 
 describe('descriptions of fields', () => {
   for (const kind of KINDS) {
-    it(`of ${kind.kind} say of each what it means`, () => {
+    it(`are complete for ${kind.kind}`, () => {
       const { versions } = crdManifest(kind).spec as { versions: { schema: { openAPIV3Schema: Schema } }[] }
       const { spec = {}, status = {} } = versions[0]?.schema.openAPIV3Schema.properties ?? {}
       const faults = Object.entries({ spec, status }).flatMap(([part, schema]) =>
@@ -55,11 +55,11 @@ describe('descriptions of fields', () => {
 
   const said = { description: 'How many of them there are' }
   const cases: [string, Schema, string[]][] = [
-    ['nothing wrong', { properties: { count: said } }, []],
-    ['nothing said', { properties: { count: {} } }, ['kind.count has no description']],
-    ['an empty sentence', { properties: { count: { description: ' ' } } }, ['kind.count has no description']],
+    ['a description', { properties: { count: said } }, []],
+    ['no description', { properties: { count: {} } }, ['kind.count has no description']],
+    ['an empty description', { properties: { count: { description: ' ' } } }, ['kind.count has no description']],
     [
-      'a name again, in other letters',
+      'the name of the field',
       { properties: { cpuRequest: { description: 'The cpu request' } } },
       ['kind.cpuRequest is described by its own name again'],
     ],
@@ -69,12 +69,12 @@ describe('descriptions of fields', () => {
       ['kind.count has a description with a full stop at the end'],
     ],
     [
-      'a page',
+      'a description of 201 characters',
       { properties: { count: { description: 'a'.repeat(MAX_LENGTH + 1) } } },
       ['kind.count is described in 201 characters, more than 200'],
     ],
     [
-      'a field within a list and one within a map',
+      'fields in a list and in a map',
       {
         properties: {
           rules: { ...said, items: { properties: { id: {} } } },
@@ -85,5 +85,5 @@ describe('descriptions of fields', () => {
     ],
   ]
   for (const [name, schema, faults] of cases)
-    it(`are looked through: ${name}`, () => expect(faultsOf(schema, 'kind')).to.deep.equal(faults))
+    it(`are checked for faults: ${name}`, () => expect(faultsOf(schema, 'kind')).to.deep.equal(faults))
 })

@@ -4,14 +4,14 @@ import { expect } from 'chai'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-describe('disruption budgets', () => {
+describe('PodDisruptionBudgets', () => {
   const folders = ['src/desired', 'src/controllers', 'deploy']
   const files = folders.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .map((name) => join(folder, name))
       .filter((name) => /\.(ts|yaml)$/.test(name) && !name.endsWith('.test.ts')),
   )
-  /** Files that create one, or declare one. */
+  /** Files with PodDisruptionBudgets. */
   const made = files.flatMap((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8')
     const count = text.match(/kind: '?PodDisruptionBudget'?(,|\n)/g)?.length ?? 0
@@ -19,17 +19,17 @@ describe('disruption budgets', () => {
     return count === 0 ? [] : [{ file, count, allowing }]
   })
 
-  it('are all found', () => {
+  it('are found in more than three files', () => {
     expect(made.map(({ file }) => file)).to.include('src/desired/workload/network.ts')
     expect(made.length).to.be.greaterThan(3)
   })
 
   for (const { file, count, allowing } of made) {
-    it(`let a node be drained of pods that do not serve: ${file}`, () => {
+    it(`allow the eviction of unhealthy pods: ${file}`, () => {
       expect(allowing).to.equal(count)
     })
 
-    it(`let a node be drained where an operator runs one copy: ${file}`, () => {
+    it(`have no minAvailable, which would block a drain with one replica: ${file}`, () => {
       expect(readFileSync(join(ROOT, file), 'utf8')).to.not.match(/minAvailable: '?\d/)
     })
   }

@@ -19,7 +19,7 @@ const folder = join(import.meta.dirname, '../../examples')
 const steps = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
-  // Steps start with a number; other tests apply, install or run the rest.
+  // Steps start with a number; other tests cover the rest.
   .filter((name) => /^\d/.test(name))
   .sort()
 const objects = steps.flatMap((step) =>
@@ -38,8 +38,8 @@ function one(kind: { kind: string }): KubeObject {
   return found
 }
 
-describe('the page on GitOps', () => {
-  it('names states of jobs that exist', () => {
+describe('docs/gitops.md', () => {
+  it('names only states of jobs that exist', () => {
     const page = readFileSync(join(folder, '../docs/gitops.md'), 'utf8')
     const named = [...page.matchAll(/status\.state (?:==|in) ([^\n]+)/g)].flatMap(([, words = '']) =>
       [...words.matchAll(/'(\w+)'/g)].map(([, state]) => state),
@@ -49,8 +49,8 @@ describe('the page on GitOps', () => {
   })
 })
 
-describe('the examples', () => {
-  it('are all taken away by the clean-up of their page, and all applied by it', () => {
+describe('examples', () => {
+  it('are all applied and deleted by the commands of their README', () => {
     const page = readFileSync(join(folder, 'README.md'), 'utf8')
     const [applied = '', removed = ''] = page.split('To take all of it away')
     const namedIn = (text: string) => steps.filter((step) => text.includes(step))
@@ -58,7 +58,7 @@ describe('the examples', () => {
     expect(namedIn(removed)).to.deep.equal(steps)
   })
 
-  it('are steps that build on each other', () => {
+  it('are these steps with these kinds', () => {
     const storage = ['ObjectStorageAccount', 'AccountBucket', 'ObjectAccessKey', 'PlatformJob']
     expect(steps).to.deep.equal([
       '10-boundary',
@@ -109,7 +109,7 @@ describe('the examples', () => {
     ])
   })
 
-  it('name the object of a secret as its vault and its name lead to', () => {
+  it('name a VaultEntry after its vault and its secret', () => {
     const { metadata, spec } = one(VaultEntry)
     const { vaultName, secretName } = spec as { vaultName: string; secretName: string }
     expect(metadata.name).to.equal(entryName(vaultName, secretName))
@@ -117,7 +117,7 @@ describe('the examples', () => {
   })
 
   for (const object of objects.filter((each) => kindOf(each) !== undefined)) {
-    it(`hold a ${object.kind} that its schema and rules accept`, () => {
+    it(`contain a valid ${object.kind}`, () => {
       const kind = kindOf(object)
       const spec = kind?.spec.parse(object.spec)
       const broken = (kind?.rules ?? []).filter(
@@ -127,7 +127,7 @@ describe('the examples', () => {
     })
   }
 
-  it('stand in the namespaces that their ids and names lead to', () => {
+  it('use the namespaces of their boundary and group', () => {
     const boundaryId = one(Boundary).metadata.name
     const group = one(ResourceGroup).metadata
     expect(group.namespace).to.equal(boundaryNamespace(boundaryId))
@@ -136,7 +136,7 @@ describe('the examples', () => {
     }
   })
 
-  it('name a plan that a new platform has, and the namespaces that the README names', () => {
+  it('use default plans, and the steps and the namespace of the README', () => {
     for (const kind of [VectorCluster, RelationalCluster]) {
       const { computePlan = '' } = one(kind).spec as { computePlan?: string }
       expect(Object.keys(DEFAULT_PLANS)).to.include(computePlan)

@@ -5,14 +5,14 @@ import { COUNTED, MANY, WIRED } from '../faults/runs.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
 
-/** `leader lost` is the function `leaderLost`. */
+/** The name of a function: `leader lost` is `leaderLost`. */
 const functionOf = (name: string) => name.replaceAll(/[ -](\w)/g, (_, letter: string) => letter.toUpperCase())
 
-describe('what only `npm run faults` plays', () => {
+describe('docs/testing.md, scenarios of `npm run faults` only', () => {
   const [, section = ''] = read('docs/testing.md').split('### What only `npm run faults` tests')
   const told = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
 
-  it('is what the page about tests names, each with what must hold', () => {
+  it('lists exactly the scenarios that the end-to-end test of faults does not run', () => {
     const played = read('test/e2e/faults.test.ts')
     const names = Object.keys({ ...MANY, ...WIRED, ...COUNTED })
     expect(names.filter((name) => !played.includes(`${functionOf(name)}(scene`))).to.have.members(told)

@@ -17,7 +17,7 @@ type FlowSchema = KubeObject & {
 type Level = KubeObject & { spec: { limited: { borrowingLimitPercent?: number } } }
 type Workload = KubeObject & { spec: { template: { spec: { serviceAccountName: string } } } }
 
-/** The precedence of Kubernetes' `service-accounts`. */
+/** The precedence of the FlowSchema `service-accounts` of Kubernetes. */
 const OF_ALL_ACCOUNTS = 9_000
 
 const installed = loadAll(
@@ -33,8 +33,8 @@ const limitedOf = ({ spec }: FlowSchema) => level(spec.priorityLevelConfiguratio
 const ofPlatform = schemas.filter((schema) => subjectsOf(schema).some(({ serviceAccount }) => serviceAccount))
 const ofPrincipals = schemas.filter((schema) => subjectsOf(schema).some(({ group }) => group))
 
-describe('the requests that the API server keeps apart', () => {
-  it('have a level that is installed, come before those of all accounts, and take turns by user', () => {
+describe('FlowSchemas', () => {
+  it('have an installed priority level, a precedence before service-accounts, and queues by user', () => {
     for (const schema of schemas) {
       expect(limitedOf(schema), schema.metadata.name).to.be.an('object')
       expect(schema.spec.distinguisherMethod, schema.metadata.name).to.deep.equal({ type: 'ByUser' })
@@ -42,7 +42,7 @@ describe('the requests that the API server keeps apart', () => {
     }
   })
 
-  it('are those of every account under which a part of the platform runs, at a level that is no tenant’s', () => {
+  it('cover every service account of the platform, at levels without tenants', () => {
     const accounts = ofKind<Workload>('Deployment').map(({ metadata: { namespace }, spec }) => ({
       namespace,
       name: spec.template.spec.serviceAccountName,
@@ -52,14 +52,14 @@ describe('the requests that the API server keeps apart', () => {
     for (const { spec } of ofPlatform) expect(levels).to.not.include(spec.priorityLevelConfiguration.name)
   })
 
-  it('are those of every group that the API server puts principals into, each at a level of its own', () => {
+  it('cover every group of principals, each at its own level', () => {
     const groups = ofPrincipals.flatMap(subjectsOf).map(({ group }) => group?.name)
     expect(groups).to.have.members([...PRINCIPAL_GROUPS])
     const levels = new Set(ofPrincipals.map(({ spec }) => spec.priorityLevelConfiguration.name))
     expect(levels.size).to.equal(PRINCIPAL_GROUPS.length)
   })
 
-  it('take nothing of what others leave unused where they are of principals: it would be held when these need it', () => {
+  it('let levels of principals borrow nothing, unlike those of the platform', () => {
     for (const schema of ofPrincipals) expect(limitedOf(schema)).to.include({ borrowingLimitPercent: 0 })
     for (const schema of ofPlatform) expect(limitedOf(schema)).to.not.have.property('borrowingLimitPercent')
   })

@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '../..')
  * `import type` only; `port` lets a room see the port of an adapter and nothing behind it.
  */
 const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }> = {
-  // It reads the version from the package.
+  // core reads the version from package.json.
   core: { may: ['package.json'] },
   crds: { may: ['core', 'contracts'] },
   iam: { may: ['core'], types: ['crds'] },
@@ -25,7 +25,7 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   identity: { may: ['core', 'contracts', 'crds', 'kube'] },
   activator: { may: ['core', 'contracts', 'crds'], types: ['kube'] },
   client: { may: [] },
-  // `freehold init` shows the Dockerfile that a build would write.
+  // `freehold init` prints the Dockerfile of a build.
   cli: { may: ['core', 'contracts', 'client', 'kubeconfig'] },
   composition: {
     may: [
@@ -64,7 +64,7 @@ function sources(folder: string): string[] {
     .map((path) => join(folder, path))
 }
 
-/** The first part of the path below `src`; the path below the root for files outside it. */
+/** The first part of the path below `src`, or the path below the root for other files. */
 const roomOf = (path: string) => {
   const below = relative(join(root, 'src'), path)
   return below.startsWith('..') ? relative(root, path) : (below.split('/')[0] ?? '')
@@ -99,11 +99,11 @@ function isAllowed(found: Import, room: string): boolean {
   return rule.port?.includes(found.to) === true && (/\/port\.ts$/.test(found.target) || found.isType)
 }
 
-/** The folder of `src/api` that a module lies in; undefined for its root and for other rooms. */
+/** The folder of `src/api` that contains a module; undefined for its root and for other rooms. */
 const apiFolderOf = (path: string) => /^src\/api\/([^/]+)\//.exec(relative(root, path))?.[1]
 const isArea = (folder: string) => !API_BASE_ROOMS.includes(folder)
 
-/** Modules in an import cycle, each with the next one in it. */
+/** Import cycles, each as a list of modules. */
 function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>()
   const circles: string[] = []
@@ -118,26 +118,26 @@ function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return circles
 }
 
-describe('import rules', () => {
+describe('imports', () => {
   const modules = sources(join(root, 'src'))
   const imports = modules.flatMap((path) => importsOf(path).map((found) => ({ ...found, room: roomOf(path) })))
 
-  it('sees the modules and their imports at all', () => {
+  it('are found', () => {
     expect(modules.length).to.be.greaterThan(60)
     expect(imports.length).to.be.greaterThan(modules.length)
   })
 
-  it('knows every room', () => {
+  it('have a rule for every room', () => {
     expect([...new Set(modules.map(roomOf))].filter((room) => !(room in RULES))).to.deep.equal([])
   })
 
-  it('lets each room import only what its line allows', () => {
+  it('follow the rules of their room', () => {
     const own = imports.filter((found) => found.target.startsWith('.'))
     const broken = own.filter((found) => !isAllowed(found, found.room))
     expect(broken.map((found) => `${found.from}: ${found.statement.replaceAll(/\s+/g, ' ')}`)).to.deep.equal([])
   })
 
-  it('has no circle of imports, types included, nor have the scripts and what tests stand on', () => {
+  it('have no cycles, types included, in src, scripts and test', () => {
     const others = ['scripts', 'test'].flatMap((folder) => sources(join(root, folder)))
     const graph = new Map([...modules, ...others].map((path) => [path, importsOf(path).map(({ file }) => file)]))
     const edges = [...graph.values()].flat().filter((file) => graph.has(file))
@@ -149,7 +149,7 @@ describe('import rules', () => {
   const within = imports.filter(({ target, room }) => target.startsWith('.') && (room === 'api' || room === 'webhooks'))
   const toAreas = within.filter(({ file }) => isArea(apiFolderOf(file) ?? 'http'))
 
-  it('lets no base room of the facade, nor the webhooks, import an area or the table of areas', () => {
+  it('do not lead from a base room of the facade or the webhooks to an area', () => {
     const folders = new Set(modules.map(apiFolderOf).filter((folder) => folder !== undefined))
     expect([...folders]).to.include.members(API_BASE_ROOMS)
     const base = modules.filter(
@@ -162,7 +162,7 @@ describe('import rules', () => {
     expect(broken.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
   })
 
-  it('lets no area of the facade import another', () => {
+  it('do not lead from one area of the facade to another', () => {
     const areaOf = (from: string) => apiFolderOf(join(root, from))
     const own = toAreas.filter(({ from, file }) => areaOf(from) === apiFolderOf(file))
     expect(own.length).to.be.greaterThan(100)
@@ -170,19 +170,19 @@ describe('import rules', () => {
     expect(broken.map(({ from, target }) => `${from}: ${target}`)).to.deep.equal([])
   })
 
-  it('keeps the Kubernetes client library in the room of kubeconfigs', () => {
+  it('use the Kubernetes client library in kubeconfig only', () => {
     const broken = imports.filter((found) => found.target.startsWith('@kubernetes/') && found.room !== 'kubeconfig')
     expect(broken.map((found) => found.from)).to.deep.equal([])
   })
 
-  it('lets only the two entries, operator and command line, read the environment', () => {
+  it('leave process.env to src/main.ts and src/cli/main.ts', () => {
     const readers = modules
       .filter((path) => readFileSync(path, 'utf8').includes('process.env'))
       .map((path) => relative(root, path))
     expect(readers.filter((path) => path !== 'src/main.ts' && path !== 'src/cli/main.ts')).to.deep.equal([])
   })
 
-  it('has no module without a room of words everyone understands', () => {
+  it('have no module named utils, helpers, common, manager or data', () => {
     const names = modules.filter((path) =>
       /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(relative(root, path)),
     )

@@ -6,11 +6,11 @@ import { actionsOfKinds, gatherKubernetesForms } from '../../src/iam/kubernetesF
 import { actionNames, compilePermissions } from '../../src/iam/permissions.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 
-describe('Kubernetes forms of the kinds that are built', () => {
+describe('Kubernetes forms of the declared kinds', () => {
   const forms = gatherKubernetesForms(actionsOfKinds(KINDS))
   const prefixed = KINDS.filter(({ actions }) => actions !== undefined)
 
-  it('are seen at all', () => {
+  it('are found', () => {
     expect(prefixed.length).to.be.at.least(3)
     expect(forms.formsOf('vectorcluster/write').map(({ verbs }) => verbs)).to.deep.equal([
       ['create', 'update', 'patch'],
@@ -18,7 +18,7 @@ describe('Kubernetes forms of the kinds that are built', () => {
   })
 
   for (const { kind, actions, restOnly = [] } of prefixed) {
-    it(`exist for every action of ${kind}, or the kind lists it as REST only`, () => {
+    it(`cover every action of ${kind} that is not REST-only`, () => {
       const names = ACTIONS.map(({ name }) => name).filter((name) => name.startsWith(`${actions}/`))
       const hasForm = (name: (typeof names)[number]) => forms.formsOf(name).some(({ verbs }) => verbs.length > 0)
       expect(names).not.to.deep.equal([])
@@ -27,7 +27,7 @@ describe('Kubernetes forms of the kinds that are built', () => {
     })
   }
 
-  it('protect only fields that the kind has, by verbs that it declares', () => {
+  it('protect existing fields with declared verbs', () => {
     for (const { kind, spec, resource, protectedFields = {} } of KINDS) {
       for (const [field, verb] of Object.entries(protectedFields)) {
         expect(Object.keys(spec.shape), kind).to.include(field)
@@ -42,7 +42,7 @@ describe('Kubernetes forms of the kinds that are built', () => {
     return names.categories.includes('freehold')
   })
   for (const roleName of ['Owner', 'Reader'])
-    it(`let ${roleName}s of a boundary list all of the category "freehold" in its namespaces`, () => {
+    it(`let ${roleName} of a boundary list all kinds of the category "freehold" in its namespaces`, () => {
       const role = BUILT_IN_ROLES.find(({ displayName }) => displayName === roleName)
       if (role === undefined) throw new Error(`There is no role ${roleName}.`)
       const held = actionNames(compilePermissions(role).belowRoot)

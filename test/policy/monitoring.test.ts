@@ -17,7 +17,7 @@ const dashboard = () => {
   return JSON.parse(data['freehold.json'] ?? '') as { panels: { targets: { expr: string }[] }[] }
 }
 
-/** Names of metrics in an expression; a histogram has three. */
+/** Names of metrics in an expression, without the suffixes of histograms. */
 function namesIn(expression: string): string[] {
   const words = expression.match(/[a-z]+(?:_[a-z]+)+(?=[{[)\s]|$)/g) ?? []
   return words.map((word) => word.replace(/_(bucket|count|sum)$/, '')).filter((word) => word !== 'histogram_quantile')
@@ -28,11 +28,11 @@ const ofWorkloads = () =>
   (load(read('deploy/monitoring/workloads.yaml')) as { spec: { groups: { rules: Severe[] }[] } }).spec.groups.flatMap(
     ({ rules }) => rules,
   )
-/** Sources of metrics that are not ours: kube-state-metrics, kubelets, CloudNativePG and its plugin, cert-manager. */
+/** Metrics of kube-state-metrics, kubelets, CloudNativePG and its plugin, cert-manager. */
 const ELSEWHERE = /^(kube|kubelet|cnpg|barman_cloud|certmanager)_/
 
-describe('alerts about what runs', () => {
-  it('are those of the interface, each as grave as it says', () => {
+describe('alerts about workloads', () => {
+  it('have the names and severities of the interface', () => {
     const told = ofWorkloads().map(({ alert, labels }) => `${alert} ${labels.severity}`)
     expect(told.sort()).to.deep.equal([
       ...['AgentSilent error', 'BackupTooOld error', 'CertificateExpiring warning', 'PodCrashLooping error'],
@@ -40,14 +40,14 @@ describe('alerts about what runs', () => {
     ])
   })
 
-  it('ask only for metrics that there are', () => {
+  it('use only metrics that exist', () => {
     const words = ofWorkloads().flatMap(({ expr }) => expr.match(/\b[a-z]+(?:_[a-z0-9]+)+(?=[{)\s])/g) ?? [])
     const own = words.filter((word) => !ELSEWHERE.test(word) && !/^(max_over_time|exported_namespace)$/.test(word))
     expect(own).to.deep.equal(['freehold_clusters'])
     expect(metricNames()).to.include.members(own)
   })
 
-  it('have a part on the page of the area, which their address names', () => {
+  it('have a section of docs/areas/monitoring.md as runbook_url', () => {
     const page = read('docs/areas/monitoring.md')
     for (const { alert, annotations } of ofWorkloads()) {
       expect(page).to.contain(`### ${alert}\n`)
@@ -56,16 +56,16 @@ describe('alerts about what runs', () => {
   })
 })
 
-describe('monitoring', () => {
+describe('alerts and dashboard of the platform', () => {
   const known = [...metricNames(), 'process_resident_memory_bytes', 'process_cpu_seconds_total']
   const isLabel = (name: string) => /^(http_response_status_code|http_request_method|http_route)$/.test(name)
 
-  it('has alerts and panels', () => {
+  it('have more than five alerts and panels', () => {
     expect(alerts()).to.have.length.greaterThan(5)
     expect(dashboard().panels).to.have.length.greaterThan(5)
   })
 
-  it('asks only for metrics that there are', () => {
+  it('use only metrics that exist', () => {
     const expressions = [
       ...alerts().map(({ expr }) => expr),
       ...dashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
@@ -75,7 +75,7 @@ describe('monitoring', () => {
     expect(new Set(asked).size).to.be.greaterThan(5)
   })
 
-  it('asks for those of the platform alone: other operators and services have metrics of the same names', () => {
+  it('select the namespace freehold-system in every expression', () => {
     const expressions = [
       ...alerts().map(({ expr }) => expr),
       ...dashboard().panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
@@ -89,7 +89,7 @@ describe('monitoring', () => {
     expect(without).to.deep.equal([])
   })
 
-  it('scrapes each deployment, and says when one is down', () => {
+  it('cover each deployment with a PodMonitor and an alert when it is down', () => {
     const parts = ['facade', 'controllers', 'activator']
     const scraped = load(read('deploy/monitoring/podmonitor.yaml')) as {
       spec: { selector: { matchExpressions: { values: string[] }[] } }
@@ -99,14 +99,14 @@ describe('monitoring', () => {
     expect(down).to.deep.equal(parts)
   })
 
-  it('calls a counter what ends in _total, and nothing else', () => {
+  it('name counters, and only these, with _total', () => {
     const rows = [...read('docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \|/gm)]
     expect(rows).to.have.length.greaterThan(10)
     const wrong = rows.filter(([, name = '', type]) => name.endsWith('_total') !== (type === 'counter'))
     expect(wrong.map(([row]) => row)).to.deep.equal([])
   })
 
-  it('has a part on the page for each alert, which its address names', () => {
+  it('have a section of docs/monitoring.md as runbook_url', () => {
     const page = read('docs/monitoring.md')
     for (const { alert, annotations } of alerts()) {
       expect(page).to.contain(`### ${alert}\n`)

@@ -33,16 +33,16 @@ const ACTIVATOR = pod(SYSTEM_NAMESPACE, 'freehold-activator', '10.244.0.2')
 const FACADE = pod(SYSTEM_NAMESPACE, 'freehold-facade', '10.244.0.3')
 const others = [
   pod(SYSTEM_NAMESPACE, 'freehold-controllers', '10.244.0.4'),
-  // Anybody who creates pods in a tenant's namespace chooses their labels.
+  // Whoever creates pods in a tenant's namespace chooses their labels.
   pod('tenant', 'freehold-facade', '10.244.0.5'),
 ]
 
-describe('what the activator counted', () => {
+describe('statistics of the activator', () => {
   const { figuresUrl, figuresPort, activatorPort, managementPort } = readConfiguration({
     PLATFORM_ISSUER: 'https://login.example.com',
   })
 
-  it('is where a facade asks for it, as installed', () => {
+  it('are served at the URL that the facade uses', () => {
     const service = installed.find(({ kind, metadata }) => kind === 'Service' && metadata.name === ACTIVATOR_SERVICE)
     const { ports } = (service?.spec ?? { ports: [] }) as { ports: { name: string; port: number }[] }
     const shown = ports.find(({ name }) => name === 'figures')
@@ -51,7 +51,7 @@ describe('what the activator counted', () => {
     expect([activatorPort, managementPort]).not.to.include(figuresPort)
   })
 
-  it('is reached by facades only', () => {
+  it('are reachable for facades only', () => {
     const script = rulesOf({ policies, pods: [ACTIVATOR, FACADE, ...others], namespaces })
     const chain = /chain to_10_244_0_2 \{\n([^}]*)\n {2}\}/.exec(script)?.[1]?.split('\n') ?? []
     const lets = chain.map((line) => line.trim()).filter((line) => line.endsWith('return'))
@@ -63,10 +63,10 @@ describe('what the activator counted', () => {
 })
 
 for (const [where, objects, ports] of [
-  ['what is installed', installed, 8],
-  ['what is installed in other clusters', atOthers, 1],
+  ['the installation', installed, 8],
+  ['the agent for other clusters', atOthers, 1],
 ] as const)
-  describe(`the pods of ${where}`, () => {
+  describe(`pods of ${where}`, () => {
     type Container = { ports?: { name: string; containerPort: number }[] } & Record<string, unknown>
     type Deployment = KubeObject & { spec: { template: { spec: { containers: Container[] } } } }
     const deployments = objects.filter(({ kind }) => kind === 'Deployment') as Deployment[]
@@ -82,20 +82,20 @@ for (const [where, objects, ports] of [
       return /chain to_10_244_1_1 \{\n([^}]*)\n {2}\}/.exec(script)?.[1]
     }
 
-    it('have ports', () => expect(open).to.have.length(ports))
+    it(`have ${ports} ports`, () => expect(open).to.have.length(ports))
 
     for (const [deployment, container] of containers)
-      it(`tell whether they have started, live and are ready: ${deployment}`, () => {
+      it(`have startup, liveness and readiness probes: ${deployment}`, () => {
         expect(container).to.include.keys('startupProbe', 'livenessProbe', 'readinessProbe')
       })
 
     for (const [deployment, name, port] of open)
-      it(`are reached by somebody: ${name} of ${deployment}`, () => {
+      it(`accept connections to port ${name}: ${deployment}`, () => {
         expect(lets(deployment)).to.match(new RegExp(`dport ${port} return`))
       })
 
     for (const { metadata } of deployments)
-      it(`are reached on named ports only: ${metadata.name}`, () => {
+      it(`accept connections to named ports only: ${metadata.name}`, () => {
         const returns = lets(metadata.name)?.match(/.* return$/gm) ?? ['all of them']
         expect(returns.filter((line) => !line.includes('dport'))).to.deep.equal([])
       })

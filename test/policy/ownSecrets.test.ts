@@ -6,13 +6,13 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 
 const PLATFORM = new URL('../../deploy/helm/freehold/templates/platform.yaml', import.meta.url)
 
-describe('the Secrets of the platform that the controllers write', () => {
+describe('ValidatingAdmissionPolicy freehold-own-secrets', () => {
   const policy = readFileSync(PLATFORM, 'utf8')
     .split('\n---\n')
     .find((text) => text.includes('kind: ValidatingAdmissionPolicy\n') && text.includes('name: freehold-own-secrets'))
     ?.replace(/\s+/g, ' ')
 
-  it('are made with a right to make Secrets, which cannot be confined to a name', () => {
+  it('is needed because the controllers may create any Secret', () => {
     const made = operatorSystemRights().filter(
       ({ resource, verbs, resourceNames }) =>
         resource.plural === 'secrets' && verbs.includes('create') && resourceNames === undefined,
@@ -20,16 +20,16 @@ describe('the Secrets of the platform that the controllers write', () => {
     expect(made).not.to.deep.equal([])
   })
 
-  it('are looked at in its own namespace alone', () => {
+  it('selects the system namespace only', () => {
     expect(policy).to.include(`namespaceSelector: matchLabels: kubernetes.io/metadata.name: ${SYSTEM_NAMESPACE}`)
   })
 
-  it('are those of managed identities, and what keys of functions are digested with, which is only made', () => {
+  it('allows Secrets of managed identities, and the creation of the digest key of functions', () => {
     expect(policy).to.include("== 'ManagedIdentity'")
     expect(policy).to.include(`(request.operation == 'CREATE' && object.metadata.name == '${KEY_DIGEST_SECRET}')`)
   })
 
-  it('are what cert-manager kept of function namespaces, which is only deleted', () => {
+  it('allows the deletion of Secrets that cert-manager keeps for function namespaces', () => {
     const name = functionCertificateName('shop', 'calls', 'calls.example.net')
     expect(name.startsWith(FUNCTION_ROUTE_PREFIX)).to.equal(true)
     expect(policy).to.include(

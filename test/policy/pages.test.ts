@@ -5,8 +5,8 @@ import { blocksOf, unseenLine } from '../pages/blocks.ts'
 import { hiddenTags } from '../pages/markdown.ts'
 import { pagesWithCommands, ROOT } from '../pages/pages.ts'
 
-describe('commands on pages', () => {
-  it('are found with what is seen, and with the reason why they are not run', () => {
+describe('command blocks of documentation pages', () => {
+  it('are parsed with their output and the reason why they are not run', () => {
     const page = [
       '```sh',
       'first',
@@ -41,24 +41,24 @@ describe('commands on pages', () => {
   })
 
   for (const [what, seen, output, missing] of [
-    ['all lines, with others between', ['a', 'c'], 'a\nb\nc', undefined],
+    ['all lines, with others between them', ['a', 'c'], 'a\nb\nc', undefined],
     ['lines in another order', ['c', 'a'], 'a\nb\nc', 'a'],
-    ['what differs from time to time', ['id  …', '…', 'x'], 'id    123\nx', undefined],
+    ['parts that vary', ['id  …', '…', 'x'], 'id    123\nx', undefined],
     ['wider columns', ['NAME  STATUS'], 'NAME       STATUS', undefined],
-    ['characters that mean something in patterns', ['a.b (c)'], 'a.b (c)', undefined],
-    ['a part of a line only', ['running'], 'not running', 'running'],
+    ['characters with a meaning in regular expressions', ['a.b (c)'], 'a.b (c)', undefined],
+    ['only part of a line', ['running'], 'not running', 'running'],
   ] as const) {
-    it(`are held to what they print: ${what}`, () => expect(unseenLine(seen, output)).to.equal(missing))
+    it(`are compared with their output: ${what}`, () => expect(unseenLine(seen, output)).to.equal(missing))
   }
 
-  it('are run by a test, or say why not', () => {
+  it('are run for more than half of the blocks', () => {
     const all = pagesWithCommands().flatMap(({ blocks }) => blocks)
     const run = all.filter(({ notRun }) => notRun === undefined)
     console.log(`      ${run.length} blocks of commands are run, ${all.length - run.length} say why not`)
     expect(run.length).to.be.greaterThan(all.length / 2)
   })
 
-  it('hold no comment: an interactive zsh takes it for words', () => {
+  it('contain no comments, which zsh would run as words', () => {
     const commented = pagesWithCommands().flatMap(({ path, blocks }) =>
       blocks.filter(({ commands }) => /(^|\s)# /m.test(commands)).map(({ line }) => `${path}:${line}`),
     )
@@ -66,7 +66,7 @@ describe('commands on pages', () => {
   })
 })
 
-describe('placeholders on pages', () => {
+describe('placeholders of documentation pages', () => {
   for (const [text, hidden] of [
     ['as <collection>/<name> here', ['<collection>', '<name>']],
     ['as `<collection>/<name>` here, at < 5 and > 3', []],
@@ -74,11 +74,11 @@ describe('placeholders on pages', () => {
     ['```sh\nkubectl get <kind>\n```\n<!-- not run: why -->', []],
     ['```text\nopen\n```\n<id>\n```text\n```', ['<id>']],
   ] as const) {
-    it(`are lost as tags outside of code: ${JSON.stringify(text)}`, () =>
+    it(`are found as HTML tags outside of code: ${JSON.stringify(text)}`, () =>
       expect(hiddenTags(text)).to.deep.equal(hidden))
   }
 
-  it('are shown, on each page', () => {
+  it('are not rendered as HTML tags on any page', () => {
     const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'packages/*/*.md'], { cwd: ROOT })
     const lost = pages.flatMap((path) =>
       hiddenTags(readFileSync(join(ROOT, path), 'utf8')).map((tag) => `${path}: ${tag}`),

@@ -5,7 +5,7 @@ import { SERVED_ROUTES } from '../../src/api/index.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** The shape of a path: parameter names and placeholders are equal. */
+/** A path in which parameter names and placeholders are equal. */
 const shapeOf = (path: string) =>
   path
     .replace(/\?.*$/, '')
@@ -23,7 +23,7 @@ function requestsIn(page: string): string[] {
   )
 }
 
-/** A word may be the value of a parameter in the table, and a page may describe all kinds at once. */
+/** A segment may be the value of a parameter, and a page may describe all kinds at once. */
 function isServed(request: string): boolean {
   const words = request.split('/')
   return known.some((row) => {
@@ -34,12 +34,12 @@ function isServed(request: string): boolean {
   })
 }
 
-describe('requests that pages name', () => {
-  it('are in the table of routes', () => {
+describe('requests on documentation pages', () => {
+  it('exist in the route table', () => {
     const pages = globSync('docs/**/*.md', { cwd: ROOT }).filter((path) => !path.includes('adr/'))
     const all = pages.flatMap((page) => requestsIn(page).map((request) => ({ page, request })))
     expect(all.length).to.be.greaterThan(100)
-    // Pages that define a name for a long prefix start their requests with it.
+    // Pages that abbreviate a long prefix start their requests with its name.
     const whole = all.filter(({ request }) => / \//.test(request))
     const wrong = whole.filter(({ request }) => !isServed(request)).map(({ page, request }) => `${page}: ${request}`)
     expect(wrong).to.deep.equal([])

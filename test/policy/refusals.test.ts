@@ -14,20 +14,20 @@ const policies = admissionPolicies(KINDS, reservedNames()) as Policy[]
 const rulesOf = (code: string) => KINDS.filter(({ rules }) => rules.some((rule) => rule.code === code))
 
 const SOURCES = resolve(import.meta.dirname, '../../src')
-/** The first sentence of a refusal, and its first field, if both are literal. */
+/** The first sentence of a refusal and its first field, if both are literal. */
 const WRITTEN_OUT = /badRequest\(\s*(['`])((?:(?!\1).)*)\1,\s*\[\s*\{\s*field: '([A-Za-z]+)'/gs
 
-describe('sentences of refusals', () => {
+describe('messages of refusals', () => {
   const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
     .map((path) => ({ path, text: readFileSync(join(SOURCES, path), 'utf8') }))
 
-  it('are made in one place', () => {
+  it('are built in core/errors.ts only', () => {
     const others = files.filter(({ path, text }) => path !== join('core', 'errors.ts') && text.includes('The field "'))
     expect(others.map(({ path }) => path)).to.deep.equal([])
   })
 
-  it('name the field that they are about where they are written out', () => {
+  it('contain the name of their field if they are literal', () => {
     const found = files.flatMap(({ path, text }) =>
       [...text.matchAll(WRITTEN_OUT)].map(([, , sentence = '', field = '']) => ({ path, sentence, field })),
     )
@@ -36,10 +36,10 @@ describe('sentences of refusals', () => {
   })
 })
 
-/** Phases and codes of the webhook are provoked together with the code that they come from. */
-describe('the list of refusals', () => {
+/** Phases and codes of the webhook are tested with the code that they come from. */
+describe('ENFORCEMENT_POINTS', () => {
   for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {
-    it(`says what refuses ${code} to everybody but REST`, () => {
+    it(`names what enforces ${code} outside of REST`, () => {
       expect(ENFORCEMENT_POINTS[code]).to.not.have.length(0)
       if (ENFORCEMENT_POINTS[code].some(({ by }) => by === 'rule')) expect(rulesOf(code)).to.not.have.length(0)
       const isNone = ENFORCEMENT_POINTS[code].some(({ by }) => by === 'none')
@@ -47,7 +47,7 @@ describe('the list of refusals', () => {
     })
   }
 
-  it('names policies that there are, each with a kind that it is about', () => {
+  it('names policies that exist and cover the kind', () => {
     for (const gate of Object.values(ENFORCEMENT_POINTS).flat()) {
       if (gate.by !== 'policy') continue
       const found = policies.find(
@@ -59,14 +59,14 @@ describe('the list of refusals', () => {
     }
   })
 
-  it('has a write that the API server refuses for each policy, for the schema and for itself', () => {
+  it('has a rejected write for each policy, schema and code', () => {
     const wanted = Object.entries(ENFORCEMENT_POINTS).flatMap(([code, gates]) =>
       gates.flatMap((gate) => gateKey(code as ErrorCode, gate) ?? []),
     )
     expect(Object.keys(REFUSED_WRITES).sort()).to.deep.equal([...new Set(wanted)].sort())
   })
 
-  it('has for each of these writes its request to REST by every code, or says who asks instead', () => {
+  it('has a REST request for each rejected write and code, or says where it is tested', () => {
     const wanted = Object.entries(ENFORCEMENT_POINTS).flatMap(([code, gates]) =>
       gates.flatMap((gate) => {
         const key = gateKey(code as ErrorCode, gate)

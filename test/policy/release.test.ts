@@ -7,12 +7,12 @@ import { VERSION } from '../../src/core/release.ts'
 const SECRET_MAX = 1_048_576
 
 describe('a release', () => {
-  it('brings a client of its own version', () => {
+  it('has a client of the same version', () => {
     const text = readFileSync(new URL('../../packages/client/package.json', import.meta.url), 'utf8')
     expect((JSON.parse(text) as { version: string }).version).to.equal(VERSION)
   })
 
-  it('fits into the Secret in which Helm keeps it, chart and manifests compressed and in base64, with room to grow', () => {
+  it('fits into the Secret of Helm with 25% to spare', () => {
     const chart = new URL('../../deploy/helm/freehold/', import.meta.url)
     const files = (folder: URL) => readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'base64'))
     const kept = {

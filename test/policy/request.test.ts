@@ -4,13 +4,13 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { request } from '../make/request.ts'
 
-describe('a request of a test to an app', () => {
+describe('request of the tests', () => {
   const others: Socket[] = []
   after(() => {
     for (const other of others) other.destroy()
   })
 
-  it('waits for no connection of somebody else, who has found its port', async () => {
+  it('does not wait for foreign connections to its port', async () => {
     const app: RequestListener = async ({ socket }, answer) => {
       const other = connect(socket.localPort as number, '127.0.0.1')
       others.push(other)

@@ -28,7 +28,7 @@ const golden = JSON.parse(readFileSync(new URL('../../src/api/http/interface.jso
 const keyOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 const ours = new Map(ROUTES.map((route) => [keyOf(route), route]))
 
-/** A row of the interface, in the format of a route. */
+/** A route in the format of a row of the interface. */
 function said(route: Route): Omit<Row, 'answers' | 'query'> {
   const { area, method, path, authorization, scope, operation } = route
   const base = { area, method, path, auth: authorization.kind, ...(operation !== undefined && { operation }) }
@@ -36,7 +36,7 @@ function said(route: Route): Omit<Row, 'answers' | 'query'> {
   return { ...base, action: authorization.action, dataAction: authorization.isData, scope: scope ?? 'none' }
 }
 
-/** What a field of the items of a list may hold, if that is a choice. */
+/** The choices of a field of the items of a list, if it has any. */
 function choicesOf(reply: z.ZodType | undefined, name: string): readonly string[] {
   const { items } = (reply as z.ZodObject).shape as { items: z.ZodArray<z.ZodObject> }
   let field: unknown = items.element.shape[name]
@@ -45,13 +45,13 @@ function choicesOf(reply: z.ZodType | undefined, name: string): readonly string[
   return field instanceof z.ZodEnum ? field.options.map(String) : []
 }
 
-describe('the table of routes', () => {
-  it('has every route of the interface and no other', () => {
+describe('route table', () => {
+  it('has exactly the 406 routes of the interface', () => {
     expect([...ours.keys()].sort()).to.deep.equal(golden.routes.map(keyOf).sort())
     expect(golden.routes.length).to.equal(406)
   })
 
-  it('filters on what is written in words of a choice without regard to case', () => {
+  it('filters enumerations ignoring case', () => {
     const ofOtherTypes = SERVED_ROUTES.flatMap(({ list, reply, path }) =>
       Object.entries(list?.fields ?? {})
         .filter(
@@ -63,7 +63,7 @@ describe('the table of routes', () => {
   })
 
   for (const row of golden.routes) {
-    it(`says of ${keyOf(row)} what the interface says`, () => {
+    it(`has ${keyOf(row)} as the interface declares it`, () => {
       const route = ours.get(keyOf(row))
       if (route === undefined) throw new Error('The route is missing.')
       const { area, method, path, auth, action, dataAction, scope, operation } = row
@@ -85,21 +85,21 @@ describe('the table of routes', () => {
     })
   }
 
-  it('names only actions that exist, and data actions as such', () => {
+  it('names only existing actions, and marks data actions', () => {
     for (const { authorization, path } of SERVED_ROUTES) {
       if (authorization.kind !== 'iam') continue
       expect(findAction(authorization.action)?.isData, path).to.equal(authorization.isData)
     }
   })
 
-  it('has a summary and answers on every route', () => {
+  it('has a summary and statuses for every route', () => {
     for (const route of SERVED_ROUTES) {
       expect(route.summary, keyOf(route)).to.match(/\S/)
       expect(route.answers, keyOf(route)).to.not.be.empty
     }
   })
 
-  it('has operation names that are unique', () => {
+  it('has unique operation names', () => {
     const names = SERVED_ROUTES.flatMap(({ operation }) => (operation === undefined ? [] : [operation]))
     expect(new Set(names).size).to.equal(names.length)
   })
@@ -112,8 +112,8 @@ describe('the table of routes', () => {
   })
 })
 
-describe('the table of additions', () => {
-  it('has no row of the interface, and is marked as such', () => {
+describe('ADDITIONS', () => {
+  it('contain no route of the interface and are marked as additions', () => {
     const rows = new Set(golden.routes.map(keyOf))
     expect(ADDITIONS).to.not.be.empty
     for (const addition of ADDITIONS) {
@@ -123,12 +123,12 @@ describe('the table of additions', () => {
     expect(ROUTES.filter(({ isAddition }) => isAddition)).to.deep.equal([])
   })
 
-  it('names each route once', () => {
+  it('contain each route once', () => {
     expect(new Set(ADDITIONS.map(keyOf)).size).to.equal(ADDITIONS.length)
   })
 })
 
-describe('the router over the whole table', () => {
+describe('Router with all routes', () => {
   const router = new Router(SERVED_ROUTES)
   const values: Record<string, string> = { boundaryId: '11111111-1111-4111-8111-111111111111' }
   const filled = (path: string) =>
@@ -145,7 +145,7 @@ describe('the router over the whole table', () => {
     })
   }
 
-  it('finds nothing for a method that a path does not have', () => {
+  it('finds no route of another method', () => {
     for (const route of SERVED_ROUTES) {
       const path = filled(route.path)
       for (const method of [...METHODS, 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'get']) {
@@ -156,8 +156,8 @@ describe('the router over the whole table', () => {
   })
 })
 
-describe('reserved names', () => {
-  it('hold what stands beside a parameter, and the collections', () => {
+describe('reservedNames', () => {
+  it('contain literals beside parameters and collections', () => {
     const names = reservedNames()
     expect(names).to.include.members(['config', 'validate', 'vectorclusters', 'apps', 'secretvaults'])
     expect(names).to.not.include('apikey')

@@ -6,10 +6,10 @@ import { secretBindings } from '../../src/desired/resourcegroups.ts'
 type Role = { kind: string; metadata: { name: string }; rules: { resources: string[]; verbs: string[] }[] }
 type Binding = { roleRef: { name: string }; subjects: { name: string }[] }
 
-/** The controllers' watch of Secrets, wherever they have one. */
+/** The verbs of a watch. */
 const WATCHED = ['list', 'watch']
 
-describe('Secrets of tenants', () => {
+describe('rights on Secrets of tenants', () => {
   const roles = readManifests(new URL('../../deploy/manifests/rbac.yaml', import.meta.url).pathname) as never as Role[]
 
   /** An account's rights on Secrets of a namespace with these bindings. */
@@ -27,7 +27,7 @@ describe('Secrets of tenants', () => {
     ['boundary', boundarySecretBindings('n')],
     ['group', secretBindings('n')],
   ] as const) {
-    it(`of a ${place} are watched by the controllers, and looked up by the facade one by one`, () => {
+    it(`in a ${place} let the controllers watch and the facade only get single ones`, () => {
       expect(verbsOf('freehold-controllers', bindings)).to.include.all.keys('get', 'create', 'patch', ...WATCHED)
       const ofFacade = verbsOf('freehold-facade', bindings)
       expect(ofFacade).to.include.keys('get')

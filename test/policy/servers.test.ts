@@ -4,12 +4,12 @@ import { expect } from 'chai'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Servers that only our own processes on the same machine reach. */
+/** Servers that only local processes of the platform reach. */
 const OWN = ['src/cli/loopback.ts', 'src/kube/tunnel/entry.ts']
-/** Admits few unknown clients, and ends each of their connections within a minute. */
+/** Admits few unidentified clients, and ends each of their connections within a minute. */
 const GATE = 'src/composition/agents/gate.ts'
 
-describe('servers of HTTP', () => {
+describe('HTTP servers', () => {
   const servers = globSync('src/**/*.ts', { cwd: ROOT })
     .filter((path) => !path.endsWith('.test.ts') && !OWN.includes(path))
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
@@ -19,16 +19,16 @@ describe('servers of HTTP', () => {
       .filter(({ path, text }) => !exceptions.includes(path) && !text.includes(`${called}(`))
       .map(({ path }) => path)
 
-  it('answer the requests of a connection one after the other', () => {
+  it('answer the requests of a connection one after another', () => {
     expect(servers).to.have.length.above(5)
     expect(without('withoutPipelining')).to.deep.equal([])
   })
 
-  it('let no address take all connections', () => {
+  it('limit the connections of an address', () => {
     expect(without('boundConnections', [GATE])).to.deep.equal([])
   })
 
-  it('end connections whose clients take nothing of their answers', () => {
+  it('close connections whose clients do not read', () => {
     expect(without('closeWhenIdle', [GATE])).to.deep.equal([])
   })
 })

@@ -7,12 +7,12 @@ const SOURCES = globSync('src/**/*.ts', { cwd: ROOT }).filter((path) => !path.en
 /** The options of a call that writes a status. */
 const OPTIONS = /\{[^{}]*subresource: 'status'[^{}]*\}/g
 
-describe('writes of a status', () => {
+describe('status writes', () => {
   const writes = SOURCES.flatMap((path) =>
     Array.from(readFileSync(join(ROOT, path), 'utf8').matchAll(OPTIONS), ([options]) => ({ path, options })),
   )
 
-  it('say of which life of an object they are: another may have its name by the time they arrive', () => {
+  it('have the uid of their object as a precondition', () => {
     expect(writes.length).to.be.at.least(9)
     expect(writes.filter(({ options }) => !/\buid\b/.test(options))).to.deep.equal([])
   })

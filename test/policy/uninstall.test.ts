@@ -26,8 +26,8 @@ async function finalizersOfSettings(prepare: (world: World) => void, spec: objec
   return found?.metadata.finalizers ?? []
 }
 
-describe('the way out', () => {
-  it('is not barred by the settings of backups where nothing backs the platform up', async () => {
+describe('uninstallation', () => {
+  it('is not blocked by backup settings unless Velero or a database has backups', async () => {
     expect(await finalizersOfSettings(() => {})).to.deep.equal([])
     expect(await finalizersOfSettings(({ server }) => seedVelero(server))).to.deep.equal([FINALIZER])
     const database = { namespace: 'shop-0123456789', name: 'orders' }
@@ -38,11 +38,11 @@ describe('the way out', () => {
       server.seed(postgresqlCluster, { ...kind, metadata: database, spec: { instances: 1 } })
     }
     expect(await finalizersOfSettings(withDatabase, suspended)).to.deep.equal([FINALIZER])
-    // Nobody removes a deleted database from the list.
+    // A deleted database stays in the list.
     expect(await finalizersOfSettings(({ server }) => seedDatabaseEngine(server), suspended)).to.deep.equal([])
   })
 
-  it('names all that only the controllers can let go, outside of boundaries', async () => {
+  it('names every resource outside of boundaries that needs the controllers for its deletion', async () => {
     let held: string[] = []
     const world = new World((all) => {
       held = all
