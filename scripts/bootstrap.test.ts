@@ -11,8 +11,8 @@ const root = join(import.meta.dirname, '..')
 const WAITS = 'Another script is installing the packages'
 const LOCKED = { packages: { '': {}, 'node_modules/one': { version: '1.0.0' } } }
 /**
- * An npm that installs once it may, tells that it began, and breaks what another one installs, as `npm ci` does. It ends with
- * its tree.
+ * An npm that records each start, waits for the file `go`, and removes what another one installs, as `npm ci` does. It ends
+ * with its tree.
  */
 const NPM = `#!/bin/sh
 rm -rf node_modules
@@ -24,25 +24,25 @@ cp package-lock.json node_modules/.package-lock.json
 `
 type LockedPackage = { version?: string; resolved?: string; optionalDependencies?: Record<string, string> }
 
-describe('the bootstrap', () => {
+describe('bootstrap.mjs', () => {
   const bootstrap = (...words: string[]) => endOfOwn([join(root, 'scripts/bootstrap.mjs'), ...words])
 
   for (const words of [[], ['nothing'], ['../up'], ['controlplane/start']]) {
-    it(`refuses to run "${words.join(' ')}"`, () => {
+    it(`rejects "${words.join(' ')}"`, () => {
       const { status, stderr } = bootstrap(...words)
       expect(status).to.equal(1)
       expect(stderr).to.match(/There is no scripts\/.*Usage:/)
     })
   }
 
-  it('hands on words and exit code', () => {
+  it('passes arguments and the exit code on', () => {
     const { status, stderr } = bootstrap('down', '--no-such-flag')
     expect(status).to.equal(2)
     expect(stderr).to.include('--no-such-flag')
   })
 })
 
-describe('a tree whose packages are not installed', () => {
+describe('bootstrap.mjs without installed packages', () => {
   let tree: string
   beforeEach(async () => {
     tree = await realpath(await mkdtemp(join(tmpdir(), 'freehold-bootstrap-')))
@@ -55,7 +55,7 @@ describe('a tree whose packages are not installed', () => {
   })
   afterEach(() => rm(tree, { recursive: true, force: true }))
 
-  /** Runs `npm run hello` there. `said` is its output so far. */
+  /** Runs `npm run hello` there. `said` is its stderr so far. */
   const hello = () => {
     const child = spawn(process.execPath, [join(tree, 'scripts/bootstrap.mjs'), 'hello'], {
       env: { ...process.env, PATH: `${join(tree, 'bin')}:${process.env.PATH}` },
@@ -69,9 +69,9 @@ describe('a tree whose packages are not installed', () => {
   const installations = async () => (await readFile(join(tree, 'installations'), 'utf8')).length
   const letInstall = () => writeFile(join(tree, 'go'), '')
 
-  it('installs them once, however many scripts are started at once, which all run then', async () => {
+  it('installs once for three concurrent scripts, and runs all of them', async () => {
     const first = hello()
-    await until('the first installs', () => isThere('installations'))
+    await until('the first one installs', () => isThere('installations'))
     const others = [hello(), hello()]
     for (const other of others) await until('another one waits', () => other.said.includes(WAITS))
     expect(others.map(({ out }) => out)).to.deep.equal(['', ''])
@@ -79,11 +79,11 @@ describe('a tree whose packages are not installed', () => {
     for (const { ended } of [first, ...others]) expect(await ended).to.equal(0)
     expect([first, ...others].map(({ out }) => out)).to.deep.equal(['hello', 'hello', 'hello'])
     expect(await installations()).to.equal(1)
-    expect(first.said, 'it waits for nobody').not.to.include(WAITS)
-    expect(isThere('.installing'), 'nobody waits for it any longer').to.equal(false)
+    expect(first.said, 'it does not wait').not.to.include(WAITS)
+    expect(isThere('.installing'), 'the lock is removed').to.equal(false)
   })
 
-  it('is installed by the next one where the first was killed', async () => {
+  it('takes over the lock of a killed process', async () => {
     const { pid } = spawnSync(process.execPath, ['--version'])
     await writeFile(join(tree, '.installing'), String(pid))
     await letInstall()
@@ -103,17 +103,17 @@ describe('a tree whose packages are not installed', () => {
     expect(await installations()).to.equal(1)
   }
 
-  it('is installed by the next one where the first was killed, and another process has its number now', async () => {
+  it('takes over the lock of a killed process whose pid another process has', async () => {
     await writeFile(join(tree, '.installing'), `${process.pid} 00000000-0000-0000-0000-000000000000:1`)
     await installsAtOnce()
   })
 
-  it('is installed by the next one where the first ended before it had said who it is, as where the disk was full', async () => {
+  it('takes over an empty lock', async () => {
     await writeFile(join(tree, '.installing'), '')
     await installsAtOnce()
   })
 
-  it('is installed by one of many that find the lock of one that was killed', async () => {
+  it('installs once if six scripts find the lock of a killed process', async () => {
     const { pid } = spawnSync(process.execPath, ['--version'])
     await writeFile(join(tree, '.installing'), String(pid))
     const scripts = Array.from({ length: 6 }, hello)
@@ -125,7 +125,7 @@ describe('a tree whose packages are not installed', () => {
     expect((await readdir(tree)).filter((name) => name.startsWith('.installing'))).to.deep.equal([])
   })
 
-  it('is left to the next one where npm fails', async () => {
+  it('fails and removes the lock if npm fails', async () => {
     await writeFile(join(tree, 'fails'), '')
     await letInstall()
     const script = hello()
@@ -135,33 +135,33 @@ describe('a tree whose packages are not installed', () => {
   })
 })
 
-describe('the Node that a first start needs', () => {
+describe('Node version for the first start', () => {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-  it('is the same in the README, the package and the bootstrap', () => {
+  it('is equal in README.md, package.json and bootstrap.mjs', () => {
     const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } }
     const [, said] = /Node (\d+) or newer/.exec(read('README.md')) ?? []
     const [, tried] = /any Node from (\d+) on/.exec(read('scripts/bootstrap.mjs')) ?? []
     expect([said, tried].map((major) => `>=${major}`)).to.deep.equal([engines.node, engines.node])
   })
 
-  it('is not what npm warns of: the packages run under the one that they bring', () => {
+  it('causes no warnings of npm, which has the log level error', () => {
     expect(read('.npmrc')).to.match(/^loglevel=error$/m)
   })
 })
 
-describe('the lock of the packages', () => {
+describe('package-lock.json', () => {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>
   }
 
-  it('names the packages of other platforms too, or npm ci refuses it', () => {
+  it('contains the optional packages of other platforms, which npm ci requires', () => {
     const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
     expect(wanted.length).to.be.greaterThan(5)
     expect(wanted.filter((name) => packages[`node_modules/${name}`]?.version === undefined)).to.deep.equal([])
   })
 
-  it('names no address of a registry', () => {
+  it('contains no URL of a registry', () => {
     const addressed = Object.entries(packages).filter(([, { resolved }]) => resolved !== undefined)
     expect(addressed.map(([name]) => name)).to.deep.equal([])
   })

@@ -9,7 +9,7 @@ import { bundle } from './bundle.ts'
 
 const PROJECT = join(import.meta.dirname, '..')
 
-describe('the bundle of the image', () => {
+describe('bundle of the image', () => {
   let root: string
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'freehold-bundle-'))
@@ -18,7 +18,7 @@ describe('the bundle of the image', () => {
   })
   afterEach(() => rm(root, { recursive: true, force: true }))
 
-  it('has of each package that is imported when it is needed what Node has of it', async () => {
+  it('exports from each dynamically imported package what Node exports', async () => {
     const sources = globSync('src/**/*.ts', { cwd: PROJECT }).filter((path) => !path.endsWith('.test.ts'))
     const texts = await Promise.all(sources.map((path) => readFile(join(PROJECT, path), 'utf8')))
     const later = /(?<!typeof )import\('(?!\.|node:)([^']+)'\)/g

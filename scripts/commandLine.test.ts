@@ -9,12 +9,12 @@ const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../packag
 }
 const PROGRAMS = new Set(Object.values(scripts).flatMap((line) => /bootstrap\.mjs (\w+)/.exec(line)?.[1] ?? []))
 
-describe('the scripts of package.json', () => {
+describe('scripts of package.json', () => {
   const run = (name: string, word: string) => endOfOwn([join(import.meta.dirname, `${name}.ts`), word])
 
-  // `test` passes unknown options on to mocha, which refuses them.
+  // `test` passes unknown options on to mocha, which rejects them.
   for (const name of [...PROGRAMS].filter((program) => program !== 'test')) {
-    it(`refuse an unknown option of ${name}, and do nothing`, () => {
+    it(`reject an unknown option: ${name}`, () => {
       const { status, stderr } = run(name, '--no-such-option')
       expect(stderr).to.match(/--no-such-option[\s\S]*Usage: npm run/)
       expect(status).to.equal(2)
@@ -22,7 +22,7 @@ describe('the scripts of package.json', () => {
   }
 
   for (const name of ['test', 'client']) {
-    it(`show the usage of ${name}, and do nothing`, () => {
+    it(`print their usage with --help: ${name}`, () => {
       const { status, stdout } = run(name, '--help')
       expect(stdout).to.match(/^Usage: npm (run|test)/)
       expect(status).to.equal(0)
@@ -30,14 +30,14 @@ describe('the scripts of package.json', () => {
   }
 
   for (const name of ['up', 'down']) {
-    it(`refuse a data folder of ${name} that is a file`, () => {
+    it(`reject a file as data folder: ${name}`, () => {
       const { status, stderr } = run(name, `--data=${import.meta.filename}`)
       expect(stderr).to.equal(`--data names ${import.meta.filename}, which is no folder.\n`)
       expect(status).to.equal(2)
     })
   }
 
-  it('make no data folder to stop what runs on it', () => {
+  it('do not create the data folder: down', () => {
     const folder = join(import.meta.dirname, 'nothing')
     const { status, stdout } = run('down', `--data=${folder}`)
     expect(stdout).to.equal(`Nothing runs on ${folder}.\n`)
@@ -45,14 +45,14 @@ describe('the scripts of package.json', () => {
     expect(existsSync(folder)).to.equal(false)
   })
 
-  it('refuse a folder that the client could replace', () => {
+  it('reject a folder that is no client package: client', () => {
     const { status, stderr } = run('client', join(import.meta.dirname, 'nothing'))
     expect(stderr).to.include('Usage: npm run --silent client')
     expect(status).to.equal(2)
   })
 })
 
-describe('options without the two hyphens that keep them from npm', () => {
+describe('options that npm took for itself', () => {
   const options = {
     fresh: { type: 'boolean', default: false },
     git: { type: 'boolean' },
@@ -68,12 +68,12 @@ describe('options without the two hyphens that keep them from npm', () => {
     { npm_config_data: 'true' },
   ]
   for (const environment of taken) {
-    it(`are refused: ${JSON.stringify(environment)}`, () => {
+    it(`are rejected: ${JSON.stringify(environment)}`, () => {
       expect(() => given(environment)).to.throw(UsageError, /npm took --\w+ for itself.*"--"[\s\S]*Usage/)
     })
   }
 
-  it('are named by the whole of their names', () => {
+  it('are named in full: --facade-port', () => {
     const port = { 'facade-port': { type: 'string' } } as const
     expect(() => parsed([], 'Usage', port, false, { npm_config_facade_port: '80' })).to.throw(
       UsageError,
@@ -81,13 +81,13 @@ describe('options without the two hyphens that keep them from npm', () => {
     )
   })
 
-  it('are none if npm has a setting of that name', () => {
+  it('are ignored if npm has a setting of that name', () => {
     expect(
       given({ npm_config_git: '/usr/bin/git', npm_config_data: '', npm_config_loglevel: 'error' }).values.fresh,
     ).to.equal(false)
   })
 
-  it('do not hide the usage', () => {
+  it('do not prevent --help', () => {
     expect(() => given({ npm_config_fresh: 'true' }, ['--help'])).to.throw(HelpAsked)
   })
 })

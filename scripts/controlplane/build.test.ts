@@ -8,14 +8,14 @@ import { identityOf } from './identity.ts'
 import { tryLock } from './lockfile.ts'
 import { type Progress, silentProgress } from './progress.ts'
 
-describe('who builds while another build is under way', () => {
+describe('takeBuildLock', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-build-lock-'))
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  /** @returns the output until it has looked once and waits */
+  /** Returns the progress until it has tried once and waits. */
   async function toldWhile(pid: number): Promise<string[]> {
     const path = join(folder, 'lock')
     await writeFile(path, JSON.stringify({ pid, identity: identityOf(pid) }))
@@ -37,17 +37,17 @@ describe('who builds while another build is under way', () => {
     return told
   }
 
-  it('is told of it, if another process builds', async () => {
+  it('reports a build of another process', async () => {
     const told = await toldWhile(process.ppid)
     expect(told.join()).to.match(/^Another build .* is under way/)
   })
 
-  it('is not told of builds of its own process', async () => {
+  it('does not report a build of its own process', async () => {
     expect(await toldWhile(process.pid)).to.deep.equal([])
   })
 })
 
-describe('a build into the cache', () => {
+describe('buildInto', () => {
   let cache: string
   beforeEach(async () => {
     cache = await mkdtemp(join(tmpdir(), 'freehold-build-into-'))
@@ -55,7 +55,7 @@ describe('a build into the cache', () => {
   afterEach(() => rm(cache, { recursive: true, force: true }))
   const into = () => ({ folder: join(cache, 'tool-1'), module: 'tool', progress: silentProgress, signal: undefined })
 
-  it('removes what a killed one has left there, and leaves nothing of its own', async () => {
+  it('removes the files of a killed build and its own', async () => {
     await mkdir(join(into().folder, '.build-killed'), { recursive: true })
     await buildInto(into(), async (temporary) => {
       expect(await readdir(into().folder)).to.deep.equal([basename(temporary)])
@@ -64,7 +64,7 @@ describe('a build into the cache', () => {
     expect(await readdir(into().folder)).to.deep.equal([])
   })
 
-  it('keeps nobody waiting that cannot begin, as where the disk is full', async () => {
+  it('releases the lock if it fails before the build', async () => {
     const release = await tryLock(join(cache, '.building-tool'))
     const building = buildInto(into(), async () => undefined).catch((error: NodeJS.ErrnoException) => error.code)
     await until('its folder is there', async () => (await readdir(cache)).includes('tool-1'))

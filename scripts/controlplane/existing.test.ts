@@ -9,7 +9,7 @@ import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { openExisting } from './existing.ts'
 import { Authority } from './pki.ts'
 
-describe('a cluster of somebody else', () => {
+describe('openExisting', () => {
   let folder: string
   let server: Server
   let address: string
@@ -42,7 +42,7 @@ describe('a cluster of somebody else', () => {
   }
   const open = (path: string) => openExisting(join(folder, 'data'), path)
 
-  /** How the operator reaches the cluster, according to the kubeconfig written for it. */
+  /** The access of the operator, according to the kubeconfig written for it. */
   async function carriedOn(cluster: Record<string, unknown>) {
     const controlPlane = await open(await given(cluster))
     const target = join(folder, 'written')
@@ -50,18 +50,18 @@ describe('a cluster of somebody else', () => {
     return loadKubeconfig(target)
   }
 
-  it('is reached by the operator without a check of its certificate, where the kubeconfig has none', async () => {
+  it('keeps insecure-skip-tls-verify', async () => {
     const access = await carriedOn({ 'insecure-skip-tls-verify': true })
     expect(await access.tls()).to.deep.equal({ rejectUnauthorized: false })
   })
 
-  it('is known to the operator by the name of its certificate', async () => {
+  it('keeps the certificate authority and tls-server-name', async () => {
     const ca = Buffer.from(authority.certPem).toString('base64')
     const access = await carriedOn({ 'certificate-authority-data': ca, 'tls-server-name': 'api.example' })
     expect(await access.tls()).to.deep.equal({ ca: authority.certPem, servername: 'api.example' })
   })
 
-  it('is refused before anything is written, with the reason', async () => {
+  it('rejects an unsupported proxy and an untrusted certificate before it writes anything', async () => {
     const refusals: [string, Record<string, unknown>, RegExp][] = [
       ['a proxy that is not spoken to', { 'proxy-url': 'socks5://127.0.0.1:1' }, /proxy-url .* socks5:.*HTTP proxy\.$/],
       ['a certificate that is not trusted', {}, /cannot be used: .*certificate/],

@@ -10,8 +10,8 @@ const options: FlagOptions = {
   audit: false,
 }
 
-describe('flags', () => {
-  it('bind everything to loopback', () => {
+describe('flags of etcd, the API server and the controller manager', () => {
+  it('bind to loopback', () => {
     expect(apiServerFlags(options)).to.include.members(['--bind-address=127.0.0.1', '--secure-port=1'])
     const urls = etcdFlags(options).filter((flag) => flag.includes('-urls='))
     expect(urls).to.have.length(5)
@@ -19,7 +19,7 @@ describe('flags', () => {
     expect(controllerManagerFlags(options)).to.include('--secure-port=0')
   })
 
-  it('let nobody into etcd without a certificate of its own authority', () => {
+  it('require client certificates for etcd', () => {
     expect(etcdFlags(options)).to.include.members([
       '--client-cert-auth=true',
       '--trusted-ca-file=/d/pki/etcd-ca.crt',
@@ -27,25 +27,25 @@ describe('flags', () => {
     ])
   })
 
-  it('wait for the disk unless told otherwise', () => {
+  it('disable fsync only if durable is false', () => {
     expect(etcdFlags(options).join(' ')).to.not.include('fsync')
     expect(etcdFlags({ ...options, durable: false })).to.include('--unsafe-no-fsync=true')
   })
 
-  it('send an audit log only where somebody takes it', () => {
+  it('configure the audit webhook only if audit is true', () => {
     expect(apiServerFlags(options).join(' ')).to.not.include('audit')
     expect(apiServerFlags({ ...options, audit: true })).to.include(
       '--audit-webhook-config-file=/d/kubeconfigs/audit-webhook',
     )
   })
 
-  it('send no more of the audit log at once than is taken, and refusals that repeat what was refused', () => {
+  it('truncate audit batches and events to MAX_AUDIT_LOG_BYTES', () => {
     const given = apiServerFlags({ ...options, audit: true })
     for (const what of ['batch', 'event'])
       expect(given).to.include(`--audit-webhook-truncate-max-${what}-size=${MAX_AUDIT_LOG_BYTES}`)
   })
 
-  it('are each given once', () => {
+  it('are unique', () => {
     for (const list of [etcdFlags(options), apiServerFlags(options), controllerManagerFlags(options)]) {
       const names = list.map((flag) => flag.split('=')[0])
       expect(new Set(names).size).to.equal(names.length)
@@ -53,18 +53,18 @@ describe('flags', () => {
   })
 })
 
-describe('access to the API server', () => {
-  it('is by certificate and service account only, until there is an issuer', () => {
+describe('authenticationConfiguration and authorizationConfiguration', () => {
+  it('have no JWT authenticator without an issuer', () => {
     expect(authenticationConfiguration(undefined)).to.have.property('jwt').that.is.empty
   })
 
-  it('opens nothing but health to anonymous callers', () => {
+  it('allow anonymous requests to health endpoints only', () => {
     expect(authenticationConfiguration(undefined))
       .to.have.nested.property('anonymous.conditions')
       .that.deep.equals([{ path: '/livez' }, { path: '/readyz' }, { path: '/healthz' }])
   })
 
-  it('takes no group from a token, and puts whoever shows one into one of ours', () => {
+  it('map every token to a group of principals and no group of the token', () => {
     const configuration = authenticationConfiguration({ issuerUrl: 'https://i', caPem: 'ca', audience: 'a' })
     expect(configuration)
       .to.have.nested.property('jwt[0].claimMappings')
@@ -73,7 +73,7 @@ describe('access to the API server', () => {
       })
   })
 
-  it('asks the webhook before RBAC, and caches none of its answers', () => {
+  it('call the webhook before RBAC, deny on failure and cache nothing', () => {
     const configuration = authorizationConfiguration('/k') as { authorizers: { type: string; webhook?: object }[] }
     expect(configuration.authorizers.map(({ type }) => type)).to.deep.equal(['Node', 'Webhook', 'RBAC'])
     expect(configuration.authorizers[1]?.webhook).to.include({
@@ -84,7 +84,7 @@ describe('access to the API server', () => {
   })
 
   for (const namespace of ['kube-system', 'freehold-system', 'velero'])
-    it(`leaves accounts of ${namespace} to RBAC: they work while no facade answers`, () => {
+    it(`exempt the service accounts of ${namespace} from the webhook`, () => {
       const exempt = JSON.stringify(authorizationConfiguration('/k'))
       expect(exempt).to.contain(`'system:serviceaccounts:${namespace}' in request.groups`)
     })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { holderOf, tryLock } from './lockfile.ts'
 
-describe('a lock file', () => {
+describe('tryLock', () => {
   let folder: string
   let path: string
   beforeEach(async () => {
@@ -13,14 +13,14 @@ describe('a lock file', () => {
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  it('is held by one of many who want it at once, and leaves nothing else behind', async () => {
+  it('succeeds once for 20 concurrent callers, and leaves only the lock file', async () => {
     const taken = await Promise.all(Array.from({ length: 20 }, () => tryLock(path)))
     expect(taken.filter((release) => release !== undefined)).to.have.length(1)
     expect((await holderOf(path))?.pid).to.equal(process.pid)
     expect(await readdir(folder)).to.deep.equal(['lock'])
   })
 
-  it('can be taken again when it was given up', async () => {
+  it('succeeds again after a release', async () => {
     const release = await tryLock(path)
     await release?.()
     expect(await holderOf(path)).to.equal(undefined)
@@ -28,12 +28,12 @@ describe('a lock file', () => {
   })
 
   const dead: [string, string][] = [
-    ['whose holder is gone', JSON.stringify({ pid: process.pid, identity: 'another boot:1' })],
-    ['that was cut off', '{"pid": 1'],
-    ['that is empty', ''],
+    ['of a dead process', JSON.stringify({ pid: process.pid, identity: 'another boot:1' })],
+    ['with truncated content', '{"pid": 1'],
+    ['without content', ''],
   ]
   for (const [title, content] of dead) {
-    it(`${title} is taken over by one of many`, async () => {
+    it(`takes over a lock file ${title} for one of 20 callers`, async () => {
       await writeFile(path, content)
       const taken = await Promise.all(Array.from({ length: 20 }, () => tryLock(path)))
       expect(taken.filter((release) => release !== undefined)).to.have.length(1)

@@ -8,7 +8,7 @@ import { Authority, renewalReason } from './pki.ts'
 const now = new Date('2026-11-21T00:00:00Z')
 const inDays = (days: number) => new Date(now.getTime() + days * 86_400_000)
 
-describe('the renewal of certificates', () => {
+describe('renewalReason', () => {
   const good = { validTo: inDays(365), names: ['localhost', '127.0.0.1'], signedByAuthority: true }
   const leaf = { names: ['localhost'], kind: 'leaf' } as const
   const cases: {
@@ -17,29 +17,34 @@ describe('the renewal of certificates', () => {
     wanted: Parameters<typeof renewalReason>[1]
     reason: string | undefined
   }[] = [
-    { title: 'leaves a good one alone', found: good, wanted: leaf, reason: undefined },
-    { title: 'makes one where there is none', found: undefined, wanted: leaf, reason: 'missing' },
+    { title: 'is undefined for a valid certificate', found: good, wanted: leaf, reason: undefined },
+    { title: 'is missing without a certificate', found: undefined, wanted: leaf, reason: 'missing' },
     {
-      title: 'comes a month before the end',
+      title: 'is near expiry 29 days before the expiry',
       found: { ...good, validTo: inDays(29) },
       wanted: leaf,
       reason: 'near expiry',
     },
-    { title: 'does not come earlier', found: { ...good, validTo: inDays(31) }, wanted: leaf, reason: undefined },
     {
-      title: 'of an authority comes before a leaf of a year would outlive it',
+      title: 'is undefined 31 days before the expiry',
+      found: { ...good, validTo: inDays(31) },
+      wanted: leaf,
+      reason: undefined,
+    },
+    {
+      title: 'is near expiry for an authority 366 days before the expiry, as a leaf is valid for a year',
       found: { ...good, validTo: inDays(366) },
       wanted: { names: [], kind: 'authority' },
       reason: 'near expiry',
     },
     {
-      title: 'comes when the authority is another',
+      title: 'is signed by another authority',
       found: { ...good, signedByAuthority: false },
       wanted: leaf,
       reason: 'signed by another authority',
     },
     {
-      title: 'comes when a name is missing',
+      title: 'names a missing name',
       found: good,
       wanted: { names: ['localhost', 'kubernetes'], kind: 'leaf' },
       reason: 'does not name kubernetes',
@@ -50,21 +55,21 @@ describe('the renewal of certificates', () => {
   }
 })
 
-describe('a certificate authority', () => {
+describe('Authority', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-pki-'))
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  it('is the same when opened again, and its key is private', async () => {
+  it('reads the same authority again, whose key has the mode 600', async () => {
     const first = await Authority.open(folder, 'ca')
     expect((await Authority.open(folder, 'ca')).certPem).to.equal(first.certPem)
     expect((await stat(join(folder, 'ca.key'))).mode & 0o777).to.equal(0o600)
     expect(new X509Certificate(first.certPem).ca).to.equal(true)
   })
 
-  it('issues what it was asked for', async () => {
+  it('issues a certificate with the requested names, organizations and purpose', async () => {
     const authority = await Authority.open(folder, 'ca')
     const pair = await authority.issue({
       commonName: 'a, b',
@@ -81,7 +86,7 @@ describe('a certificate authority', () => {
     expect(certificate.ca).to.equal(false)
   })
 
-  it('issues a kept certificate again when its end is near, and all of them when it is renewed itself', async () => {
+  it('issues kept certificates again near their expiry and after its own renewal', async () => {
     const request = { commonName: 'x', purpose: 'client' } as const
     let clock = now
     const open = () => Authority.open(folder, 'ca', () => clock)

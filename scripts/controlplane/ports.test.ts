@@ -7,31 +7,31 @@ import { choosePorts, keptPorts } from './ports.ts'
 
 const names = ['a', 'b'] as const
 
-describe('ports', () => {
+describe('ports of a data folder', () => {
   const cases: { title: string; stored: Record<string, unknown>; free: number[]; kept: Record<string, number> }[] = [
     {
-      title: 'of the last run are kept when free',
+      title: 'keeps free ports of the last run',
       stored: { a: 1000, b: 2000 },
       free: [1000, 2000],
       kept: { a: 1000, b: 2000 },
     },
-    { title: 'that somebody else took are given up', stored: { a: 1000, b: 2000 }, free: [2000], kept: { b: 2000 } },
-    { title: 'are never given to two listeners', stored: { a: 1000, b: 1000 }, free: [1000], kept: { a: 1000 } },
-    { title: 'that are no port are ignored', stored: { a: '1000', b: 70_000 }, free: [1000, 70_000], kept: {} },
-    { title: 'of other listeners are ignored', stored: { c: 1000 }, free: [1000], kept: {} },
+    { title: 'drops a port that is in use', stored: { a: 1000, b: 2000 }, free: [2000], kept: { b: 2000 } },
+    { title: 'keeps a port for only one of two names', stored: { a: 1000, b: 1000 }, free: [1000], kept: { a: 1000 } },
+    { title: 'ignores values that are no port', stored: { a: '1000', b: 70_000 }, free: [1000, 70_000], kept: {} },
+    { title: 'ignores the ports of other names', stored: { c: 1000 }, free: [1000], kept: {} },
   ]
   for (const { title, stored, free, kept } of cases) {
-    it(title, () => expect(keptPorts(names, stored, (port) => free.includes(port))).to.deep.equal(kept))
+    it(`keptPorts ${title}`, () => expect(keptPorts(names, stored, (port) => free.includes(port))).to.deep.equal(kept))
   }
 
-  describe('on this machine', () => {
+  describe('choosePorts', () => {
     let folder: string
     beforeEach(async () => {
       folder = await mkdtemp(join(tmpdir(), 'freehold-ports-'))
     })
     afterEach(() => rm(folder, { recursive: true, force: true }))
 
-    it('stay the same from run to run, and leave those of other names alone', async () => {
+    it('returns the same ports in each run, and others for other names', async () => {
       const first = await choosePorts(folder, names)
       const other = await choosePorts(folder, ['c'])
       expect(await choosePorts(folder, names)).to.deep.equal(first)
@@ -39,12 +39,12 @@ describe('ports', () => {
       expect(new Set([first.a, first.b, other.c]).size).to.equal(3)
     })
 
-    it('are none that the kernel gives to connections, nor node ports', async () => {
+    it('returns ports from 12000 to 29999', async () => {
       for (const port of Object.values(await choosePorts(folder, ['a', 'b', 'c', 'd'])))
         expect(port).to.be.within(12_000, 29_999)
     })
 
-    it('are neighbors, where nobody else listens, whose other ports may be chosen and not used yet', async () => {
+    it('returns ports of one block of 50, which no other folder shares', async () => {
       const { a, b } = await choosePorts(folder, names)
       expect(Math.floor(a / 50)).to.equal(Math.floor(b / 50))
       const neighbor = createServer()
@@ -56,7 +56,7 @@ describe('ports', () => {
       for (const other of others) expect(Math.floor(other / 50)).not.to.equal(Math.floor(a / 50))
     })
 
-    it('are none that another start has chosen, and whose programs do not listen yet', async () => {
+    it('returns different ports to concurrent starts whose programs do not listen yet', async () => {
       const folders = Array.from({ length: 60 }, (_, number) => join(folder, `${number}`))
       const chosen = await Promise.all(folders.map((each) => choosePorts(each, names)))
       for (const each of folders.slice(0, 20)) chosen.push(await choosePorts(join(each, 'later'), names))
@@ -64,7 +64,7 @@ describe('ports', () => {
       expect(new Set(all).size).to.equal(all.length)
     })
 
-    it('move when somebody else listens there', async () => {
+    it('replaces a port on which another process listens', async () => {
       const first = await choosePorts(folder, names)
       const thief = createServer()
       await new Promise<void>((done) => thief.listen(first.a, '127.0.0.1', done))
@@ -74,7 +74,7 @@ describe('ports', () => {
       expect(second.b).to.equal(first.b)
     })
 
-    it('that were asked for are taken and remembered, and no other listener has them', async () => {
+    it('stores requested ports and gives them to no other name', async () => {
       const other = await choosePorts(folder, ['c'])
       const first = await choosePorts(folder, names, {})
       const asked = first.a
@@ -86,7 +86,7 @@ describe('ports', () => {
       expect((await choosePorts(folder, ['c'])).c, 'of another group').to.not.equal(other.c)
     })
 
-    it('that were asked for and are taken are refused at once, and not remembered', async () => {
+    it('rejects a requested port in use, and does not store it', async () => {
       const first = await choosePorts(folder, names)
       const holder = createServer()
       await new Promise<void>((done) => holder.listen(0, '127.0.0.1', done))
@@ -97,7 +97,7 @@ describe('ports', () => {
       expect(await choosePorts(folder, names)).to.deep.equal(first)
     })
 
-    it('are let go of although clients of the last run call there', async () => {
+    it('keeps its ports free although clients of the last run connect to them', async () => {
       const first = await choosePorts(folder, names)
       const sockets: Socket[] = []
       const caller = setInterval(() => sockets.push(connect(first.a, '127.0.0.1').on('error', () => {})), 0)
@@ -110,7 +110,7 @@ describe('ports', () => {
       expect(sockets).to.not.have.length(0)
     })
 
-    it('survive a broken file', async () => {
+    it('ignores a truncated file', async () => {
       await writeFile(join(folder, 'ports.json'), '{"a": ')
       expect((await choosePorts(folder, names)).a).to.be.greaterThan(0)
     })

@@ -16,20 +16,20 @@ import {
 } from './processes.ts'
 import { waitUntil } from './request.ts'
 
-describe('the identity of a process', () => {
+describe('linuxIdentity and identityOf', () => {
   const stat = (state: string) =>
     `12 (a) b (c) ${state} ${Array.from({ length: 40 }, (_, index) => index + 4).join(' ')}`
 
-  it('is boot and start time, whatever the process calls itself', () => {
+  it('return the boot id and the start time, also for a name with parentheses', () => {
     expect(linuxIdentity(stat('S'), 'boot')).to.equal('boot:22')
   })
-  it('is none for a zombie', () => expect(linuxIdentity(stat('Z'), 'boot')).to.equal(undefined))
-  it('is the same from look to look', () => {
+  it('return undefined for a zombie', () => expect(linuxIdentity(stat('Z'), 'boot')).to.equal(undefined))
+  it('return the same for the same process', () => {
     expect(identityOf(process.pid)).to.be.a('string').that.equals(identityOf(process.pid))
   })
 })
 
-describe('processes', () => {
+describe('ProcessGroup and stopLeftovers', () => {
   let folder: string
   const strangers: ChildProcess[] = []
   const node = (code: string) => ({ name: 'kwok', program: process.execPath, args: ['-e', code] })
@@ -43,7 +43,7 @@ describe('processes', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('that end early give the end of their log and its name', async () => {
+  it('report the end of the log of a process that ended early', async () => {
     const group = new ProcessGroup(folder)
     group.start(node('for (let i = 1; i <= 30; i += 1) console.log("line " + i); process.exitCode = 3'))
     const error = await group.failed.catch((reason: Error) => reason)
@@ -54,7 +54,7 @@ describe('processes', () => {
     await group.stop()
   })
 
-  it('are stopped without counting as failed', async () => {
+  it('stop processes without reporting a failure', async () => {
     const group = new ProcessGroup(folder)
     const started = group.start(node('setInterval(() => {}, 1000)'))
     expect(await readProcessRecords(folder)).to.deep.equal([
@@ -66,7 +66,7 @@ describe('processes', () => {
     expect(await Promise.race([group.failed.catch(() => 'failed'), Promise.resolve('fine')])).to.equal('fine')
   })
 
-  it('that ignore SIGTERM are killed at the deadline', async () => {
+  it('kill a process that ignores SIGTERM at the deadline', async () => {
     const group = new ProcessGroup(folder)
     const started = group.start(
       node('process.on("SIGTERM", () => {}); console.log("deaf"); setInterval(() => {}, 1000)'),
@@ -76,12 +76,12 @@ describe('processes', () => {
     expect(identityOf(started.pid)).to.equal(undefined)
   })
 
-  it('of which a machine that lost its power has kept nothing hold up no start', async () => {
+  it('accept an empty file of records', async () => {
     await writeFile(join(folder, 'processes.json'), '')
     expect(await stopLeftovers(folder)).to.deep.equal([])
   })
 
-  it('of an earlier run are stopped, and a stranger with a recycled number is not', async () => {
+  it('stop processes of an earlier run, but not another process with a reused pid', async () => {
     const left = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
     const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
     strangers.push(left, stranger)
@@ -96,12 +96,12 @@ describe('processes', () => {
   })
 })
 
-describe('Go', () => {
+describe('requireGo', () => {
   for (const version of ['go1.26.0', 'go1.26.8', 'go1.27rc1', 'go2.0', 'devel go1.28-abc']) {
-    it(`${version} builds what wants 1.26.0`, () => expect(() => requireGo(version, '1.26.0')).to.not.throw())
+    it(`accepts ${version} for 1.26.0`, () => expect(() => requireGo(version, '1.26.0')).to.not.throw())
   }
   for (const version of ['go1.25.9', 'go1.9', undefined]) {
-    it(`${version ?? 'none'} is refused with what to do`, () => {
+    it(`rejects ${version ?? 'a missing Go'} with instructions`, () => {
       expect(() => requireGo(version, '1.26.0')).to.throw(/Install Go 1\.26\.0 or newer/)
     })
   }

@@ -2,23 +2,23 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { waitUntil } from './request.ts'
 
-describe('waiting for a condition', () => {
+describe('waitUntil', () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const { now } = Date
   afterEach(() => {
     Date.now = now
   })
 
-  it('lasts as long as it says, whatever the clock of the machine is set to meanwhile', async () => {
+  it('measures its timeout independently of the system clock', async () => {
     let looks = 0
     Date.now = () => now() + looks * 3_600_000
     await waitUntil('it', 60_000, async () => ++looks === 3, new Promise<never>(() => {}))
     expect(looks).to.equal(3)
   })
 
-  it('ends when it has become pointless, and leaves nothing that keeps the process', async () => {
+  it('rejects when it becomes pointless, and leaves no timer', async () => {
     const pointless = Promise.withResolvers<never>()
-    // Mocha sets a timer of its own once a test has given its promise.
+    // Mocha sets a timer after a test has returned its promise.
     await turn()
     const before = timers()
     const waiting = waitUntil('the answer', 60_000, async () => false, pointless.promise)
@@ -29,7 +29,7 @@ describe('waiting for a condition', () => {
     expect(timers()).to.equal(before)
   })
 
-  it('says what was seen last, at its deadline', async () => {
+  it('rejects at the deadline with the last error', async () => {
     const check = () => Promise.reject(new Error('connect ECONNREFUSED'))
     const seen = await waitUntil('the answer', 1, check, new Promise<never>(() => undefined)).catch(String)
     expect(seen).to.include('the answer did not come').and.include('connect ECONNREFUSED')

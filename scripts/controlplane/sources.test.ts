@@ -5,33 +5,33 @@ import { cacheFolder, chooseSource, type SourceFacts } from './sources.ts'
 const all = (folder: string) => Object.fromEntries(PROGRAMS.map(({ name }) => [name, `${folder}/${name}`]))
 const names = PROGRAMS.map(({ name }) => name)
 
-describe('the source of the control plane', () => {
+describe('chooseSource and cacheFolder', () => {
   const cases: { title: string; facts: SourceFacts; source: string; build?: string[] }[] = [
     {
-      title: 'is the named cluster, whatever else there is',
+      title: 'choose the given kubeconfig first',
       facts: { kubeconfig: '/k', assets: all('/a'), cache: all('/c') },
       source: 'kubeconfig',
     },
     {
-      title: 'is KUBEBUILDER_ASSETS when that has everything',
+      title: 'choose KUBEBUILDER_ASSETS if it is complete',
       facts: { assets: all('/a'), cache: all('/c') },
       source: 'kubebuilder-assets',
     },
-    { title: 'is the cache when there is one', facts: { assets: {}, cache: all('/c') }, source: 'cache' },
+    { title: 'choose a complete cache', facts: { assets: {}, cache: all('/c') }, source: 'cache' },
     {
-      title: 'is a build of everything when there is nothing',
+      title: 'build everything if nothing exists',
       facts: { assets: {}, cache: {} },
       source: 'go-build',
       build: names,
     },
     {
-      title: 'builds only what an interrupted build left out',
+      title: 'build only what the cache lacks',
       facts: { assets: {}, cache: Object.fromEntries(Object.entries(all('/c')).filter(([name]) => name !== 'kwok')) },
       source: 'go-build',
       build: ['kwok'],
     },
     {
-      title: 'is mixed when KUBEBUILDER_ASSETS lacks what the cache has',
+      title: 'combine KUBEBUILDER_ASSETS with the cache',
       facts: {
         assets: { etcd: '/a/etcd', 'kube-apiserver': '/a/kube-apiserver', kubectl: '/a/kubectl' },
         cache: all('/c'),
@@ -47,13 +47,13 @@ describe('the source of the control plane', () => {
     })
   }
 
-  it('prefers a given program to the cached one', () => {
+  it('prefer a program of KUBEBUILDER_ASSETS to the cached one', () => {
     const plan = chooseSource({ assets: { etcd: '/a/etcd' }, cache: all('/c') })
     expect(plan.source !== 'kubeconfig' && plan.found.etcd).to.equal('/a/etcd')
     expect(plan.source !== 'kubeconfig' && plan.found.kwok).to.equal('/c/kwok')
   })
 
-  it('is cached under XDG_CACHE_HOME, and under the home folder when that is empty', () => {
+  it('use XDG_CACHE_HOME, or the home folder if it is empty', () => {
     const lock = { kubernetesVersion: 'v1', goVersion: '1', cacheKey: 'v1-abc' }
     expect(cacheFolder(lock, { XDG_CACHE_HOME: '/x' })).to.equal('/x/freehold/v1-abc')
     expect(cacheFolder(lock, { XDG_CACHE_HOME: '' })).to.match(/\/\.cache\/freehold\/v1-abc$/)

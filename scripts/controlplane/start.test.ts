@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startControlPlane } from './start.ts'
 
-describe('the data folder', () => {
+describe('data folder of startControlPlane', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-folder-'))
@@ -14,7 +14,7 @@ describe('the data folder', () => {
     startControlPlane({ folder: data, kubeconfig: join(folder, 'none') }).catch(({ message }: Error) => message)
   const modeOf = async (path: string) => ((await stat(path)).mode & 0o7777).toString(8)
 
-  it('keeps the mode that it had, as /tmp does for everybody', async () => {
+  it('keeps its mode if it exists', async () => {
     const shared = join(folder, 'shared')
     await mkdir(shared)
     await chmod(shared, 0o1777)
@@ -22,7 +22,7 @@ describe('the data folder', () => {
     expect(await modeOf(shared)).to.equal('1777')
   })
 
-  it('is its owner’s alone if it is made', async () => {
+  it('has the mode 700 if it is created', async () => {
     expect(await begin(join(folder, 'new'))).to.be.a('string')
     expect(await modeOf(join(folder, 'new'))).to.equal('700')
   })

@@ -8,23 +8,23 @@ import { PROMETHEUS_IMAGE } from './prometheus.ts'
 
 const folder = join(import.meta.dirname, '../../deploy/node')
 
-describe('the manifests of a node', () => {
+describe('manifests of the node', () => {
   const objects = readdirSync(folder).flatMap((name) => readManifests(join(folder, name)))
   const specOf = (kind: string) => objects.filter((object) => object.kind === kind).map(({ spec }) => spec)
 
-  it('use images that its registry holds', () => {
+  it('use only images that the registry of the node contains', () => {
     const images = [...JSON.stringify(objects).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image)
     expect(images).to.have.length(3)
     expect([...NODE_IMAGES, PROMETHEUS_IMAGE].map((name) => `${REGISTRY}/${name}`)).to.include.members(images)
   })
 
-  it('put the Gateway where ports lead to and the record of the cluster says', () => {
+  it('use the configured Gateway and its address', () => {
     const [gateway] = objects.filter(({ kind }) => kind === 'Gateway')
     expect(gateway?.metadata).to.include(GATEWAY)
     expect(specOf('Service').map((spec) => (spec as { clusterIP?: string }).clusterIP)).to.include(GATEWAY_ADDRESS)
   })
 
-  it('let the Gateway take routes of groups, and those of functions, which stand beside the activator', () => {
+  it('let the two listeners of the Gateway accept routes of all namespaces', () => {
     const [spec] = specOf('Gateway') as { listeners: { allowedRoutes: object }[] }[]
     for (const { allowedRoutes } of spec?.listeners ?? [])
       expect(allowedRoutes).to.deep.equal({ namespaces: { from: 'All' } })

@@ -3,10 +3,10 @@ import { expect } from 'chai'
 import { readConfiguration } from '../../src/config.ts'
 import { lastStageOf } from './containerfile.ts'
 
-describe('the Containerfile, read without a container daemon', () => {
+describe('lastStageOf', () => {
   const stage = (...lines: string[]) => lastStageOf(['FROM base', ...lines].join('\n'))
 
-  it('is understood as the project has it', () => {
+  it('reads the Containerfile of the project', () => {
     expect(lastStageOf(readFileSync('Containerfile', 'utf8'))).to.deep.equal({
       copied: ['node_modules', 'package.json', 'dist', 'src', 'docs'],
       config: {
@@ -23,7 +23,7 @@ describe('the Containerfile, read without a container daemon', () => {
     })
   })
 
-  it('says of itself what it was built of and when, to who is told at its build', () => {
+  it('passes COMMIT and BUILT_AT to the settings of the process', () => {
     const given = { COMMIT: 'a1b2c3d', BUILT_AT: '2026-11-28T08:00:00Z' }
     const { Env = [] } = lastStageOf(readFileSync('Containerfile', 'utf8'), given).config
     const variables = Object.fromEntries(Env.map((entry) => entry.split('=') as [string, string]))
@@ -31,29 +31,29 @@ describe('the Containerfile, read without a container daemon', () => {
     expect({ commit, builtAt }).to.deep.equal({ commit: given.COMMIT, builtAt: given.BUILT_AT })
   })
 
-  it('is built with all of its arguments by who follows the page about installation', () => {
+  it('knows all arguments that the command in docs/install.md passes', () => {
     const wanted = [...readFileSync('Containerfile', 'utf8').matchAll(/^ARG (\w+)/gm)].map(([, name]) => name)
     const [build = ''] = /^(podman|docker) build .*$/m.exec(readFileSync('docs/install.md', 'utf8')) ?? []
     expect([...build.matchAll(/--build-arg (\w+)=/g)].map(([, name]) => name)).to.deep.equal(wanted)
     expect(wanted).to.have.members(['COMMIT', 'BUILT_AT'])
   })
 
-  it('takes the values of its arguments', () => {
+  it('replaces arguments with their values', () => {
     const text = 'FROM base\nARG COMMIT=unknown\nENV A=$COMMIT B=$OTHER'
     expect(lastStageOf(text, { COMMIT: 'abc' }).config.Env).to.deep.equal(['A=abc', 'B=$OTHER'])
   })
 
-  it('counts by its last stage', () => {
+  it('returns the last stage only', () => {
     expect(stage('RUN make', 'FROM other', 'USER 1')).to.deep.equal({ copied: [], config: { User: '1' } })
   })
 
   for (const [what, line] of [
-    ['a command', 'RUN make'],
+    ['a RUN instruction', 'RUN make'],
     ['an instruction in lower case', 'user 1'],
-    ['a path that gets another name', 'COPY src lib'],
-    ['several paths at once', 'COPY src docs ./'],
+    ['a COPY with another name', 'COPY src lib'],
+    ['a COPY of several paths', 'COPY src docs ./'],
   ] as const) {
-    it(`is refused for ${what}`, () => {
+    it(`rejects ${what}`, () => {
       expect(() => stage(line)).to.throw(line)
     })
   }

@@ -24,7 +24,7 @@ const web = pod('a', 'web', '10.244.0.2')
 const worker = pod('a', 'worker', '10.244.0.3')
 const foreign = pod('b', 'web', '10.244.0.4')
 
-/** The rules of a chain; undefined if there is no such chain, so that everything passes. */
+/** The rules of a chain; undefined without the chain, which lets everything pass. */
 function chain(name: string, policies: NetworkPolicy[], pods: Pod[] = [web, worker, foreign]): string[] | undefined {
   const found = new RegExp(`chain ${name} \\{\\n([^}]*(?:\\{[^}]*\\}[^}]*)*?)\\n  \\}`).exec(
     rulesOf({ policies, pods, namespaces }),
@@ -32,26 +32,26 @@ function chain(name: string, policies: NetworkPolicy[], pods: Pod[] = [web, work
   return found?.[1]?.split('\n').map((line) => line.trim())
 }
 
-describe('network policies', () => {
+describe('nftables rules of NetworkPolicies', () => {
   const cases: [string, NetworkPolicy[], string, string[] | undefined][] = [
-    ['nothing selects a pod: all may reach it', [], 'to_10_244_0_2', undefined],
-    ['a policy without rules lets nobody in', [policy({})], 'to_10_244_0_2', []],
-    ['a policy for ingress leaves egress open', [policy({})], 'from_10_244_0_2', undefined],
-    ['a policy of another namespace does not count', [policy({}, 'b')], 'to_10_244_0_2', undefined],
+    ['have no chain for a pod without a policy', [], 'to_10_244_0_2', undefined],
+    ['allow nothing for a policy without rules', [policy({})], 'to_10_244_0_2', []],
+    ['have no egress chain for an ingress policy', [policy({})], 'from_10_244_0_2', undefined],
+    ['ignore a policy of another namespace', [policy({}, 'b')], 'to_10_244_0_2', undefined],
     [
-      'only what is selected is kept apart',
+      'have no chain for a pod that no policy selects',
       [policy({ podSelector: { matchLabels: { app: 'web' } } })],
       'to_10_244_0_3',
       undefined,
     ],
     [
-      'pods of the same namespace by an empty selector',
+      'allow pods of the namespace for an empty selector',
       [policy({ ingress: [{ from: [{ podSelector: {} }] }] })],
       'to_10_244_0_2',
       ['ip saddr 10.244.0.2 return', 'ip saddr 10.244.0.3 return'],
     ],
     [
-      'pods of a namespace by its labels',
+      'allow pods of a namespace by its labels',
       [
         policy({
           ingress: [{ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'b' } } }] }],
@@ -61,31 +61,31 @@ describe('network policies', () => {
       ['ip saddr 10.244.0.4 return'],
     ],
     [
-      'both selectors at once mean both',
+      'allow pods that match both selectors',
       [policy({ ingress: [{ from: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'worker' } } }] }] })],
       'to_10_244_0_2',
       ['ip saddr 10.244.0.3 return'],
     ],
     [
-      'a port by its name in the pod that listens',
+      'allow a port by its name in the pod',
       [policy({ ingress: [{ ports: [{ port: 'http' }] }] })],
       'to_10_244_0_2',
       ['tcp dport 8080 return'],
     ],
     [
-      'a port that no container names opens nothing',
+      'allow nothing for an unknown port name',
       [policy({ ingress: [{ ports: [{ port: 'admin' }] }] })],
       'to_10_244_0_2',
       [],
     ],
     [
-      'a range of ports',
+      'allow a range of ports',
       [policy({ ingress: [{ ports: [{ protocol: 'UDP', port: 53, endPort: 60 }] }] })],
       'to_10_244_0_2',
       ['udp dport 53-60 return'],
     ],
     [
-      'an address block without its exceptions',
+      'allow an IP block without its exceptions',
       [
         policy({
           policyTypes: ['Egress'],
@@ -96,7 +96,7 @@ describe('network policies', () => {
       ['ip daddr 0.0.0.0/0 ip daddr != 169.254.0.0/16 ip daddr != 10.96.0.1/32 return'],
     ],
     [
-      'a block with more exceptions than a rule takes opens nothing',
+      'allow nothing for an IP block with more exceptions than a rule supports',
       [
         policy({
           policyTypes: ['Egress'],
@@ -112,15 +112,15 @@ describe('network policies', () => {
       'from_10_244_0_2',
       [],
     ],
-    ['an empty rule lets everybody in', [policy({ ingress: [{}] })], 'to_10_244_0_2', ['return']],
+    ['allow everything for an empty rule', [policy({ ingress: [{}] })], 'to_10_244_0_2', ['return']],
     [
-      'what any of two policies allows',
+      'allow what any of two policies allows',
       [policy({}), policy({ ingress: [{ ports: [{ port: 80 }] }] })],
       'to_10_244_0_2',
       ['tcp dport 80 return'],
     ],
     [
-      'NotIn matches what lacks the label',
+      'match a pod without the label for NotIn',
       [policy({ podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['front'] }] } })],
       'to_10_244_0_2',
       [],
@@ -131,18 +131,18 @@ describe('network policies', () => {
       const rules = chain(name, policies)
       expect(rules?.slice(0, -1)).to.deep.equal(expected)
       if (rules !== undefined) expect(rules.at(-1)).to.match(/^counter drop/)
-      // A set is empty to packets at the moment when the table is replaced.
+      // A set is empty for packets while the table is replaced.
       for (const rule of rules ?? []) expect(rule).to.not.match(/!= \{.*return$/)
     })
   }
 
-  it('drop what a pod sends or gets before its address is known to be its own', () => {
+  it('drop packets of pod addresses that are not known yet', () => {
     const text = rulesOf({ policies: [], pods: [web], namespaces })
     for (const side of ['saddr', 'daddr'])
       expect(text).to.contain(`ip ${side} 10.244.0.0/22 ip ${side} != { 10.244.0.2 } counter drop`)
   })
 
-  it('keep nothing of pods that ended, and leave pods on the network of the node alone', () => {
+  it('ignore completed pods and pods with hostNetwork', () => {
     const ended = pod('a', 'x', '10.244.0.5', { status: { phase: 'Succeeded', podIP: '10.244.0.5' } })
     const own = pod('a', 'y', '10.200.0.1', { spec: { hostNetwork: true } })
     const text = rulesOf({ policies: [policy({})], pods: [ended, own], namespaces })

@@ -5,13 +5,13 @@ import { expect } from 'chai'
 import { silentProgress } from '../controlplane/progress.ts'
 import { unpackedPackages } from './packages.ts'
 
-/** An apt that provides what its newest lists name, after they were fetched `FRESH` times. */
+/** An apt-get whose package lists are valid after `FRESH` updates. */
 const APT = `#!/bin/sh
 for word; do case $word in update|install) echo "$word" >> "$SAID";; esac; done
 [ "$(tail -n1 "$SAID")" = update ] || [ "$(grep -c update "$SAID")" -ge "$FRESH" ] || { echo 'E: Failed to fetch: 404 Not Found' >&2; exit 100; }
 `
 
-describe('packages of Debian', () => {
+describe('unpackedPackages', () => {
   const { PATH } = process.env
   let folder: string
   beforeEach(async () => {
@@ -32,13 +32,13 @@ describe('packages of Debian', () => {
   }
   const said = async () => (await readFile(join(folder, 'said'), 'utf8')).trim().split('\n')
 
-  it('are found by lists that are fetched once', async () => {
+  it('updates the package lists once', async () => {
     process.env.FRESH = '1'
     for (const name of ['one', 'two']) expect(await readdir(await unpack(name))).to.include('usr')
     expect(await said()).to.deep.equal(['update', 'install', 'install'])
   })
 
-  it('are found by new lists where the old ones name what is no longer there', async () => {
+  it('updates the package lists again if a package is missing', async () => {
     process.env.FRESH = '1'
     await unpack('one')
     process.env.FRESH = '2'
@@ -46,7 +46,7 @@ describe('packages of Debian', () => {
     expect((await said()).slice(2)).to.deep.equal(['install', 'update', 'install'])
   })
 
-  it('that nobody has are looked for in new lists once', async () => {
+  it('fails after one update for an unknown package', async () => {
     process.env.FRESH = '9'
     const message = await unpack('none').catch((error: Error) => error.message)
     expect(message).to.include('none').and.include('404')

@@ -1,25 +1,25 @@
 import { expect } from 'chai'
 import { type MachineFacts, nodeIsCramped, nodeIsImpossible } from './requirements.ts'
 
-describe('a machine for a real node', () => {
+describe('nodeIsImpossible and nodeIsCramped', () => {
   const able: MachineFacts = {
     ...{ platform: 'linux', isRoot: true, missing: [], refusal: undefined },
     inotifyInstances: 512,
   }
   const cases: [string, Partial<MachineFacts>, RegExp | undefined][] = [
-    ['Linux, as root, with what is needed', {}, undefined],
+    ['Linux as root with all programs', {}, undefined],
     [
       'macOS',
       { platform: 'darwin' },
       /^A real node needs Linux, and this is darwin: start the platform without --node/,
     ],
-    ['somebody who is not root', { isRoot: false }, /^A real node needs root/],
+    ['a user who is not root', { isRoot: false }, /^A real node needs root/],
     ['a missing program', { missing: ['unshare'] }, /needs unshare, which is not on the PATH: install it/],
     ['two missing programs', { missing: ['apt-get', 'tar'] }, /needs apt-get, tar, which are not on the PATH/],
-    ['a kernel that refuses', { refusal: 'unshare failed' }, /gives no namespaces or mounts \(unshare failed\)/],
+    ['a kernel without namespaces', { refusal: 'unshare failed' }, /gives no namespaces or mounts \(unshare failed\)/],
   ]
   for (const [title, facts, expected] of cases) {
-    it(`${title}: ${expected === undefined ? 'can run one' : 'is told why not, in one sentence'}`, () => {
+    it(`${expected === undefined ? 'accept' : 'reject, in one sentence,'} ${title}`, () => {
       const told = nodeIsImpossible({ ...able, ...facts })
       if (expected === undefined) return expect(told).to.equal(undefined)
       return expect(told)
@@ -29,12 +29,12 @@ describe('a machine for a real node', () => {
   }
 
   const cramped: [title: string, instances: number | undefined, isTold: boolean][] = [
-    ['some hundreds of inotify instances', 256, false],
-    ['fewer of them', 128, true],
-    ['a kernel that does not say how many', undefined, false],
+    ['256 inotify instances', 256, false],
+    ['128 inotify instances', 128, true],
+    ['an unknown number of inotify instances', undefined, false],
   ]
   for (const [title, inotifyInstances, isTold] of cramped) {
-    it(`${title}: ${isTold ? 'is told how to raise the limit, and can run one' : 'is told nothing'}`, () => {
+    it(`${isTold ? 'warn about' : 'accept'} ${title}`, () => {
       const facts = { ...able, inotifyInstances }
       expect(nodeIsImpossible(facts)).to.equal(undefined)
       const told = nodeIsCramped(facts)

@@ -16,8 +16,8 @@ const claim = (spec: object = {}, metadata: object = {}): Claim => ({
   spec: { storageClassName: 'standard', resources: { requests: { storage: '5Gi' } }, ...spec },
 })
 
-describe('a volume on the node', () => {
-  it('is a folder named after its claim, for that claim alone, on the only node', () => {
+describe('volumes of the node', () => {
+  it('have a folder named after their claim, a claimRef and the node', () => {
     const volume = volumeFor(claim(), storageClass, '/volumes')
     expect(volume?.spec).to.deep.include({
       capacity: { storage: '5Gi' },
@@ -28,14 +28,14 @@ describe('a volume on the node', () => {
   })
 
   const none: [string, Claim, typeof storageClass | undefined][] = [
-    ['a claim of another class', claim(), { ...storageClass, provisioner: 'example.com/disks' }],
-    ['a claim whose class is missing', claim(), undefined],
+    ['a claim of another storage class', claim(), { ...storageClass, provisioner: 'example.com/disks' }],
+    ['a claim whose storage class is missing', claim(), undefined],
     ['a claim that names its volume', claim({ volumeName: 'v' }), storageClass],
     ['a claim that is being deleted', claim({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }), storageClass],
     ['a claim for a block device', claim({ volumeMode: 'Block' }), storageClass],
   ]
   for (const [what, given, of] of none) {
-    it(`is not made for ${what}`, () => expect(volumeFor(given, of, '/volumes')).to.equal(undefined))
+    it(`are not created for ${what}`, () => expect(volumeFor(given, of, '/volumes')).to.equal(undefined))
   }
 
   const released = (changes: { metadata?: object; spec?: object; status?: object } = {}): Volume => ({
@@ -50,16 +50,17 @@ describe('a volume on the node', () => {
     status: { phase: 'Released', ...changes.status },
   })
 
-  it('goes with its claim', () => expect(folderToRemove(released(), '/volumes')).to.equal(`/volumes/pvc-${uid}`))
+  it('are removed with their folder when they are released', () =>
+    expect(folderToRemove(released(), '/volumes')).to.equal(`/volumes/pvc-${uid}`))
 
   const kept: [string, Volume][] = [
     ['it is bound', released({ status: { phase: 'Bound' } })],
-    ['it is to be kept', released({ spec: { persistentVolumeReclaimPolicy: 'Retain' } })],
-    ['somebody else made it', released({ metadata: { annotations: {} } })],
-    ['its path is not its own', released({ spec: { local: { path: '/etc' } } })],
-    ['its name leads elsewhere', released({ metadata: { name: '../etc' }, spec: { local: { path: '/etc' } } })],
+    ['its reclaim policy is Retain', released({ spec: { persistentVolumeReclaimPolicy: 'Retain' } })],
+    ['another provisioner created it', released({ metadata: { annotations: {} } })],
+    ['its path is not below the folder', released({ spec: { local: { path: '/etc' } } })],
+    ['its name leaves the folder', released({ metadata: { name: '../etc' }, spec: { local: { path: '/etc' } } })],
   ]
   for (const [why, volume] of kept) {
-    it(`stays while ${why}`, () => expect(folderToRemove(volume, '/volumes')).to.equal(undefined))
+    it(`are kept if ${why}`, () => expect(folderToRemove(volume, '/volumes')).to.equal(undefined))
   }
 })

@@ -8,7 +8,7 @@ import { AccessFiles } from './accessFiles.ts'
 const A_YEAR = 365 * 86_400_000
 const entry = { Bucket: 'shop', Requester: 'key', HttpStatus: 200 } as AccessEntry
 
-describe('logs of buckets', () => {
+describe('AccessFiles', () => {
   let folder: string
   let objects: string
   let files: AccessFiles
@@ -21,12 +21,12 @@ describe('logs of buckets', () => {
   })
   afterEach(() => rm(join(folder, '..'), { recursive: true }))
 
-  it('stay while there is the bucket', async () => {
+  it('keeps the log of an existing bucket for a year', async () => {
     await files.sweep(Date.now() + A_YEAR)
     expect(await readdir(folder)).to.deep.equal(['shop_done.jsonl'])
   })
 
-  it('go when it has long been gone, and do not come back', async () => {
+  it('removes the log of a deleted bucket after a year, and does not write it again', async () => {
     await rm(join(objects, 'shop'), { recursive: true })
     await files.sweep(Date.now())
     expect(await readdir(folder)).to.deep.equal(['shop_done.jsonl'])
@@ -36,7 +36,7 @@ describe('logs of buckets', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('of an earlier version, which had one for all buckets, go in the same time', async () => {
+  it('removes the former logs of all buckets after a year', async () => {
     const former = [`${folder}.jsonl`, `${folder}.jsonl.1`]
     for (const file of former) await writeFile(file, '{}')
     const left = async () => (await readdir(join(folder, '..'))).filter((name) => name.includes('jsonl'))

@@ -13,7 +13,7 @@ import { BODY_BYTES, createReceiver } from './accessReceiver.ts'
 
 const SECRET = 'Basic c3RvcmU6eA=='
 
-describe('the receiver of what the store tells', () => {
+describe('createReceiver', () => {
   let home: string
   let folder: string
   let objects: string
@@ -63,26 +63,26 @@ describe('the receiver of what the store tells', () => {
   const lines = async (file = path) => (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
   const ids = async (file?: string) => (await lines(file)).map((line) => parseAccessEntry(line)?.RequestID)
 
-  it('writes a line for each request, in the order of arrival, into a private file', async () => {
+  it('writes one line for each request, in order, with the mode 600', async () => {
     for (let at = 0; at < 20; at += 1) expect(await tell({ RequestID: `R${at}` })).to.equal(204)
     expect(await ids()).to.deep.equal(Array.from({ length: 20 }, (_, at) => `R${at}`))
     expect((await stat(path)).mode & 0o777).to.equal(0o600)
   })
 
-  it('writes what comes at once, each as one whole line', async () => {
+  it('writes 300 concurrent requests as whole lines', async () => {
     const wanted = Array.from({ length: 300 }, (_, at) => `R${at}`)
     const answers = await Promise.all(wanted.map((RequestID) => tell({ RequestID, Key: 'é\n'.repeat(500) })))
     expect(new Set(answers)).to.deep.equal(new Set([204]))
     expect(await ids()).to.have.members(wanted)
   })
 
-  it('answers the empty question that the store asks at its start, and writes nothing', async () => {
+  it('returns 204 for an empty body and writes nothing', async () => {
     expect(await send('')).to.equal(204)
     expect(await stat(path).catch(() => 'none')).to.equal('none')
     expect(lost).to.deep.equal([])
   })
 
-  it('takes nothing without the secret, nor any other method', async () => {
+  it('returns 401 without the secret and 405 for other methods', async () => {
     const body = JSON.stringify(toldEntry())
     for (const headers of [{}, { authorization: '' }, { authorization: `${SECRET}x` }, { authorization: 'Basic' }])
       expect(await send(body, headers as Record<string, string>)).to.equal(401)
@@ -91,7 +91,7 @@ describe('the receiver of what the store tells', () => {
     expect(await stat(path).catch(() => 'none')).to.equal('none')
   })
 
-  it('keeps nothing of the platform, but what was refused in its name', async () => {
+  it('writes only rejected requests of the platform, as refused', async () => {
     for (const HttpStatus of [200, 404, 500]) expect(await tell({ Requester: 'platform', HttpStatus })).to.equal(204)
     await tell({ Requester: 'platform', HttpStatus: 403, RequestID: 'R1' })
     expect(await readdir(folder)).to.deep.equal(['one_refused.jsonl'])
@@ -99,14 +99,14 @@ describe('the receiver of what the store tells', () => {
     expect(lost).to.deep.equal([])
   })
 
-  it('counts what is no request of the store, and writes nothing of it', async () => {
+  it('returns 400 for invalid entries, counts them and writes nothing', async () => {
     const bad = ['{', 'null', '[]', '{}', '\n\n', JSON.stringify({ ...toldEntry(), HttpStatus: '200' })]
     for (const body of bad) expect(await send(body), body).to.equal(400)
     expect(await stat(path).catch(() => 'none')).to.equal('none')
     expect(lost).to.have.length(bad.length)
   })
 
-  it('has a bound for what it reads, above what the store can say of one request', async () => {
+  it('accepts the longest possible entry, and returns 400 for a body over BODY_BYTES', async () => {
     const byte = '\\ufffd'
     const most = `{"Key":"${byte.repeat(8_192)}","RequestURI":"${byte.repeat(8_192)}","AccessPointARN":"${byte.repeat(8_192)}",`
     expect(
@@ -123,7 +123,7 @@ describe('the receiver of what the store tells', () => {
     expect(lost).to.deep.equal(['too long'])
   })
 
-  it('counts a body that ends before its end', async () => {
+  it('counts a truncated body', async () => {
     const socket = connect(portOf(), '127.0.0.1')
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nAuthorization: ${SECRET}\r\nContent-Length: 100\r\n\r\n{"Ti`)
     await once(server, 'request')
@@ -132,7 +132,7 @@ describe('the receiver of what the store tells', () => {
     expect(lost).to.deep.equal(['cut off'])
   })
 
-  it('writes what was sent whole, although the store no longer waits for the answer', async () => {
+  it('writes a complete body although the client has closed the connection', async () => {
     const body = JSON.stringify(toldEntry({ RequestID: 'R1' }))
     const socket = connect(portOf(), '127.0.0.1')
     socket.end(
@@ -143,20 +143,20 @@ describe('the receiver of what the store tells', () => {
   })
 
   for (const [what, Key] of [
-    ['ends of lines', `a\n${JSON.stringify(toldEntry({ RequestID: 'FORGED' }))}\n\r\n\u2028\u2029\u0085`],
+    ['line breaks', `a\n${JSON.stringify(toldEntry({ RequestID: 'FORGED' }))}\n\r\n\u2028\u2029\u0085`],
     ['quotes and backslashes', `"}\n${JSON.stringify(JSON.stringify(toldEntry({ RequestID: 'FORGED' })))}\\`],
     ['control characters', '\u0000\u0001\u001b[2J\u007f'],
-    ['half a character', '\ud800'],
-    ['names of prototypes', '__proto__'],
+    ['half a surrogate pair', '\ud800'],
+    ['__proto__', '__proto__'],
   ] as const)
-    it(`writes one line of a request whose key holds ${what}`, async () => {
+    it(`writes one line for a key with ${what}`, async () => {
       expect(await tell({ Key, Bucket: 'constructor' })).to.equal(204)
       const [line = '', ...others] = await lines(bucketLogPath(folder, 'constructor', 'done'))
       expect(others).to.deep.equal([])
       expect(parseAccessEntry(line)).to.deep.include({ Key, Bucket: 'constructor' })
     })
 
-  it('writes what is no Unicode as what stands for it, and no field that a request has no place for', async () => {
+  it('replaces invalid UTF-8 and drops unknown fields', async () => {
     const told = JSON.stringify({ ...toldEntry({ Key: 'a#b' }), UserAgent: 'x', constructor: 'y' })
     const body = Buffer.from(told.replace('{', '{"__proto__":{"Key":"z"},'))
     body[body.indexOf('#')] = 0xff
@@ -166,7 +166,7 @@ describe('the receiver of what the store tells', () => {
     expect(JSON.parse(line)).to.deep.include({ Key: 'a\ufffdb' })
   })
 
-  it('keeps so many bytes and one older file of them', async () => {
+  it('rotates at fileBytes and keeps one older file, with the mode 600', async () => {
     await stop()
     await start(2_000)
     for (let at = 0; at < 40; at += 1) await tell({ RequestID: `R${at}` })
@@ -180,13 +180,13 @@ describe('the receiver of what the store tells', () => {
     }
   })
 
-  it('begins a line of its own behind the half of one that another process left', async () => {
+  it('starts a new line after a partial one of another process', async () => {
     await appendFile(path, '{"Key":"a')
     await tell({ RequestID: 'R1' })
     expect(await ids()).to.deep.equal([undefined, 'R1'])
   })
 
-  it('lets requests to other buckets, and of nobody in particular, push nothing out', async () => {
+  it('keeps entries of a key when other buckets, other keys and anonymous requests flood the log', async () => {
     await stop()
     await start(2_000)
     await tell({ RequestID: 'R1', Operation: 's3_DeleteObject' })
@@ -200,14 +200,14 @@ describe('the receiver of what the store tells', () => {
     expect(found.map(({ requestId }) => requestId)).to.include('R1')
   })
 
-  it('writes nothing of what is no bucket of the store, and makes no file of it', async () => {
+  it('writes nothing for an invalid or unknown bucket', async () => {
     for (const Bucket of ['', '.', '..', '../one', 'one/..', 'One', '__proto__', 'none', 'one_done', '/etc'])
       expect(await tell({ Bucket }), Bucket).to.equal(204)
     expect(await readdir(folder)).to.deep.equal([])
     expect(lost).to.deep.equal([])
   })
 
-  it('still writes of a bucket that has just gone, and forgets it when it has long been gone', async () => {
+  it('writes for a bucket that was just deleted, and removes its log after 91 days', async () => {
     await tell({ RequestID: 'R1' })
     await tell({ Bucket: 'two' })
     await rm(join(objects, 'one'), { recursive: true })
@@ -222,7 +222,7 @@ describe('the receiver of what the store tells', () => {
     expect(await readdir(folder)).to.deep.equal(['two_done.jsonl'])
   })
 
-  it('says that it could not write, and goes on when it can', async () => {
+  it('returns 500 if it cannot write, and writes again later', async () => {
     await mkdir(path)
     expect(await tell({ RequestID: 'R1' })).to.equal(500)
     expect(lost).to.have.length(1)

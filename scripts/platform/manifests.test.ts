@@ -18,8 +18,8 @@ const policy = ({ group, version, kind }: Resource, name: string, labels: Record
 
 const RESOURCES = [validatingAdmissionPolicy, validatingAdmissionPolicyBinding, flowSchema, priorityLevelConfiguration]
 
-describe('the policies and levels of a data folder', () => {
-  it('are those of the version that was started last: what another one had refuses and reserves nothing', async () => {
+describe('removeOthers', () => {
+  it('removes policies and levels of the platform that are not in the manifests, and no others', async () => {
     const client = new FakeKubeClient()
     for (const resource of RESOURCES) {
       for (const name of ['freehold-kept', 'freehold-of-before']) client.seed(resource, policy(resource, name))

@@ -8,14 +8,14 @@ import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
 import { installFirstOwners } from './owners.ts'
 
-describe('the first Owners of a data folder', () => {
+describe('installFirstOwners', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-owners-'))
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('keep the role as an earlier version gave it, whose reason nobody can change', async () => {
+  it('keeps the role assignment of an earlier version', async () => {
     const client = new FakeKubeClient()
     const { clientId, clientSecret } = await installFirstOwners(client, folder)
     const place = { namespace: SYSTEM_NAMESPACE, name: `owner-${clientId}` }

@@ -12,7 +12,7 @@ import { ASKED, untilPoliciesJudge } from './policies.ts'
 
 const ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 
-describe('policies with parameters', () => {
+describe('untilPoliciesJudge', () => {
   const boundary = { apiVersion: Boundary.apiVersion, kind: 'Boundary', metadata: { name: ID } }
   const fakeWith = (...namespaces: object[]) => {
     const client = new FakeKubeClient()
@@ -21,13 +21,13 @@ describe('policies with parameters', () => {
   }
   const never = new AbortController().signal
 
-  it('are asked about every kind that is judged beside another', () => {
+  it('asks about every kind that is judged beside another', () => {
     const beside = KINDS.filter((kind) => (kind.beside ?? []).length > 0).map(({ kind }) => kind)
     expect(ASKED.map(({ kind }) => kind.kind)).to.have.members(beside)
     for (const { kind, spec } of ASKED) expect(kind.spec.safeParse(spec).error, kind.kind).to.equal(undefined)
   })
 
-  it('are waited for where their kind may stand, until each has judged', async () => {
+  it('repeats a dry run in the namespaces of each kind until its policy answers', async () => {
     const client = fakeWith(boundaryNamespaceObject(boundary), groupNamespaceObject(ID, 'shop', 'life'))
     const asked: string[] = []
     await untilPoliciesJudge(
@@ -50,7 +50,7 @@ describe('policies with parameters', () => {
     expect(asked.toSorted()).to.deep.equal([...twice, ...twice].toSorted())
   })
 
-  it('are not asked where nobody can be refused yet', async () => {
+  it('asks nothing if no namespace of the platform exists', async () => {
     const client = fakeWith({
       apiVersion: 'v1',
       kind: 'Namespace',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { untilAnswers } from './readiness.ts'
 
-describe('a wait for the platform', () => {
+describe('untilAnswers', () => {
   let folder: string
   let server: Server
   let url: string
@@ -27,7 +27,7 @@ describe('a wait for the platform', () => {
       (error: Error) => error.message,
     )
 
-  it('that fails names the last trouble that the log tells of', async () => {
+  it('names the last error in the log when it fails', async () => {
     const logFile = join(folder, 'freehold.log')
     const lines = [
       { level: 'warn', error: 'the reason', msg: 'Old.' },
@@ -44,7 +44,7 @@ describe('a wait for the platform', () => {
     )
   })
 
-  it('that fails without one says where the logs are', async () => {
+  it('names the folder of the logs if the log has no error', async () => {
     const message = await failure(join(folder, 'none.log'))
     expect(message).to.match(/not ready: started\. Logs are in the folder "logs"/)
   })

@@ -4,8 +4,8 @@ import { SERVED_ROUTES } from '../../src/api/index.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts'
 import { DOCUMENTED_CODES, missingCodes } from './codes.ts'
 
-describe('the documented refusals', () => {
-  it('are of routes that are served, with codes that exist', () => {
+describe('DOCUMENTED_CODES and missingCodes', () => {
+  it('contain only served routes and existing codes', () => {
     const routes = new Set(SERVED_ROUTES.map(({ method, path }) => `${method} ${path}`))
     for (const [route, codes] of Object.entries(DOCUMENTED_CODES)) {
       expect(routes.has(route), route).to.equal(true)
@@ -17,7 +17,7 @@ describe('the documented refusals', () => {
     }
   })
 
-  it('are missed until a request of that very route has seen them', () => {
+  it('contain a code until a request of its route received it', () => {
     const all = missingCodes('')
     expect(all).to.include('POST /admin/tenants already_exists')
     const seen = 'POST /admin/tenants already_exists\nPOST /admin/boundary-trusts conflict\n'

@@ -6,10 +6,10 @@ import { afterRunningAgain, filesToRunAgain, type Outcome, runMocha } from './mo
 
 const root = join(import.meta.dirname, '../..')
 
-/** For the processes run here, which print nothing for a second or two while they load. */
+/** Timeouts for the processes started here, which print nothing for a second or two while they load. */
 const PATIENCE = { working: 6_000, over: 1_000 }
 
-describe('what a run of mocha leaves to be told', () => {
+describe('runMocha', () => {
   let folder: string
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'freehold-mocha-'))
@@ -24,7 +24,7 @@ describe('what a run of mocha leaves to be told', () => {
 
   const played = async (name: string, text: string, options: string[] = [], others: string[] = []) => {
     const file = written(name, text)
-    // Held back, so that intended failures do not look like failures of this test.
+    // Suppressed, so that intended failures do not look like failures of this test.
     const write = process.stdout.write
     process.stdout.write = () => true
     try {
@@ -39,13 +39,13 @@ describe('what a run of mocha leaves to be told', () => {
     "describe('a door', () => { it('opens'); it('shuts', () => { throw new Error('It is stuck.\\nLine 2') }) })"
 
   for (const options of [[], ['--parallel', '--jobs=2']])
-    it(`names the file, the title and the first line of a failure${options.length > 0 ? ', of files side by side too' : ''}`, async () => {
+    it(`returns the file, the title and the first line of a failure${options.length > 0 ? ' in parallel' : ''}`, async () => {
       const { file, result } = await played('broken.test.mjs', broken, options)
       expect(result.failed).to.deep.equal([{ file, title: 'a door shuts', reason: 'It is stuck.' }])
       expect(result).to.include({ passes: 0, pending: 1 })
     })
 
-  it('names a hook that failed', async () => {
+  it('returns a failed hook', async () => {
     const { file, result } = await played(
       'hook.test.mjs',
       "describe('a door', () => { before(() => { throw new Error('No hinge.') }); it('shuts', () => {}) })",
@@ -54,14 +54,14 @@ describe('what a run of mocha leaves to be told', () => {
     expect(result.failed).to.deep.equal([{ file, title, reason: 'No hinge.' }])
   })
 
-  it('counts a process that died as a failure, whatever it had counted before', async () => {
+  it('returns a failure for a process that died', async () => {
     const { result } = await played('died.test.mjs', "it('goes', () => {}); after(() => process.exit(7))")
     expect(result.failed).to.deep.equal([{ file: 'played', title: 'all of it', reason: 'Mocha ended with status 7.' }])
   })
 
   const blocked = `import { spawnSync } from 'node:child_process'; it('waits', () => { spawnSync('sleep', ['600']) })`
   for (const options of [[], ['--parallel', '--jobs=2']])
-    it(`kills what is blocked, and names the file${options.length > 0 ? ', of files side by side too' : ''}`, async () => {
+    it(`kills a blocked process and returns the file${options.length > 0 ? ' in parallel' : ''}`, async () => {
       const others = ['one', 'two'].map((name) => written(`${name}.test.mjs`, "it('goes', () => {})"))
       const { file, result } = await played('blocked.test.mjs', blocked, options, others)
       expect(result.failed).to.deep.include({ file, title: 'all of it', reason: 'It did not end, and was killed.' })
@@ -69,7 +69,7 @@ describe('what a run of mocha leaves to be told', () => {
       expect(result.passes).to.be.at.least(1)
     })
 
-  it('kills what does not exit after its tests, and counts these', async () => {
+  it('kills a process that does not exit after its tests, and counts them', async () => {
     const { result } = await played(
       'held.test.mjs',
       "it('goes', () => {}); after(() => void setInterval(() => {}, 1e6))",
@@ -77,7 +77,7 @@ describe('what a run of mocha leaves to be told', () => {
     expect(result).to.deep.include({ passes: 1, failed: [] })
   })
 
-  it('does not wait for what tests have left behind', async () => {
+  it('does not wait for processes that tests left running', async () => {
     const { result } = await played(
       'left.test.mjs',
       `import { spawn } from 'node:child_process'
@@ -87,7 +87,7 @@ describe('what a run of mocha leaves to be told', () => {
   })
 })
 
-describe('what failed', () => {
+describe('filesToRunAgain and afterRunningAgain', () => {
   const failing = (...files: string[]): Outcome => ({
     passes: 10,
     pending: 1,
@@ -95,21 +95,21 @@ describe('what failed', () => {
   })
 
   const CASES: [what: string, failed: string[], again: string[]][] = [
-    ['runs again, file by file', ['a.test.ts', 'b.test.ts'], ['a.test.ts', 'b.test.ts']],
-    ['runs again once where several tests of a file failed', ['a.test.ts', 'a.test.ts'], ['a.test.ts']],
-    ['does not run again where nothing did', [], []],
-    ['does not run again where much did', ['a.test.ts', 'b.test.ts', 'c.test.ts', 'd.test.ts'], []],
-    ['does not run again where the runner died', ['a.test.ts', 'end-to-end tests'], []],
+    ['repeat each failed file', ['a.test.ts', 'b.test.ts'], ['a.test.ts', 'b.test.ts']],
+    ['repeat a file with several failures once', ['a.test.ts', 'a.test.ts'], ['a.test.ts']],
+    ['repeat nothing without failures', [], []],
+    ['repeat nothing after failures in four files', ['a.test.ts', 'b.test.ts', 'c.test.ts', 'd.test.ts'], []],
+    ['repeat nothing if the runner died', ['a.test.ts', 'end-to-end tests'], []],
   ]
   for (const [what, failed, again] of CASES)
     it(what, () => expect(filesToRunAgain(failing(...failed))).to.deep.equal(again))
 
-  it('counts as passed once if it passed then', () => {
+  it('count a repeated test that passed as one pass', () => {
     const again = { passes: 5, pending: 0, failed: [] }
     expect(afterRunningAgain(failing('a.test.ts'), again)).to.deep.equal({ passes: 11, pending: 1, failed: [] })
   })
 
-  it('counts as failed if it failed then too', () => {
+  it('count a repeated test that failed as a failure', () => {
     const again = { ...failing('a.test.ts'), passes: 4 }
     expect(afterRunningAgain(failing('a.test.ts'), again)).to.deep.equal(failing('a.test.ts'))
   })

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { runSideBySide, type Work } from './schedule.ts'
 
-describe('parts of a test run', () => {
-  /** Parts that end on command. */
+describe('runSideBySide', () => {
+  /** Parts that end when told to. */
   function parts(weights: Record<string, number>) {
     const begun: string[] = []
     const ends = new Map<string, (error?: Error) => void>()
@@ -23,7 +23,7 @@ describe('parts of a test run', () => {
     return { begun, works, end }
   }
 
-  it('begin in their order while there are cores for them', async () => {
+  it('starts parts in order while cores are free', async () => {
     const { begun, works, end } = parts({ a: 1, b: 1, c: 1 })
     const all = runSideBySide(works, 2)
     expect(begun).to.deep.equal(['a', 'b'])
@@ -34,7 +34,7 @@ describe('parts of a test run', () => {
     await all
   })
 
-  it('go ahead of one that is too heavy for now', async () => {
+  it('starts lighter parts before one that is too heavy', async () => {
     const { begun, works, end } = parts({ a: 1.4, b: 1, c: 0.6 })
     const all = runSideBySide(works, 2)
     expect(begun).to.deep.equal(['a', 'c'])
@@ -46,7 +46,7 @@ describe('parts of a test run', () => {
     await all
   })
 
-  it('run alone if they are too heavy for the machine', async () => {
+  it('runs a part alone that needs more cores than there are', async () => {
     const { begun, works, end } = parts({ a: 3, b: 1 })
     const all = runSideBySide(works, 2)
     expect(begun).to.deep.equal(['a'])
@@ -56,7 +56,7 @@ describe('parts of a test run', () => {
     await all
   })
 
-  it('do not begin after an abort', async () => {
+  it('starts no part after an abort', async () => {
     const { begun, works, end } = parts({ a: 1, b: 1 })
     const abort = new AbortController()
     const all = runSideBySide(works, 1, abort.signal)
@@ -66,7 +66,7 @@ describe('parts of a test run', () => {
     expect(begun).to.deep.equal(['a'])
   })
 
-  it('all run although one failed, which is told in the end', async () => {
+  it('runs all parts although one fails, and rejects at the end', async () => {
     const { begun, works, end } = parts({ a: 1, b: 1 })
     const all = runSideBySide(works, 1).then(
       () => 'passed',

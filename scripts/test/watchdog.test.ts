@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
 import { endWithAllItStarted } from './watchdog.ts'
 
-describe('a program that is ended', () => {
-  it('leaves nothing behind of what it has started, also where that does not heed a signal', async () => {
+describe('endWithAllItStarted', () => {
+  it('kills descendants that ignore SIGTERM', async () => {
     const grandchild = "process.on('SIGTERM', () => {}); console.log(process.pid); setInterval(() => {}, 1000)"
     const child = spawn(
       process.execPath,

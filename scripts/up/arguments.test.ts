@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { HelpAsked, parsed, readableFile, UsageError } from '../commandLine.ts'
 import { parseDownArguments, parseUpArguments } from './arguments.ts'
 
-describe('the arguments of up', () => {
+describe('parseUpArguments and parseDownArguments', () => {
   it('have defaults', () => {
     expect(parseUpArguments([])).to.deep.equal({
       detach: false,
@@ -18,7 +18,7 @@ describe('the arguments of up', () => {
     })
   })
 
-  it('are all read', () => {
+  it('read all options', () => {
     const words = [
       '--detach',
       '--fresh',
@@ -43,31 +43,31 @@ describe('the arguments of up', () => {
   })
 
   const refused: [string, string[]][] = [
-    ['an unknown flag', ['--fast']],
-    ['a stray word', ['now']],
-    ['a port that is none', ['--facade-port', 'http']],
-    ['a port beyond the last', ['--facade-port', '65536']],
-    ['no nodes', ['--nodes', '0']],
-    ['a flag without its value', ['--data']],
+    ['an unknown option', ['--fast']],
+    ['a positional', ['now']],
+    ['a port that is not a number', ['--facade-port', 'http']],
+    ['a port above 65535', ['--facade-port', '65536']],
+    ['zero nodes', ['--nodes', '0']],
+    ['an option without its value', ['--data']],
   ]
   for (const [title, words] of refused) {
-    it(`refuse ${title} and show the usage`, () => {
+    it(`reject ${title} and show the usage`, () => {
       expect(() => parseUpArguments(words)).to.throw(UsageError, /Usage: npm run up/)
     })
   }
 
   for (const words of [['--help'], ['-h'], ['--detach', '--help'], ['--fast', '--help']]) {
-    it(`ask for the usage with ${words.join(' ')}`, () => {
+    it(`show the usage for ${words.join(' ')}`, () => {
       expect(() => parseUpArguments(words)).to.throw(HelpAsked, /^Usage: npm run up/)
       expect(() => parseDownArguments(words)).to.throw(HelpAsked, /^Usage: npm run down/)
     })
   }
 
-  it('leave to another command what stands behind two hyphens', () => {
+  it('leave arguments after two hyphens to another command', () => {
     expect(parsed(['--', 'date', '--help'], 'Usage', {}, true).positionals).to.deep.equal(['date', '--help'])
   })
 
-  it('name the option and the file that cannot be read', async () => {
+  it('name the option and the path that cannot be read', async () => {
     const refusal = (path: string) => readableFile('--kubeconfig', path).then(String, (error: unknown) => error)
     expect(await refusal(join(import.meta.dirname, 'arguments.ts'))).to.equal('undefined')
     const missing = join(import.meta.dirname, 'nothing')
@@ -76,7 +76,7 @@ describe('the arguments of up', () => {
     expect(String(await refusal(import.meta.dirname))).to.include('which is a folder.')
   })
 
-  it('of down refuse what up alone knows', () => {
+  it('reject options of up for down', () => {
     expect(() => parseDownArguments(['--fresh'])).to.throw(UsageError, /Usage: npm run down/)
   })
 })

@@ -5,12 +5,12 @@ import { expect } from 'chai'
 import { startDetached } from './detach.ts'
 
 const DETACH = JSON.stringify(new URL('detach.ts', import.meta.url).href)
-/** Starts its log, prints what it is told to, and is ready. */
+/** Begins its log, prints its argument and becomes ready. */
 const READY = `import { beginLog } from ${DETACH}; beginLog(); console.error(process.argv[2]); process.send({ ready: {} })`
-/** Finds that another one is running. */
+/** Fails like a second platform. */
 const SECOND = 'console.error("Another one runs."); process.exit(1)'
 
-describe('the log of a platform in the background', () => {
+describe('log of startDetached', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-detach-'))
@@ -21,14 +21,14 @@ describe('the log of a platform in the background', () => {
   const start = (script: string, word: string) => startDetached(join(folder, script), [word], folder, () => {})
   const log = () => readFile(join(folder, 'up.log'), 'utf8')
 
-  it('stays where another one tries to start meanwhile', async () => {
+  it('is kept when a second platform fails to start', async () => {
     await start('ready.mjs', 'first')
     const failure = await start('second.mjs', 'x').catch(({ message }: Error) => message)
     expect(failure).to.include('Another one runs.')
     expect(await log()).to.equal('first\nAnother one runs.\n')
   })
 
-  it('begins anew with the next one that runs', async () => {
+  it('is replaced when the next platform starts', async () => {
     await start('ready.mjs', 'first')
     await start('ready.mjs', 'next')
     expect(await log()).to.equal('next\n')

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { forgetData, refuseOtherPods } from './state.ts'
 
-describe('the data of earlier runs', () => {
-  it('is forgotten whole: repositories and mails too, and nothing of others', async () => {
+describe('forgetData and refuseOtherPods', () => {
+  it('remove all data of the platform and nothing else', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'freehold-data-'))
     try {
       for (const name of ['etcd', 'githost', 'mails', 'objectstore', 'registry', 'photos']) {
@@ -20,11 +20,11 @@ describe('the data of earlier runs', () => {
   })
 
   const cases: [sentence: string, there: string[], isReal: boolean, refusal: RegExp | undefined][] = [
-    ['are there for no pods yet', [], true, undefined],
-    ['are of played pods, as before', ['etcd'], false, undefined],
-    ['are of real pods, as before', ['etcd', 'node'], true, undefined],
-    ['are of played pods, and not for real ones', ['etcd'], true, /without --node: .* --data.* --fresh/],
-    ['are of real pods, and not for played ones', ['etcd', 'node'], false, /with --node: .* --data.* --fresh/],
+    ['accept real pods for an empty folder', [], true, undefined],
+    ['accept simulated pods for data of simulated pods', ['etcd'], false, undefined],
+    ['accept real pods for data of real pods', ['etcd', 'node'], true, undefined],
+    ['reject real pods for data of simulated pods', ['etcd'], true, /without --node: .* --data.* --fresh/],
+    ['reject simulated pods for data of real pods', ['etcd', 'node'], false, /with --node: .* --data.* --fresh/],
   ]
   for (const [sentence, there, isReal, refusal] of cases)
     it(sentence, async () => {

@@ -2,12 +2,12 @@ import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { downCommand, setupCommand } from './summary.ts'
 
-describe('what `npm run up` tells to run', () => {
+describe('downCommand and setupCommand', () => {
   for (const [sentence, folder, down, setup] of [
-    ['is short in the usual folder', resolve('.freehold'), 'npm run down', 'freehold setup --dev'],
-    ['names another folder', '/tmp/one', 'npm run down -- --data /tmp/one', 'freehold setup --dev /tmp/one/dev.json'],
+    ['are short for the default folder', resolve('.freehold'), 'npm run down', 'freehold setup --dev'],
+    ['name another folder', '/tmp/one', 'npm run down -- --data /tmp/one', 'freehold setup --dev /tmp/one/dev.json'],
     [
-      'is what a shell takes',
+      'quote a folder for the shell',
       "/tmp/my one's",
       "npm run down -- --data '/tmp/my one'\\''s'",
       "freehold setup --dev '/tmp/my one'\\''s/dev.json'",

@@ -13,10 +13,10 @@ import { silentProgress } from '../controlplane/progress.ts'
 import { parseUpArguments } from './arguments.ts'
 import { supervise } from './supervise.ts'
 
-/** A Go that never finishes. */
+/** A Go whose builds never finish. */
 const GO = '#!/bin/sh\nif [ "$1" = env ]; then echo go1.99.0; exit; fi\necho $$ >> "$BUILDS"\nexec sleep 600\n'
 
-describe('a start that fails', () => {
+describe('supervise', () => {
   const { PATH, XDG_CACHE_HOME } = process.env
   let folder: string
   beforeEach(async () => {
@@ -40,7 +40,7 @@ describe('a start that fails', () => {
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').map(Number) : []
   }
 
-  /** For a run on the simulated API server. */
+  /** For a platform on the simulated API server. */
   const optionsAt = async (server: Server) => {
     await until('the server listens', () => server.listening)
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -49,7 +49,7 @@ describe('a start that fails', () => {
     return parseUpArguments(['--kubeconfig', kubeconfig, '--data', join(folder, 'data')])
   }
 
-  it('ends what it builds meanwhile, or it would stay for as long as a build takes', async () => {
+  it('ends running builds when the start fails', async () => {
     const server = createServer(async (_, response) => {
       await until('something is built', () => builds().length > 0)
       response.writeHead(500).end()
@@ -66,7 +66,7 @@ describe('a start that fails', () => {
     }
   })
 
-  it('stops at once if it is interrupted, whatever does not answer', async () => {
+  it('returns at once when interrupted, without waiting for a response', async () => {
     const stop = new AbortController()
     const over = Promise.withResolvers<void>()
     let isGivenUp = false
