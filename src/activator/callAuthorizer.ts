@@ -30,13 +30,15 @@ export class CallAuthorizer {
   }
 
   async mayCall(
-    home: ServedNamespace,
-    line: ServedFunction,
+    namespace: ServedNamespace,
+    served: ServedFunction,
     trigger: FunctionTrigger,
     headers: Headers,
   ): Promise<boolean> {
     if (trigger.authLevel === 'Anonymous') return true
-    return trigger.authLevel === 'Secret' ? this.#hasKey(line, trigger, headers) : this.#mayRead(home, line, headers)
+    return trigger.authLevel === 'Secret'
+      ? this.#hasKey(served, trigger, headers)
+      : this.#mayRead(namespace, served, headers)
   }
 
   async #hasKey(
@@ -54,7 +56,7 @@ export class CallAuthorizer {
       this.#digestKey = undefined
       return false
     }
-    const isRight = (by: string) => isSameText(keyDigest(by, incarnation, name, key), wanted)
+    const isRight = (secretText: string) => isSameText(keyDigest(secretText, incarnation, name, key), wanted)
     if (isRight(secret)) return true
     const replaced = await this.#refreshDigestKey()
     return replaced !== undefined && replaced !== secret && isRight(replaced)
@@ -81,10 +83,10 @@ export class CallAuthorizer {
     const key = `${hash('sha256', token)} ${path}`
     const known = this.#answers.get(key)
     if (known !== undefined) return known
-    const asked = this.#options.mayRead(token, path)
-    this.#answers.set(key, asked)
+    const answer = this.#options.mayRead(token, path)
+    this.#answers.set(key, answer)
     // Do not cache failures: the next call asks again.
-    asked.catch(() => this.#answers.delete(key))
-    return asked
+    answer.catch(() => this.#answers.delete(key))
+    return answer
   }
 }

@@ -22,22 +22,22 @@ export class NamespaceCallLimit {
   taken = 0
   readonly #queues = new Set<CallQueue>()
 
-  constructor(most: number) {
-    this.max = most
+  constructor(max: number) {
+    this.max = max
   }
 
-  add(lane: CallQueue): () => void {
-    this.#queues.add(lane)
-    return () => this.#queues.delete(lane)
+  add(queue: CallQueue): () => void {
+    this.#queues.add(queue)
+    return () => this.#queues.delete(queue)
   }
 
   /** A slot became free: a waiting call of any queue may take it. */
   freed(): void {
-    for (const lane of this.#queues) lane.serve()
+    for (const queue of this.#queues) queue.serve()
   }
 }
 
-type WaitingCall = { resolve: (place: CopySlot) => void; reject: (why: NoSlotError) => void; wasCold: boolean }
+type WaitingCall = { resolve: (slot: CopySlot) => void; reject: (why: NoSlotError) => void; wasCold: boolean }
 
 export type CallQueueOptions = {
   clock: Clock
@@ -52,7 +52,7 @@ export type CallQueueOptions = {
 export class CallQueue {
   readonly #options: CallQueueOptions
   readonly #queue: WaitingCall[] = []
-  readonly #leave: () => void
+  readonly #unregister: () => void
   #limits: Limits
   #copies: Copy[] = []
   #inFlight = 0
@@ -64,7 +64,7 @@ export class CallQueue {
     this.#limits = limits
     this.#options = options
     this.#scale = { desired: options.desired, peak: 0, lowSince: undefined }
-    this.#leave = options.namespaceLimit.add(this)
+    this.#unregister = options.namespaceLimit.add(this)
   }
 
   /** Number of calls without a slot. */
@@ -81,8 +81,8 @@ export class CallQueue {
     this.#limits = limits
     const known = new Map(this.#copies.map((copy) => [copy.address, copy]))
     this.#copies = addresses.map((address) => known.get(address) ?? { address, inFlight: 0 })
-    if (!limits.enabled) for (const one of this.#queue.splice(0)) one.reject(new NoSlotError('disabled'))
-    if (this.#hasFailed) for (const one of this.#queue.splice(0)) one.reject(this.#failure)
+    if (!limits.enabled) for (const call of this.#queue.splice(0)) call.reject(new NoSlotError('disabled'))
+    if (this.#hasFailed) for (const call of this.#queue.splice(0)) call.reject(this.#failure)
     this.serve()
     this.#rescale()
   }
@@ -96,14 +96,14 @@ export class CallQueue {
     if (verdict !== 'wait') return Promise.reject(new NoSlotError(verdict === 'refuse' ? 'refused' : 'disabled'))
     return new Promise((resolve, reject) => {
       const waiting: WaitingCall = { resolve, reject, wasCold: this.#copies.length === 0 }
-      const late = () => {
-        const at = this.#queue.indexOf(waiting)
-        if (at < 0) return
-        this.#queue.splice(at, 1)
+      const onAbort = () => {
+        const index = this.#queue.indexOf(waiting)
+        if (index < 0) return
+        this.#queue.splice(index, 1)
         reject(new NoSlotError('late'))
         this.#rescale()
       }
-      signal.addEventListener('abort', late, { once: true })
+      signal.addEventListener('abort', onAbort, { once: true })
       this.#queue.push(waiting)
       this.serve()
       this.#rescale()
@@ -125,8 +125,8 @@ export class CallQueue {
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()
-    this.#leave()
-    for (const one of this.#queue.splice(0)) one.reject(new NoSlotError('gone'))
+    this.#unregister()
+    for (const call of this.#queue.splice(0)) call.reject(new NoSlotError('gone'))
   }
 
   get #hasFailed(): boolean {
@@ -161,10 +161,10 @@ export class CallQueue {
     const needed = copiesNeeded({ inFlight: this.#inFlight, waiting: this.#queue.length }, this.#limits)
     const before = this.#scale.desired
     const now = clock.monotonic()
-    const { scale, lookAt } = nextScale(this.#scale, needed, this.#limits, now)
+    const { scale, checkAt } = nextScale(this.#scale, needed, this.#limits, now)
     this.#scale = scale
     this.#timer?.cancel()
-    this.#timer = lookAt === undefined ? undefined : clock.setTimeout(() => this.#rescale(), lookAt - now)
+    this.#timer = checkAt === undefined ? undefined : clock.setTimeout(() => this.#rescale(), checkAt - now)
     if (scale.desired !== before) onDesired(scale.desired)
   }
 }

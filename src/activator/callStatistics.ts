@@ -18,11 +18,11 @@ export class CallStatistics {
   readonly #clock: Clock
   readonly #buckets = new Map<string, CallBucket[]>()
   /** When counting began, in seconds since the epoch. */
-  readonly #begun: number
+  readonly #startedAt: number
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#begun = this.#now()
+    this.#startedAt = this.#now()
   }
 
   called(key: string, { milliseconds, isError, wasCold }: FinishedCall): void {
@@ -42,22 +42,22 @@ export class CallStatistics {
   /**
    * Sends a call, counts it however it ends, and rethrows its error.
    *
-   * @param isLeft whether the caller has gone: then a failed call is not counted
+   * @param isDisconnected whether the caller has gone: then a failed call is not counted
    */
   async count(
     key: string,
     clock: Pick<Clock, 'monotonic'>,
     send: () => Promise<{ status: number; wasCold: boolean }>,
-    isLeft = () => false,
+    isDisconnected = () => false,
   ): Promise<void> {
     const started = clock.monotonic()
-    const took = () => clock.monotonic() - started
+    const elapsed = () => clock.monotonic() - started
     try {
       const { status, wasCold } = await send()
-      this.called(key, { milliseconds: took(), isError: status >= 500, wasCold })
+      this.called(key, { milliseconds: elapsed(), isError: status >= 500, wasCold })
     } catch (error) {
       if (error instanceof NoSlotError && error.why === 'refused') this.throttled(key)
-      else if (!isLeft()) this.called(key, { milliseconds: took(), isError: true, wasCold: false })
+      else if (!isDisconnected()) this.called(key, { milliseconds: elapsed(), isError: true, wasCold: false })
       throw error
     }
   }
@@ -68,7 +68,7 @@ export class CallStatistics {
 
   of(key: string): CountedCalls {
     const now = this.#now()
-    const since = Math.max(this.#begun, this.#oldest(now))
+    const since = Math.max(this.#startedAt, this.#oldest(now))
     const buckets = this.#buckets.get(key) ?? []
     // Include the current second: a call that just ended must show up.
     return { since, until: now + 1, buckets: buckets.filter(({ at }) => at + CALL_BUCKET_SECONDS > since) }
@@ -107,10 +107,10 @@ export class CallStatistics {
     this.#buckets.set(key, buckets)
     const last = buckets.at(-1)
     if (last?.at === at) return last
-    const made: CallBucket = { at, invocations: 0, errors: 0, throttles: 0, coldStarts: 0, durations: [] }
-    buckets.push(made)
+    const created: CallBucket = { at, invocations: 0, errors: 0, throttles: 0, coldStarts: 0, durations: [] }
+    buckets.push(created)
     while ((buckets[0]?.at ?? at) < this.#oldest(now)) buckets.shift()
-    return made
+    return created
   }
 }
 
@@ -120,11 +120,11 @@ export class CallStatistics {
  * @returns a function that ends the subscription
  */
 export function dropDeletedFunctions(
-  figures: CallStatistics,
+  statistics: CallStatistics,
   functions: Pick<View<CachedFunction>, 'subscribe'>,
 ): () => void {
   return functions.subscribe(({ type, object: { metadata }, previous }) => {
     const isAnother = previous !== undefined && previous.metadata.uid !== metadata.uid
-    if (type === 'removed' || isAnother) figures.forget(`${metadata.namespace}/${metadata.name}`)
+    if (type === 'removed' || isAnother) statistics.forget(`${metadata.namespace}/${metadata.name}`)
   })
 }

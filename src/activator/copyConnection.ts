@@ -22,7 +22,7 @@ export async function connectToCopy(address: string, reach: ReachCopy, signal: A
   const opening = reach(copy)
   const connection = await unlessAborted(opening, signal).catch((error: unknown) => {
     // Close a connection that opens after the call was aborted.
-    opening.then((late) => late.destroy()).catch(() => {})
+    opening.then((opened) => opened.destroy()).catch(() => {})
     throw new CopyUnreachableError(messageOf(error))
   })
   return { host: 'function', createConnection: () => connection, isOpen: true }
@@ -49,35 +49,35 @@ const MAX_PER_CLUSTER = 200
 export function limitClusterConnections(
   reach: ReachCopy,
   tenantOf: (copy: RemoteCopy) => string,
-  most = MAX_PER_CLUSTER,
+  max = MAX_PER_CLUSTER,
   clusters = new Map<string, SharedPlaces>(),
 ): ReachCopy {
   return async (copy) => {
     const { clusterId } = copy
     const tenant = tenantOf(copy)
-    const places = clusters.get(clusterId) ?? new SharedPlaces(most)
-    const own = places.takenBy(tenant)
-    if (places.left <= 0)
+    const slots = clusters.get(clusterId) ?? new SharedPlaces(max)
+    const held = slots.takenBy(tenant)
+    if (slots.left <= 0)
       throw new Error(
-        `${pluralize(most, 'call')} to cluster "${clusterId}" ${pluralizeVerb(most, 'is', 'are')} already in progress.`,
+        `${pluralize(max, 'call')} to cluster "${clusterId}" ${pluralizeVerb(max, 'is', 'are')} already in progress.`,
       )
-    if (places.isFullFor(tenant))
+    if (slots.isFullFor(tenant))
       throw new Error(
-        `${pluralize(own, 'call')} of the boundary to cluster "${clusterId}" ${pluralizeVerb(own, 'is', 'are')} already in progress.`,
+        `${pluralize(held, 'call')} of the boundary to cluster "${clusterId}" ${pluralizeVerb(held, 'is', 'are')} already in progress.`,
       )
-    places.take(tenant)
-    clusters.set(clusterId, places)
-    const free = () => {
-      places.free(tenant)
-      if (places.left === most) clusters.delete(clusterId)
+    slots.take(tenant)
+    clusters.set(clusterId, slots)
+    const release = () => {
+      slots.free(tenant)
+      if (slots.left === max) clusters.delete(clusterId)
     }
     try {
       const connection = await reach(copy)
-      if (connection.destroyed) free()
-      else connection.once('close', free)
+      if (connection.destroyed) release()
+      else connection.once('close', release)
       return connection
     } catch (error) {
-      free()
+      release()
       throw error
     }
   }

@@ -47,7 +47,7 @@ describe('nextScale', () => {
   ]
   for (const [sentence, before, needed, given, expected] of cases) {
     it(sentence, () => {
-      const { scale, lookAt } = nextScale(before, needed, limits(given), 100_000)
+      const { scale, checkAt: lookAt } = nextScale(before, needed, limits(given), 100_000)
       expect([scale.desired, lookAt]).to.deep.equal(expected)
     })
   }

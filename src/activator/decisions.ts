@@ -41,18 +41,18 @@ export function nextScale(
   needed: number,
   limits: Limits,
   now: number,
-): { scale: Scale; lookAt: number | undefined } {
-  const least = limits.enabled ? limits.minReplicas : 0
-  const wanted = Math.max(needed, least)
-  if (wanted >= desired) return { scale: { desired: wanted, peak: 0, lowSince: undefined }, lookAt: undefined }
-  if (!limits.enabled) return { scale: { desired: 0, peak: 0, lowSince: undefined }, lookAt: undefined }
+): { scale: Scale; checkAt: number | undefined } {
+  const minimum = limits.enabled ? limits.minReplicas : 0
+  const wanted = Math.max(needed, minimum)
+  if (wanted >= desired) return { scale: { desired: wanted, peak: 0, lowSince: undefined }, checkAt: undefined }
+  if (!limits.enabled) return { scale: { desired: 0, peak: 0, lowSince: undefined }, checkAt: undefined }
   const since = lowSince ?? now
-  const most = Math.max(lowSince === undefined ? 0 : peak, wanted)
+  const highest = Math.max(lowSince === undefined ? 0 : peak, wanted)
   const until = since + limits.idle
-  if (now < until) return { scale: { desired, peak: most, lowSince: since }, lookAt: until }
-  if (most <= least) return { scale: { desired: most, peak: 0, lowSince: undefined }, lookAt: undefined }
+  if (now < until) return { scale: { desired, peak: highest, lowSince: since }, checkAt: until }
+  if (highest <= minimum) return { scale: { desired: highest, peak: 0, lowSince: undefined }, checkAt: undefined }
   // Scale down in steps: the next idle period decides whether the remaining copies are needed.
-  return { scale: { desired: most, peak: wanted, lowSince: now }, lookAt: now + limits.idle }
+  return { scale: { desired: highest, peak: wanted, lowSince: now }, checkAt: now + limits.idle }
 }
 
 export type Copy = { address: string; inFlight: number }

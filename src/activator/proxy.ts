@@ -18,13 +18,16 @@ export function forwardedHeaders(
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-  const shown = authLevel === 'Platform' ? ['authorization'] : authLevel === 'Secret' ? [KEY_HEADER] : []
-  const left = new Set([...HOP_BY_HOP_HEADERS, ...named, ...shown, EVENT_HEADER])
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !left.has(name)))
-  const before = headers['x-forwarded-for']
-  const path = [...(before === undefined ? [] : [before].flat()), ...(address === undefined ? [] : [address])]
+  const credentials = authLevel === 'Platform' ? ['authorization'] : authLevel === 'Secret' ? [KEY_HEADER] : []
+  const dropped = new Set([...HOP_BY_HOP_HEADERS, ...named, ...credentials, EVENT_HEADER])
+  const forwarded = Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)))
+  const forwardedFor = headers['x-forwarded-for']
+  const path = [
+    ...(forwardedFor === undefined ? [] : [forwardedFor].flat()),
+    ...(address === undefined ? [] : [address]),
+  ]
   return {
-    ...kept,
+    ...forwarded,
     'x-forwarded-for': path.join(', '),
     'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host ?? '',
     'x-forwarded-proto': headers['x-forwarded-proto'] ?? 'https',
@@ -39,30 +42,30 @@ export type Forwarding = { address: string; reach: ReachCopy; headers: IncomingH
 
 /** Streams a call to a copy and its answer back. @throws CopyUnreachableError; Error once the copy may have begun */
 export async function forward(
-  from: IncomingMessage,
-  to: ServerResponse,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
   { address, reach, headers, signal }: Forwarding,
 ): Promise<number> {
-  const { isOpen, ...way } = await connectToCopy(address, reach, signal)
+  const { isOpen, ...connection } = await connectToCopy(address, reach, signal)
   return new Promise((resolve, reject) => {
     let isConnected = isOpen
-    const framed = { ...headers, ...framingOf(from.headers) }
-    const upstream = request({ ...way, method: from.method, path: from.url, headers: framed, signal })
-    const begun = () => {
+    const framed = { ...headers, ...framingOf(incoming.headers) }
+    const upstream = request({ ...connection, method: incoming.method, path: incoming.url, headers: framed, signal })
+    const onConnected = () => {
       isConnected = true
-      from.pipe(upstream)
+      incoming.pipe(upstream)
     }
-    upstream.on('socket', (socket) => (isOpen ? begun() : socket.once('connect', begun)))
+    upstream.on('socket', (socket) => (isOpen ? onConnected() : socket.once('connect', onConnected)))
     upstream.on('response', (answer) => {
       const status = answer.statusCode ?? 0
       try {
-        begin(to, status, answer.headers)
+        begin(outgoing, status, answer.headers)
       } catch (error) {
         // An error thrown in an event handler would end the process, and with it everybody's functions.
         upstream.destroy(error as Error)
         return reject(error)
       }
-      answer.pipe(to)
+      answer.pipe(outgoing)
       answer.on('error', reject)
       answer.on('end', () => resolve(status))
     })
@@ -72,17 +75,17 @@ export async function forward(
       reject(new Error('The copy speaks another protocol.'))
     })
     upstream.on('error', (error) => {
-      from.unpipe(upstream)
+      incoming.unpipe(upstream)
       reject(isConnected ? error : new CopyUnreachableError(error.message))
     })
-    to.on('close', () => {
-      if (!to.writableFinished) upstream.destroy(new Error('The caller has gone.'))
+    outgoing.on('close', () => {
+      if (!outgoing.writableFinished) upstream.destroy(new Error('The caller has gone.'))
     })
   })
 }
 
 /** @throws Error for a status that Node's HTTP client accepts but its server cannot send */
-function begin(to: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
+function begin(outgoing: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
   if (status < 200 || status > 599) throw new Error(`The copy answered with the status ${status}.`)
-  to.writeHead(status, stripHopByHopHeaders(headers))
+  outgoing.writeHead(status, stripHopByHopHeaders(headers))
 }

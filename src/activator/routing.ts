@@ -18,7 +18,7 @@ export type TriggerMatch =
 
 /** Finds the trigger with the longest matching path. A function answers only on paths that its status lists. */
 export function findTrigger(functions: readonly RoutableFunction[], method: string, path: string): TriggerMatch {
-  const fitting = functions
+  const matches = functions
     .flatMap(({ key, triggers, paths }) =>
       triggers.flatMap((trigger) => {
         const { path: served } = trigger
@@ -28,7 +28,7 @@ export function findTrigger(functions: readonly RoutableFunction[], method: stri
       }),
     )
     .sort((one, other) => other.served.length - one.served.length)
-  const [best] = fitting
+  const [best] = matches
   if (best === undefined) return { kind: 'none' }
   if (!best.trigger.methods.includes(method)) return { kind: 'method', allowed: best.trigger.methods }
   return { kind: 'found', key: best.key, trigger: best.trigger }

@@ -56,8 +56,8 @@ type Refusal = keyof typeof REFUSALS
 
 const RETRY_AFTER_HEADERS = { 'retry-after': '1' }
 
-/** Milliseconds between attempts to reach a ready copy; another cluster (`there`) may be away for longer. */
-const RETRY_DELAYS_MS = { here: 50, there: 1_000 }
+/** Milliseconds between attempts to reach a ready copy; another cluster (`remote`) may be unreachable for longer. */
+const RETRY_DELAYS_MS = { direct: 50, remote: 1_000 }
 
 /** Milliseconds for a whole request. Calls time out sooner, but refused requests that still send do not. */
 const REQUEST_TIMEOUT_MS = (MAX_CALL_SECONDS + 10) * 1000
@@ -66,16 +66,16 @@ const MAX_CALLS = 8_000
 
 /** Answers function calls: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
-  const { maxCalls: mostCalls = MAX_CALLS, maxConnections = 2 * mostCalls } = options
-  const calls = new SharedPlaces(mostCalls)
+  const { maxCalls = MAX_CALLS, maxConnections = 2 * maxCalls } = options
+  const calls = new SharedPlaces(maxCalls)
   const listener = inOriginForm((request, response) => {
     void handle(options, calls, request, response).catch((error: unknown) => {
       options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
       refuse(response, 'UNREACHABLE')
     })
   })
-  const untilEnd = withoutPipelining(closeWhenIdle(listener, { hasOwnTime: true }))
-  const server = createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: REQUEST_TIMEOUT_MS }, untilEnd)
+  const bounded = withoutPipelining(closeWhenIdle(listener, { hasOwnTime: true }))
+  const server = createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: REQUEST_TIMEOUT_MS }, bounded)
   // The default lets a Gateway with a single address carry the maximum number of calls.
   return boundConnections(server, maxConnections)
 }
@@ -88,57 +88,57 @@ async function handle(
 ): Promise<void> {
   const { switchboard, authorizer } = options
   if (ambiguityOf(request) !== undefined) return refuse(response, 'BAD_REQUEST')
-  const home = switchboard.namespaceAtHost(stripPort(request.headers.host))
-  if (home === undefined) return refuse(response, 'NOT_FOUND')
+  const namespace = switchboard.namespaceAtHost(stripPort(request.headers.host))
+  if (namespace === undefined) return refuse(response, 'NOT_FOUND')
   const path = stripQuery(request.url ?? '/')
-  const callables = [...home.lines.values()].map(({ callable }) => callable)
+  const callables = [...namespace.functions.values()].map(({ callable }) => callable)
   const found = findUnambiguousTrigger(callables, request.method ?? 'GET', path)
   if (found.kind === 'ambiguous') return refuse(response, 'BAD_REQUEST')
   if (found.kind === 'none') return refuse(response, 'NOT_FOUND')
   if (found.kind === 'method') return refuse(response, 'METHOD_NOT_ALLOWED', { allow: found.allowed.join(', ') })
-  const line = home.lines.get(found.key)
-  if (line === undefined) return refuse(response, 'NOT_FOUND')
+  const served = namespace.functions.get(found.key)
+  if (served === undefined) return refuse(response, 'NOT_FOUND')
   // Authorize before starting anything: an unauthorized call must not wake the function.
-  const may = await authorizer.mayCall(home, line, found.trigger, request.headers)
-  if (!may) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
+  const isAuthorized = await authorizer.mayCall(namespace, served, found.trigger, request.headers)
+  if (!isAuthorized) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
   // The `close` event is not emitted again for a caller that is already gone.
   if (response.closed) return
-  const tenant = tenantOf(found.key, home)
+  const tenant = tenantOf(found.key, namespace)
   // The per-function limit does not bound a tenant with many functions.
   if (calls.isFullFor(tenant)) return refuse(response, 'TOO_MANY_REQUESTS', RETRY_AFTER_HEADERS)
   calls.take(tenant)
   response.once('close', () => calls.free(tenant))
-  await serve(options, line, found.trigger, { request, response })
+  await serve(options, served, found.trigger, { request, response })
 }
 
 type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 async function serve(
   { statistics, reach, clock, log, isSimulated }: ServerOptions,
-  line: ServedFunction,
+  served: ServedFunction,
   trigger: FunctionTrigger,
   { request, response }: Exchange,
 ): Promise<void> {
-  const { key } = line.callable
-  const deadline = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
-  const gone = new AbortController()
-  response.on('close', () => gone.abort())
-  const isLeft = () => gone.signal.aborted && !deadline.aborted
-  const signal = AbortSignal.any([deadline, gone.signal])
+  const { key } = served.callable
+  const deadline = AbortSignal.timeout(served.object.spec.timeoutSeconds * 1000)
+  const disconnect = new AbortController()
+  response.on('close', () => disconnect.abort())
+  const isDisconnected = () => disconnect.signal.aborted && !deadline.aborted
+  const signal = AbortSignal.any([deadline, disconnect.signal])
   const headers = forwardedHeaders(request.headers, trigger, request.socket.remoteAddress)
   const send = () =>
-    sendToFreeCopy(line, signal, async (address) => {
+    sendToFreeCopy(served, signal, async (address) => {
       if (isSimulated) throw new SimulatedPodError('Nothing runs at the address of the copy.')
       return forward(request, response, { address, reach, headers, signal })
     })
   try {
-    await statistics.count(key, clock, send, isLeft)
+    await statistics.count(key, clock, send, isDisconnected)
   } catch (error) {
-    if (isLeft()) return
+    if (isDisconnected()) return
     const refusal = refusalOf(error, deadline)
     log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
-    const why = error instanceof NoSlotError ? error.reason : undefined
-    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? RETRY_AFTER_HEADERS : {}, why)
+    const reason = error instanceof NoSlotError ? error.reason : undefined
+    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? RETRY_AFTER_HEADERS : {}, reason)
   }
 }
 
@@ -160,32 +160,32 @@ export async function sendToFreeCopy<Result>(
   send: (address: string) => Promise<Result>,
 ): Promise<{ status: Result; wasCold: boolean }> {
   for (;;) {
-    const place = await queue.take(signal)
+    const slot = await queue.take(signal)
     try {
-      return { status: await send(place.address), wasCold: place.wasCold }
+      return { status: await send(slot.address), wasCold: slot.wasCold }
     } catch (error) {
       if (!(error instanceof CopyUnreachableError) || signal.aborted) throw error
     } finally {
-      place.release()
+      slot.release()
     }
-    await delay(isRemoteCopy(place.address) ? RETRY_DELAYS_MS.there : RETRY_DELAYS_MS.here, undefined, { signal })
+    await delay(isRemoteCopy(slot.address) ? RETRY_DELAYS_MS.remote : RETRY_DELAYS_MS.direct, undefined, { signal })
   }
 }
 
-/** @param why a constant from the function's status: strangers read it, so it must not contain tenant input */
-function refuse(response: ServerResponse, code: Refusal, headers: Record<string, string> = {}, why?: string): void {
+/** @param reason a constant from the function's status: strangers read it, so it must not contain tenant input */
+function refuse(response: ServerResponse, code: Refusal, headers: Record<string, string> = {}, reason?: string): void {
   if (response.headersSent) {
     response.destroy()
     return
   }
   const [status, sentence] = REFUSALS[code]
-  const error = why === undefined ? sentence : `${sentence}: ${why}.`
+  const error = reason === undefined ? sentence : `${sentence}: ${reason}.`
   const body = JSON.stringify({ error, code, module: 'functions', correlationId: randomUUID() })
-  const rest = drainUnreadBody(response.req, response, UNMETERED_DRAIN)
+  const drained = drainUnreadBody(response.req, response, UNMETERED_DRAIN)
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     ...headers,
   })
-  endAfter(rest, response, body)
+  endAfter(drained, response, body)
 }

@@ -13,16 +13,16 @@ import type { MakeTestCall } from './testCalls.ts'
  * Serves call statistics to facades in other processes, and makes test calls for them. Requests are not authenticated:
  * network policies let only facades reach this port.
  */
-export function createStatisticsServer(figures: Pick<CallStatistics, 'of'>, call: MakeTestCall): Server {
+export function createStatisticsServer(statistics: Pick<CallStatistics, 'of'>, call: MakeTestCall): Server {
   const listener: RequestListener = (request, response) => {
     const key = parseFunctionCallsPath(request.url ?? '')
     if (key === undefined) return sendJson(response, 404, { error: 'Nothing answers here.' })
-    if (request.method === 'GET') return sendJson(response, 200, figures.of(key))
+    if (request.method === 'GET') return sendJson(response, 200, statistics.of(key))
     if (request.method !== 'POST') return sendJson(response, 404, { error: 'Nothing answers here.' })
     readCall(request)
-      .then((asked) => call(key, asked, disconnectSignalOf(response)))
+      .then((testCall) => call(key, testCall, disconnectSignalOf(response)))
       .then(
-        (made) => sendJson(response, 200, made),
+        (answer) => sendJson(response, 200, answer),
         () => sendJson(response, 400, { error: 'This is no call of a function.' }),
       )
   }
@@ -36,8 +36,8 @@ async function readCall(request: IncomingMessage): Promise<TestCall> {
   return JSON.parse(bytes.toString('utf8')) as TestCall
 }
 
-function sendJson(response: ServerResponse, status: number, said: object): void {
-  const body = JSON.stringify(said)
+function sendJson(response: ServerResponse, status: number, content: object): void {
+  const body = JSON.stringify(content)
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
   response.end(body)
 }

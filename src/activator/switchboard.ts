@@ -38,11 +38,15 @@ export type ServedFunction = {
   /** Whether it is enabled and not being deleted, and its namespace runs. */
   isEnabled: boolean
 }
-export type ServedNamespace = { object: CachedNamespace; lines: Map<string, ServedFunction>; bound: NamespaceCallLimit }
+export type ServedNamespace = {
+  object: CachedNamespace
+  functions: Map<string, ServedFunction>
+  limit: NamespaceCallLimit
+}
 
 /** As `Switchboard.tenantOf`, for a known namespace. */
-export function tenantOf(key: string, home: ServedNamespace | undefined): string {
-  const scope = parseScope(home?.object.status?.scope ?? '')
+export function tenantOf(key: string, namespace: ServedNamespace | undefined): string {
+  const scope = parseScope(namespace?.object.status?.scope ?? '')
   return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
 }
 
@@ -51,9 +55,9 @@ const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) =
 /** Every function with its call queue, in sync with the API server. */
 export class Switchboard {
   readonly #options: SwitchboardOptions
-  readonly #homes = new Map<string, ServedNamespace>()
+  readonly #namespaces = new Map<string, ServedNamespace>()
   /** By the key of a function. */
-  readonly #homeOf = new Map<string, ServedNamespace>()
+  readonly #namespaceOfFunction = new Map<string, ServedNamespace>()
   readonly #hosts = new Map<string, ServedNamespace>()
   readonly #subscriptions: (() => void)[] = []
 
@@ -78,17 +82,17 @@ export class Switchboard {
   }
 
   functions(): ServedFunction[] {
-    return [...this.#homes.values()].flatMap(({ lines }) => [...lines.values()])
+    return [...this.#namespaces.values()].flatMap(({ functions }) => [...functions.values()])
   }
 
   /** Returns the function with this key, `<Kubernetes namespace>/<name>`. */
   findFunction(key: string): ServedFunction | undefined {
-    return this.#homeOf.get(key)?.lines.get(key)
+    return this.#namespaceOfFunction.get(key)?.functions.get(key)
   }
 
   /** Returns the tenant of a function: its boundary, or the Kubernetes namespace if the function is unknown. */
   tenantOf(key: string): string {
-    return tenantOf(key, this.#homeOf.get(key))
+    return tenantOf(key, this.#namespaceOfFunction.get(key))
   }
 
   stop(): void {
@@ -98,55 +102,56 @@ export class Switchboard {
 
   #setNamespace(object: CachedNamespace): void {
     const key = keyOf(object.metadata)
-    const home = this.#homes.get(key)
-    if (home === undefined) {
-      const bound = new NamespaceCallLimit(object.spec.maxConcurrency)
-      const made: ServedNamespace = { object, lines: new Map(), bound }
-      this.#homes.set(key, made)
-      this.#registerHosts(made, [])
+    const namespace = this.#namespaces.get(key)
+    if (namespace === undefined) {
+      const limit = new NamespaceCallLimit(object.spec.maxConcurrency)
+      const added: ServedNamespace = { object, functions: new Map(), limit }
+      this.#namespaces.set(key, added)
+      this.#registerHosts(added, [])
       // The watch may have delivered its functions first.
-      for (const each of this.#options.functions.list()) if (this.#homeKey(each) === key) this.#setFunction(each)
+      for (const each of this.#options.functions.list()) if (this.#namespaceKey(each) === key) this.#setFunction(each)
       return
     }
-    const before = home.object.status?.hosts ?? []
-    const wasRunning = home.object.spec.running
-    home.object = object
-    if (object.spec.running !== wasRunning) for (const line of home.lines.values()) this.#setFunction(line.object)
-    home.bound.max = object.spec.maxConcurrency
-    this.#registerHosts(home, before)
-    home.bound.freed()
+    const before = namespace.object.status?.hosts ?? []
+    const wasRunning = namespace.object.spec.running
+    namespace.object = object
+    if (object.spec.running !== wasRunning)
+      for (const served of namespace.functions.values()) this.#setFunction(served.object)
+    namespace.limit.max = object.spec.maxConcurrency
+    this.#registerHosts(namespace, before)
+    namespace.limit.freed()
   }
 
-  #registerHosts(home: ServedNamespace, before: readonly string[]): void {
-    for (const host of before) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
-    const isGoing = home.object.metadata.deletionTimestamp !== undefined
-    for (const host of isGoing ? [] : (home.object.status?.hosts ?? [])) this.#hosts.set(host, home)
+  #registerHosts(namespace: ServedNamespace, before: readonly string[]): void {
+    for (const host of before) if (this.#hosts.get(host) === namespace) this.#hosts.delete(host)
+    const isGoing = namespace.object.metadata.deletionTimestamp !== undefined
+    for (const host of isGoing ? [] : (namespace.object.status?.hosts ?? [])) this.#hosts.set(host, namespace)
   }
 
   #removeNamespace({ metadata, status }: CachedNamespace): void {
-    const home = this.#homes.get(keyOf(metadata))
-    if (home === undefined) return
-    for (const host of status?.hosts ?? []) if (this.#hosts.get(host) === home) this.#hosts.delete(host)
-    for (const [key, { queue }] of home.lines) {
+    const namespace = this.#namespaces.get(keyOf(metadata))
+    if (namespace === undefined) return
+    for (const host of status?.hosts ?? []) if (this.#hosts.get(host) === namespace) this.#hosts.delete(host)
+    for (const [key, { queue }] of namespace.functions) {
       queue.close()
-      this.#homeOf.delete(key)
+      this.#namespaceOfFunction.delete(key)
     }
-    this.#homes.delete(keyOf(metadata))
+    this.#namespaces.delete(keyOf(metadata))
   }
 
-  #homeKey({ metadata, spec }: CachedFunction): string {
+  #namespaceKey({ metadata, spec }: CachedFunction): string {
     return keyOf({ namespace: metadata.namespace ?? '', name: spec.namespaceName })
   }
 
   #setFunction(object: CachedFunction): void {
-    const home = this.#homes.get(this.#homeKey(object))
-    if (home === undefined) return
+    const namespace = this.#namespaces.get(this.#namespaceKey(object))
+    if (namespace === undefined) return
     const { clock, scale } = this.#options
     const key = keyOf(object.metadata)
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const callable = { key, triggers: triggersOf(object.spec), paths: object.status?.paths ?? [] }
-    const known = home.lines.get(key)
-    const limits = limitsOf(object, home.object)
+    const known = namespace.functions.get(key)
+    const limits = limitsOf(object, namespace.object)
     const isOn = limits.enabled
     const addresses = (object.status?.copies ?? []).map((copy) => addressOf(object, copy))
     if (known !== undefined && known.object.metadata.uid === object.metadata.uid) {
@@ -155,29 +160,29 @@ export class Switchboard {
       return
     }
     known?.queue.close()
-    const line: ServedFunction = {
+    const served: ServedFunction = {
       object,
       callable,
       incarnation,
       isEnabled: isOn,
       queue: new CallQueue(limits, {
         clock,
-        namespaceLimit: home.bound,
+        namespaceLimit: namespace.limit,
         desired: object.status?.desiredReplicas ?? 0,
-        onDesiredCopies: (desired) => scale(line.object, desired),
+        onDesiredCopies: (desired) => scale(served.object, desired),
       }),
     }
-    home.lines.set(key, line)
-    this.#homeOf.set(key, home)
-    line.queue.update(limits, addresses)
+    namespace.functions.set(key, served)
+    this.#namespaceOfFunction.set(key, namespace)
+    served.queue.update(limits, addresses)
   }
 
   #removeFunction(object: CachedFunction): void {
     const key = keyOf(object.metadata)
-    const { lines } = this.#homeOf.get(key) ?? {}
-    lines?.get(key)?.queue.close()
-    lines?.delete(key)
-    this.#homeOf.delete(key)
+    const { functions } = this.#namespaceOfFunction.get(key) ?? {}
+    functions?.get(key)?.queue.close()
+    functions?.delete(key)
+    this.#namespaceOfFunction.delete(key)
   }
 }
 
@@ -188,10 +193,10 @@ function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy:
   return `${hostInUrl(copy)}:${FUNCTION_PORT}`
 }
 
-function limitsOf(object: CachedFunction, around: CachedNamespace): Limits {
+function limitsOf(object: CachedFunction, namespace: CachedNamespace): Limits {
   const { spec, metadata } = object
   const { concurrency, minReplicas, maxReplicas, idleSeconds, enabled } = spec
-  const isOn = enabled && around.spec.running !== false && metadata.deletionTimestamp === undefined
+  const isOn = enabled && namespace.spec.running !== false && metadata.deletionTimestamp === undefined
   const failed = permanentFailureOf(object)
   return { concurrency, minReplicas, maxReplicas, idle: idleSeconds * 1000, enabled: isOn, failed }
 }

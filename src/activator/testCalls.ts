@@ -22,7 +22,7 @@ export type TestCallsOptions = CallDependencies & {
 }
 
 /** Calls the function with this key as soon as a copy has room. `gone` aborts when the caller no longer waits. */
-export type MakeTestCall = (key: string, call: TestCall, gone: AbortSignal) => Promise<TestAnswer>
+export type MakeTestCall = (key: string, call: TestCall, callerSignal: AbortSignal) => Promise<TestAnswer>
 
 /** Makes test calls, which the facade has authorized. They queue, start copies and are counted like any other call. */
 export function createTestCaller(options: TestCallsOptions): MakeTestCall {
@@ -31,37 +31,30 @@ export function createTestCaller(options: TestCallsOptions): MakeTestCall {
 
 /** Limits concurrent calls: one boundary may hold at most as many as are left for the others. */
 function withTenantLimit(make: MakeTestCall): MakeTestCall {
-  const places = new SharedPlaces(CONCURRENT_TEST_CALLS_MAX)
-  return async (key, call, gone) => {
+  const slots = new SharedPlaces(CONCURRENT_TEST_CALLS_MAX)
+  return async (key, call, callerSignal) => {
     const { boundaryId } = call
-    if (places.isFullFor(boundaryId)) return { refused: 'Full' }
-    places.take(boundaryId)
+    if (slots.isFullFor(boundaryId)) return { refused: 'Full' }
+    slots.take(boundaryId)
     try {
-      return await make(key, call, gone)
+      return await make(key, call, callerSignal)
     } finally {
-      places.free(boundaryId)
+      slots.free(boundaryId)
     }
   }
 }
 
-function testCallMaker({
-  switchboard,
-  statistics: figures,
-  reach,
-  clock,
-  log,
-  isSimulated: isPlayed,
-}: TestCallsOptions): MakeTestCall {
-  return async (key, call, gone) => {
-    const line = switchboard.findFunction(key)
-    if (line === undefined) return { refused: 'Gone' }
-    const deadline = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
-    const signal = AbortSignal.any([deadline, gone])
+function testCallMaker({ switchboard, statistics, reach, clock, log, isSimulated }: TestCallsOptions): MakeTestCall {
+  return async (key, call, callerSignal) => {
+    const served = switchboard.findFunction(key)
+    if (served === undefined) return { refused: 'Gone' }
+    const deadline = AbortSignal.timeout(served.object.spec.timeoutSeconds * 1000)
+    const signal = AbortSignal.any([deadline, callerSignal])
     const started = clock.monotonic()
     const answers: TestAnswer[] = []
     const send = async () => {
-      const { status: answer, wasCold } = await sendToFreeCopy(line, signal, (address) => {
-        if (isPlayed) throw new SimulatedPodError('Nothing runs at the address of the copy.')
+      const { status: answer, wasCold } = await sendToFreeCopy(served, signal, (address) => {
+        if (isSimulated) throw new SimulatedPodError('Nothing runs at the address of the copy.')
         return exchange({ address, reach, signal }, call)
       })
       const durationMilliseconds = Math.round((clock.monotonic() - started) * 10) / 10
@@ -69,7 +62,7 @@ function testCallMaker({
       return { status: answer.statusCode, wasCold }
     }
     try {
-      await figures.count(key, clock, send, () => gone.aborted && !deadline.aborted)
+      await statistics.count(key, clock, send, () => callerSignal.aborted && !deadline.aborted)
     } catch (error) {
       log.debug({ function: key, error: messageOf(error) }, 'A test call was not answered by its function.')
       return { refused: refusalOf(error, deadline) }
@@ -100,20 +93,20 @@ async function exchange(
   { address, reach, signal }: CopyRequest,
   { method, path, headers, body }: TestCall,
 ): Promise<CallResponse> {
-  const { isOpen, ...way } = await connectToCopy(address, reach, signal)
+  const { isOpen, ...connection } = await connectToCopy(address, reach, signal)
   const bytes = Buffer.from(body, 'base64')
   const framed = { ...headers, ...(bytes.length > 0 && { 'content-length': bytes.length }) }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     let isConnected = isOpen
-    const asked = request({ ...way, method, path, headers: framed, signal }, resolve)
-    asked.on('socket', (socket) => socket.once('connect', () => (isConnected = true)))
-    asked.on('upgrade', (_answer, socket) => {
+    const outgoing = request({ ...connection, method, path, headers: framed, signal }, resolve)
+    outgoing.on('socket', (socket) => socket.once('connect', () => (isConnected = true)))
+    outgoing.on('upgrade', (_answer, socket) => {
       socket.destroy()
       reject(new Error('The copy speaks another protocol.'))
     })
     // After an answer the promise is settled, and this changes nothing.
-    asked.on('error', (error) => reject(isConnected ? error : new CopyUnreachableError(error.message)))
-    asked.end(bytes)
+    outgoing.on('error', (error) => reject(isConnected ? error : new CopyUnreachableError(error.message)))
+    outgoing.end(bytes)
   })
   return readAnswer(answer)
 }

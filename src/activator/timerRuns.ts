@@ -21,9 +21,9 @@ export function createTimerHooks(
   options: TimerRunsOptions,
 ): Pick<TimersOptions, 'functions' | 'recordSchedules' | 'recordRun' | 'call'> {
   const { switchboard, client, log } = options
-  const lineOf = (key: string) => switchboard.findFunction(key)
+  const servedOf = (key: string) => switchboard.findFunction(key)
   const store = async (key: string, status: ActivatorStatus) => {
-    const object = lineOf(key)?.object
+    const object = servedOf(key)?.object
     if (object === undefined) return
     const change = { subresource: 'status', uid: object.metadata.uid }
     await client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, change)
@@ -31,7 +31,7 @@ export function createTimerHooks(
   return {
     functions: () => switchboard.functions().map(scheduledOf),
     recordSchedules: (key, timers) => {
-      const { lastRuns = {} } = lineOf(key)?.object.status ?? {}
+      const { lastRuns = {} } = servedOf(key)?.object.status ?? {}
       // Timers that are gone, or that a clock running ahead has fired.
       const forgotten = Object.entries(timers).filter(
         ([name, timer]) => timer === null || (lastRuns[name] ?? '') > timer.since,
@@ -40,10 +40,10 @@ export function createTimerHooks(
     },
     recordRun: ({ key, trigger, scheduledAt }) => store(key, { lastRuns: { [trigger]: scheduledAt } }),
     async call(due) {
-      const line = lineOf(due.key)
-      if (line === undefined) return
+      const served = servedOf(due.key)
+      if (served === undefined) return
       try {
-        await runTimer(options, line, due)
+        await runTimer(options, served, due)
       } catch (error) {
         log.warn({ ...due, error: messageOf(error) }, 'A timer did not reach its function.')
       }
@@ -63,14 +63,14 @@ const scheduledOf = ({ object, callable, isEnabled }: ServedFunction): Scheduled
 
 async function runTimer(
   { statistics, reach, clock, isSimulated }: TimerRunsOptions,
-  line: ServedFunction,
+  served: ServedFunction,
   due: DueRun,
 ): Promise<void> {
-  const signal = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
+  const signal = AbortSignal.timeout(served.object.spec.timeoutSeconds * 1000)
   // Simulated pods run nothing that could be counted.
-  if (isSimulated) return void (await sendToFreeCopy(line, signal, async () => {}))
-  await statistics.count(line.callable.key, clock, () =>
-    sendToFreeCopy(line, signal, (address) => post({ address, reach, signal }, due)),
+  if (isSimulated) return void (await sendToFreeCopy(served, signal, async () => {}))
+  await statistics.count(served.callable.key, clock, () =>
+    sendToFreeCopy(served, signal, (address) => post({ address, reach, signal }, due)),
   )
 }
 
@@ -78,7 +78,7 @@ type CopyRequest = { address: string; reach: ReachCopy; signal: AbortSignal }
 
 /** Follows no redirect: the tenant controls its target. @throws Error if the status is not 2xx */
 async function post({ address, reach, signal }: CopyRequest, { trigger, scheduledAt }: DueRun): Promise<number> {
-  const { isOpen: _, ...way } = await connectToCopy(address, reach, signal)
+  const { isOpen: _, ...connection } = await connectToCopy(address, reach, signal)
   const body = JSON.stringify({ trigger, scheduledAt })
   const headers = {
     'content-type': 'application/json',
@@ -86,13 +86,13 @@ async function post({ address, reach, signal }: CopyRequest, { trigger, schedule
     [EVENT_HEADER]: 'timer',
   }
   const status = await new Promise<number>((resolve, reject) => {
-    const asked = request({ ...way, method: 'POST', path: '/', headers, signal }, (answer) => {
+    const outgoing = request({ ...connection, method: 'POST', path: '/', headers, signal }, (answer) => {
       resolve(answer.statusCode ?? 0)
       answer.destroy()
     })
     // After an answer the promise is settled, and this changes nothing.
-    asked.on('error', reject)
-    asked.end(body)
+    outgoing.on('error', reject)
+    outgoing.end(body)
   })
   if (status < 200 || status > 299) throw new Error(`The function answered ${status}.`)
   return status

@@ -179,7 +179,7 @@ describe('dueTimers, changedTimers and Timers', () => {
       },
       call: async ({ scheduledAt }) => void called.push(scheduledAt.slice(11, 16)),
     })
-    timers.look()
+    timers.check()
     return { clock, called, timers }
   }
 
@@ -203,8 +203,8 @@ describe('dueTimers, changedTimers and Timers', () => {
     const noted = Promise.withResolvers<void>()
     const { clock, called, timers } = played(() => noted.promise)
     await clock.advance(5 * 60_000)
-    timers.look()
-    timers.look()
+    timers.check()
+    timers.check()
     noted.resolve()
     await clock.advance(60_000)
     expect(called).to.deep.equal(['00:10'])
@@ -227,7 +227,7 @@ describe('dueTimers, changedTimers and Timers', () => {
       recordRun: async () => {},
       call: async ({ scheduledAt }) => void called.push(scheduledAt.slice(11, 16)),
     })
-    timers.look()
+    timers.check()
     await clock.advance(3_000)
     expect(known.tick?.since).to.match(/^2026-01-01T00:05:0[1-3]/)
     await clock.advance(5 * 60_000)

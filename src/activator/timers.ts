@@ -37,19 +37,21 @@ export function changedTimers(
   { createdAt, isUnchanged, triggers, known, lastRuns }: ScheduledFunction,
   now: number,
 ): Record<string, KnownTimer | null> | undefined {
-  const today = new Date(now).toISOString()
-  const isAhead = (time: string | undefined) => time !== undefined && Date.parse(time) > now + MAX_CLOCK_SKEW_MS
-  const wereAhead = (name: string) => isAhead(lastRuns[name]) || isAhead(known[name]?.since)
+  const timestamp = new Date(now).toISOString()
+  const isFuture = (time: string | undefined) => time !== undefined && Date.parse(time) > now + MAX_CLOCK_SKEW_MS
+  const hasFutureTime = (name: string) => isFuture(lastRuns[name]) || isFuture(known[name]?.since)
   const timers = triggers.filter(({ kind }) => kind === 'Timer')
-  const changed = timers.filter((timer) => known[timer.name]?.schedule !== scheduleOf(timer) || wereAhead(timer.name))
-  const gone = Object.keys(known).filter((name) => timers.every((timer) => timer.name !== name))
-  if (changed.length + gone.length === 0) return undefined
+  const changed = timers.filter(
+    (timer) => known[timer.name]?.schedule !== scheduleOf(timer) || hasFutureTime(timer.name),
+  )
+  const removed = Object.keys(known).filter((name) => timers.every((timer) => timer.name !== name))
+  if (changed.length + removed.length === 0) return undefined
   return Object.fromEntries([
     ...changed.map((timer) => {
-      const since = isUnchanged && !wereAhead(timer.name) ? createdAt : today
+      const since = isUnchanged && !hasFutureTime(timer.name) ? createdAt : timestamp
       return [timer.name, { schedule: scheduleOf(timer), since }] as const
     }),
-    ...gone.map((name) => [name, null] as const),
+    ...removed.map((name) => [name, null] as const),
   ])
 }
 
@@ -61,22 +63,22 @@ type Times = { readonly from: number; readonly last: string | null; readonly nex
  * schedules.
  */
 export class ScheduleTimes {
-  #known = new Map<string, Times>()
-  #used = new Map<string, Times>()
+  #previous = new Map<string, Times>()
+  #current = new Map<string, Times>()
 
   at(schedule: string, timeZone: string, now: number): Times {
     const key = `${schedule} ${timeZone}`
-    const known = this.#known.get(key) ?? this.#used.get(key)
+    const known = this.#previous.get(key) ?? this.#current.get(key)
     const holds = known !== undefined && known.from <= now && now < (known.next ?? Number.POSITIVE_INFINITY)
     const times = holds ? known : timesOf(schedule, timeZone, now)
-    this.#used.set(key, times)
+    this.#current.set(key, times)
     return times
   }
 
   /** Evicts schedules that were not used since the last call. */
   forget(): void {
-    this.#known = this.#used
-    this.#used = new Map()
+    this.#previous = this.#current
+    this.#current = new Map()
   }
 }
 
@@ -141,7 +143,7 @@ export class Timers {
   }
 
   /** Checks all timers: at start, when one is due, and when functions changed. */
-  look(): void {
+  check(): void {
     if (this.#isStopped) return
     const { clock, functions } = this.#options
     const now = clock.now()
@@ -163,27 +165,27 @@ export class Timers {
 
   async #storeSchedules(key: string, timers: Readonly<Record<string, KnownTimer | null>>): Promise<void> {
     const id = JSON.stringify([key])
-    const learned = await this.#writeOnce(id, { key }, () => this.#options.recordSchedules(key, timers))
-    if (learned) this.look()
+    const isStored = await this.#writeOnce(id, { key }, () => this.#options.recordSchedules(key, timers))
+    if (isStored) this.check()
   }
 
   /** Records the run before calling: after a crash a run is missed rather than repeated. */
   async #fire(due: DueRun): Promise<void> {
-    const { recordRun: note, call } = this.#options
+    const { recordRun, call } = this.#options
     const id = JSON.stringify([due.key, due.trigger, due.scheduledAt])
-    if (await this.#writeOnce(id, due, () => note(due))) await call(due)
+    if (await this.#writeOnce(id, due, () => recordRun(due))) await call(due)
   }
 
   /** Returns whether this call wrote it. A failed write is retried shortly. */
-  async #writeOnce(id: string, about: object, write: () => Promise<void>): Promise<boolean> {
+  async #writeOnce(id: string, fields: object, write: () => Promise<void>): Promise<boolean> {
     if (this.#inFlightWrites.has(id)) return false
     this.#inFlightWrites.add(id)
     try {
       await write()
       return true
     } catch (error) {
-      const what = 'The state of a timer could not be stored, so it did not fire; trying again.'
-      this.#options.log.warn({ ...about, error: messageOf(error) }, what)
+      const message = 'The state of a timer could not be stored, so it did not fire; trying again.'
+      this.#options.log.warn({ ...fields, error: messageOf(error) }, message)
       this.#scheduleCheck(WRITE_RETRY_MS)
       return false
     } finally {
@@ -194,6 +196,6 @@ export class Timers {
   #scheduleCheck(milliseconds: number | undefined): void {
     this.#timer?.cancel()
     if (this.#isStopped || milliseconds === undefined) return
-    this.#timer = this.#options.clock.setTimeout(() => this.look(), milliseconds)
+    this.#timer = this.#options.clock.setTimeout(() => this.check(), milliseconds)
   }
 }

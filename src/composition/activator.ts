@@ -157,7 +157,7 @@ async function start(
   })
   activatorHere.calls = { of: (key) => figures.of(key), call }
   const timers = new Timers({ clock: systemClock, log, ...runs })
-  const look = () => timers.look()
+  const look = () => timers.check()
   const endings = [functions.subscribe(look), namespaces.subscribe(look), dropDeletedFunctions(figures, functions)]
   look()
   const servers = [server]
