@@ -20,10 +20,10 @@ function activityPath(
   const { boundaryId = '', resourceGroupName: resourceGroup = '' } = target.values
   const resourceName = target.values[target.route.nameParameter ?? '']
   const { GetActivityRecords: ofResource, GetBoundariesBoundaryIdActivity: ofBoundary } = OPERATIONS
-  const place = normalizedPath(target.route)
-  if (place === '/boundaries/{}') return pathOf(ofBoundary.path, { boundaryId }, { pageSize })
-  if (place === '/boundaries/{}/resourcegroups/{}')
+  const path = normalizedPath(target.route)
+  if (path === '/boundaries/{}') return pathOf(ofBoundary.path, { boundaryId }, { pageSize })
+  if (path === '/boundaries/{}/resourcegroups/{}')
     return pathOf(ofBoundary.path, { boundaryId }, { pageSize, filter: `resourceGroup:eq:${resourceGroup}` })
-  if (place !== `/boundaries/{}/resourcegroups/{}/resources/${noun}/{}` || resourceName === undefined) return undefined
+  if (path !== `/boundaries/{}/resourcegroups/{}/resources/${noun}/{}` || resourceName === undefined) return undefined
   return pathOf(ofResource.path, { boundaryId, resourceGroup, resourceType: noun, resourceName }, { pageSize })
 }

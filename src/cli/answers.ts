@@ -28,10 +28,10 @@ export function parseJsonAnswer(answer: RawAnswer): unknown {
     // Reported below.
   }
   const media = mediaOf(answer.headers)
-  const what = printable(media === '' ? 'something' : media)
+  const mediaType = printable(media === '' ? 'something' : media)
   throw new CommandFailure(
     EXIT.refused,
-    `The platform answered with ${what} where JSON was expected; \`freehold call\` shows answers as they come.`,
+    `The platform answered with ${mediaType} where JSON was expected; \`freehold call\` shows answers as they come.`,
   )
 }
 

@@ -54,9 +54,9 @@ const REPOSITORY_VARIABLE =
 /** Runs git in the folder. The repository is not trusted: it must not make git run a program. */
 function git(folder: string, words: readonly string[], environment: Environment): Promise<{ stdout: string }> {
   // In a partial clone, git would fetch missing objects with programs that the repository configures.
-  const own = { LC_ALL: 'C', GIT_ALLOW_PROTOCOL: 'none' }
-  const ours = Object.entries({ ...environment, ...own }).filter(([name]) => !REPOSITORY_VARIABLE.test(name))
-  const options = { maxBuffer: LIST_MAX_BYTES, env: Object.fromEntries(ours) }
+  const overrides = { LC_ALL: 'C', GIT_ALLOW_PROTOCOL: 'none' }
+  const cleaned = Object.entries({ ...environment, ...overrides }).filter(([name]) => !REPOSITORY_VARIABLE.test(name))
+  const options = { maxBuffer: LIST_MAX_BYTES, env: Object.fromEntries(cleaned) }
   return promisify(execFile)('git', ['-C', folder, '-c', 'core.fsmonitor=false', ...words], options)
 }
 
@@ -76,8 +76,8 @@ async function listedByGit(folder: string, environment: Environment): Promise<st
   } catch (error) {
     const { code, stderr = '' } = error as { code?: unknown; stderr?: string }
     if (code === 'ENOENT' || stderr.includes('not a git repository')) return undefined
-    const said = printable(stderr.trim().replaceAll(/\s+/g, ' ')) || messageOf(error)
-    throw localFailure(`Git does not say which files of ${folder} are to be sent. It says: ${said}`)
+    const message = printable(stderr.trim().replaceAll(/\s+/g, ' ')) || messageOf(error)
+    throw localFailure(`Git does not say which files of ${folder} are to be sent. It says: ${message}`)
   }
 }
 
@@ -114,15 +114,15 @@ export async function packFolder(
     const paths = (await listUploadFiles(folder, environment)).sort()
     const { pack } = await import('tar-stream')
     const tar = pack()
-    const whole = buffer(tar)
+    const archive = buffer(tar)
     for (const path of paths) {
       const stats = lstatSync(join(folder, path))
-      const common = { name: path, mtime: new Date(0) }
-      if (stats.isSymbolicLink()) tar.entry({ ...common, type: 'symlink', linkname: readlinkSync(join(folder, path)) })
-      else tar.entry({ ...common, mode: stats.mode & 0o111 ? 0o755 : 0o644 }, readFileSync(join(folder, path)))
+      const header = { name: path, mtime: new Date(0) }
+      if (stats.isSymbolicLink()) tar.entry({ ...header, type: 'symlink', linkname: readlinkSync(join(folder, path)) })
+      else tar.entry({ ...header, mode: stats.mode & 0o111 ? 0o755 : 0o644 }, readFileSync(join(folder, path)))
     }
     tar.finalize()
-    return { bytes: gzipSync(await whole), files: paths.length }
+    return { bytes: gzipSync(await archive), files: paths.length }
   } catch (error) {
     if (error instanceof CommandFailure) throw error
     throw localFailure(`The folder ${folder} cannot be packed.`, error)

@@ -36,9 +36,9 @@ export function describeArgumentGap(candidates: readonly CollectionRoute[], give
     const missing = route.parameters
       .filter((parameter) => !(parameters[parameter] ?? givenValue(parameter, route, given)))
       .map((parameter) => (parameter === nameParameter ? 'NAME' : flagOf(parameter)))
-    const strange = Object.keys(parameters).filter((name) => !route.parameters.includes(name))
+    const unknown = Object.keys(parameters).filter((name) => !route.parameters.includes(name))
     const usesName = nameParameter !== undefined && parameters[nameParameter] === undefined
-    const superfluous = [...(given.name !== undefined && !usesName ? ['NAME'] : []), ...strange.map(flagOf)]
+    const superfluous = [...(given.name !== undefined && !usesName ? ['NAME'] : []), ...unknown.map(flagOf)]
     const sentences = [sentenceOf(missing, 'missing'), sentenceOf(superfluous, 'superfluous')].filter(Boolean)
     return { distance: superfluous.length * SURPLUS_WEIGHT + missing.length, sentence: sentences.join(' ') }
   })

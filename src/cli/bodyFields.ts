@@ -11,18 +11,19 @@ type Creation = { readonly form: string; readonly naming: string | undefined; re
 async function creationsOf({ routes, noun, below = [] }: Collection, command: CommandWords): Promise<Creation[][]> {
   // Loaded on demand, because it is large.
   const { BODIES, NAMINGS } = await import('../client/bodies.ts')
-  const made = routes.filter(({ verb }) => verb === 'create')
-  const wanted = made.length > 0 ? made : routes.filter(({ verb }) => verb === 'update')
-  const alike = new Map<string, Creation[]>()
-  for (const route of wanted) {
-    const said = `${route.method} ${route.path}`
-    const [fields, naming] = [BODIES[said] ?? [], NAMINGS[said]]
+  const createRoutes = routes.filter(({ verb }) => verb === 'create')
+  const writeRoutes = createRoutes.length > 0 ? createRoutes : routes.filter(({ verb }) => verb === 'update')
+  const creationsByBody = new Map<string, Creation[]>()
+  for (const route of writeRoutes) {
+    const request = `${route.method} ${route.path}`
+    const [fields, naming] = [BODIES[request] ?? [], NAMINGS[request]]
     const key = JSON.stringify([fields, naming])
-    const form = commandLineFor(route, wanted, [...below, noun].join('/'), command)
-    const others = alike.get(key) ?? []
-    if (others.every((other) => other.form !== form)) alike.set(key, [...others, { form, naming, fields }])
+    const form = commandLineFor(route, writeRoutes, [...below, noun].join('/'), command)
+    const previous = creationsByBody.get(key) ?? []
+    if (previous.every((other) => other.form !== form))
+      creationsByBody.set(key, [...previous, { form, naming, fields }])
   }
-  return [...alike.values()]
+  return [...creationsByBody.values()]
 }
 
 /** Returns an empty body if the route takes one: the API does not accept a missing body. */
@@ -35,13 +36,13 @@ export async function emptyBodyFor({ method, path }: CollectionRoute): Promise<o
 export async function creationHelp(collection: Collection, command: CommandWords): Promise<string> {
   const creations = await creationsOf(collection, command)
   if (creations.length === 0) {
-    const ways = suggestCalls(collection, 'create', {}).map((way) => `\n  ${way}`)
-    return `The platform makes ${collection.noun} itself.${ways.length > 0 ? ` To have one made:${ways.join('')}` : ''}\n`
+    const calls = suggestCalls(collection, 'create', {}).map((call) => `\n  ${call}`)
+    return `The platform makes ${collection.noun} itself.${calls.length > 0 ? ` To have one made:${calls.join('')}` : ''}\n`
   }
   return creations
-    .map((alike) => {
-      const forms = alike.map(({ form }) => `  ${form}\n`).join('')
-      const [{ naming, fields } = { naming: undefined, fields: [] }] = alike
+    .map((sameBody) => {
+      const forms = sameBody.map(({ form }) => `  ${form}\n`).join('')
+      const [{ naming, fields } = { naming: undefined, fields: [] }] = sameBody
       return `${forms}\n${naming === undefined ? '' : `NAME ${naming}.\n\n`}${fieldTable(fields)}`
     })
     .join('\n')
@@ -55,8 +56,8 @@ function fieldTable(fields: readonly BodyField[]): string {
     isRequired === true ? 'required' : (standard ?? ''),
     about,
   ])
-  const shown = [['  FIELD', 'TYPE', 'DEFAULT', 'MEANING'], ...rows]
-  return `Fields of --data\n${table(shown.flatMap(([name = '', ...texts]) => wrapRow(name, texts)))}`
+  const tableRows = [['  FIELD', 'TYPE', 'DEFAULT', 'MEANING'], ...rows]
+  return `Fields of --data\n${table(tableRows.flatMap(([name = '', ...texts]) => wrapRow(name, texts)))}`
 }
 
 /** Column widths of TYPE, DEFAULT and MEANING; a long enumeration would push the others off the screen. */
@@ -65,8 +66,8 @@ const COLUMN_WIDTHS = [36, 24, 76]
 /** Wraps the cells of a row. Returns its lines. */
 function wrapRow(name: string, texts: readonly string[]): string[][] {
   const cells = texts.map((text, index) => wrapText(printable(text), COLUMN_WIDTHS[index] ?? 0))
-  const lines = Math.max(...cells.map((cell) => cell.length))
-  return Array.from({ length: lines }, (_, line) => [
+  const height = Math.max(...cells.map((cell) => cell.length))
+  return Array.from({ length: height }, (_, line) => [
     line === 0 ? printable(name) : '',
     ...cells.map((cell) => cell[line] ?? ''),
   ])

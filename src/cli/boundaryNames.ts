@@ -20,42 +20,42 @@ async function listBoundaries(client: Client): Promise<readonly VisibleBoundary[
 }
 
 /** Suggests a boundary by display name or similar id, because people remember names; empty if nothing is similar. */
-function suggestBoundary(said: string, seen: readonly VisibleBoundary[]): string {
-  const [only, ...others] = seen.filter(({ displayName }) => displayName.toLowerCase() === said.toLowerCase())
+function suggestBoundary(given: string, boundaries: readonly VisibleBoundary[]): string {
+  const [only, ...others] = boundaries.filter(({ displayName }) => displayName.toLowerCase() === given.toLowerCase())
   if (only !== undefined && others.length === 0) return `; did you mean ${only.id} (${only.displayName})?`
   return suggestion(
-    said,
-    seen.map(({ id }) => id),
+    given,
+    boundaries.map(({ id }) => id),
   )
 }
 
 /** Explains that the boundary is unknown, with a suggestion, or with the boundaries that exist. */
-export async function explainUnknownBoundary(client: Client, said: string): Promise<string> {
-  const seen = await listBoundaries(client)
-  const meant = suggestBoundary(said, seen)
-  if (meant !== '') return `There is no boundary "${said}"${meant}`
-  const none = isUuid(said)
-    ? `Boundary ${said} does not exist, or you may see nothing in it`
-    : `There is no boundary "${said}"`
-  const shown = seen.map(({ id, displayName }) => `${id} (${displayName})`)
-  const asked = isUuid(said)
+export async function explainUnknownBoundary(client: Client, given: string): Promise<string> {
+  const boundaries = await listBoundaries(client)
+  const meant = suggestBoundary(given, boundaries)
+  if (meant !== '') return `There is no boundary "${given}"${meant}`
+  const none = isUuid(given)
+    ? `Boundary ${given} does not exist, or you may see nothing in it`
+    : `There is no boundary "${given}"`
+  const choices = boundaries.map(({ id, displayName }) => `${id} (${displayName})`)
+  const advice = isUuid(given)
     ? `${ASK_AN_OWNER}, or create one with \`freehold create boundary\`.`
     : '`freehold create boundary` creates one.'
-  return `${none}${existingNamesClause(shown, `; ${asked}`)}`
+  return `${none}${existingNamesClause(choices, `; ${advice}`)}`
 }
 
 /** @param otherwise the end of the sentence if there are no names */
 export function existingNamesClause(names: readonly string[], otherwise: string): string {
   if (names.length === 0) return otherwise
-  const more = names.length > SHOWN_MAX ? ', ...' : ''
-  return `; there are ${names.slice(0, SHOWN_MAX).join(', ')}${more}.`
+  const ellipsis = names.length > SHOWN_MAX ? ', ...' : ''
+  return `; there are ${names.slice(0, SHOWN_MAX).join(', ')}${ellipsis}.`
 }
 
 /** For commands that do not call the platform. @throws CommandFailure (usage) for a name instead of an id */
-export function requireBoundaryId(said: string): void {
-  if (isUuid(said)) return
+export function requireBoundaryId(given: string): void {
+  if (isUuid(given)) return
   throw usage(
-    `"${said}" is not the id of a boundary, a uuid in lower case: \`freehold get boundaries\` shows ids beside names.`,
+    `"${given}" is not the id of a boundary, a uuid in lower case: \`freehold get boundaries\` shows ids beside names.`,
   )
 }
 
@@ -64,9 +64,9 @@ export async function suggestBoundaryId(error: unknown, input: Input, context: C
   const isUsage = error instanceof CommandFailure && error.exitCode === EXIT.usage
   if (isUsage || !(error instanceof PlatformApiError || error instanceof CommandFailure)) return undefined
   const { client, settings } = await openSession(context)
-  const said = boundaryIn(input, context) ?? placeOf(input, settings).boundary
-  if (said === undefined || said === '' || isUuid(said)) return undefined
-  const meant = suggestBoundary(said, await listBoundaries(client))
+  const given = boundaryIn(input, context) ?? placeOf(input, settings).boundary
+  if (given === undefined || given === '' || isUuid(given)) return undefined
+  const meant = suggestBoundary(given, await listBoundaries(client))
   return meant === '' ? undefined : `Boundaries are named by their ids${meant}`
 }
 

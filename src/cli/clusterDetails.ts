@@ -18,9 +18,9 @@ export async function clusterDetailsFor(
   context: Context,
 ): Promise<ClusterDetails | undefined> {
   const access = accessOfSession(await openSession(context))
-  const place = objectPlaceOf({ collection, target }, name)
-  if (access === undefined || place === undefined) return undefined
-  return readClusterDetails(place, await openKubernetes(access, context.signal))
+  const location = objectLocationOf({ collection, target }, name)
+  if (access === undefined || location === undefined) return undefined
+  return readClusterDetails(location, await openKubernetes(access, context.signal))
 }
 
 /**
@@ -38,11 +38,11 @@ export function reasonReader(
     if (!lacksReason(record)) return record
     const listed = await listedReason(prepared, name)
     if (listed !== undefined) return { ...(record as object), statusMessage: listed }
-    const place = objectPlaceOf(prepared, name)
-    if (place === undefined) return record
+    const location = objectLocationOf(prepared, name)
+    if (location === undefined) return record
     send ??= senderFor(context)
     const ask = await send
-    const statusMessage = ask === undefined ? undefined : (await statusOfObject(place, ask))?.statusMessage
+    const statusMessage = ask === undefined ? undefined : (await statusOfObject(location, ask))?.statusMessage
     return statusMessage === undefined ? record : { ...(record as object), statusMessage }
   }
 }
@@ -60,8 +60,9 @@ async function listedReason(
   const path = pathOf(OPERATIONS.GetBoundariesBoundaryIdResources.path, { boundaryId }, { filter })
   try {
     const { items = [] } = parseJsonAnswer(await client.request({ method: 'GET', path })) as { items?: Listed[] }
-    const isIt = (one: Listed) => one.name === name && one.collection === collection.noun && one.resourceGroup === group
-    const message = items.find(isIt)?.statusMessage
+    const isResource = (item: Listed) =>
+      item.name === name && item.collection === collection.noun && item.resourceGroup === group
+    const message = items.find(isResource)?.statusMessage
     return typeof message === 'string' && message !== '' ? message : undefined
   } catch (error) {
     if (error instanceof PlatformApiError && error.status < 500) return undefined
@@ -75,7 +76,7 @@ async function senderFor(context: Context): Promise<SendToKubernetes | undefined
 }
 
 /** Returns the object behind a request; undefined if there is none. */
-function objectPlaceOf(
+function objectLocationOf(
   prepared: Pick<PreparedRequest, 'collection' | 'target'>,
   name: string,
 ): ObjectLocation | undefined {
@@ -100,7 +101,7 @@ export const kindOf = ({ collection, target }: Pick<PreparedRequest, 'collection
   RESOURCE_KINDS.find((each) => 'collection' in each && isIn(each.collection, collection.noun, target.route.path))
 
 /** Whether a path belongs to a collection: `blueprints/sources` is not `sources`. */
-function isIn(words: string, noun: string, path: string): boolean {
-  const [last, ...below] = words.split('/').reverse()
+function isIn(parents: string, noun: string, path: string): boolean {
+  const [last, ...below] = parents.split('/').reverse()
   return last === noun && below.every((word, at) => literalsOf(path)[at] === word.toLowerCase())
 }

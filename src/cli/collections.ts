@@ -42,7 +42,7 @@ export function deriveCollections(
     found.set(noun, [...(found.get(noun) ?? []), { ...operation, verb, parameters, nameParameter }])
   }
   return [...found]
-    .filter(([, routes]) => isSomething(routes.map(({ verb }) => verb)))
+    .filter(([, routes]) => isResource(routes.map(({ verb }) => verb)))
     .map(([noun, all]) => {
       const routes = all.map((route) => ({ ...route, isLower: isLower(route, all) }))
       const namesake = kinds.find(({ plural }) => plural === noun)
@@ -75,7 +75,7 @@ function aliasOf(found: ResourceKind, noun: string): Alias | undefined {
 }
 
 /** Leaves out segments that are only readable by name, such as the diff of revisions: they belong to another. */
-const isSomething = (verbs: readonly Verb[]) =>
+const isResource = (verbs: readonly Verb[]) =>
   verbs.includes('list') || (verbs.includes('get') && verbs.some((verb) => verb !== 'get'))
 
 /**
@@ -88,16 +88,16 @@ export function nameFieldOf({ routes }: Collection, records: unknown = []): stri
   const [record] = [records].flat() as Record<string, unknown>[]
   const isNamedById = parameters.some((parameter) => parameter.endsWith('Id'))
   if (isNamedById && record?.id !== undefined) return 'id'
-  const own = parameters.find((parameter) => !/name$/i.test(parameter) && record?.[parameter] !== undefined)
-  return own ?? (isNamedById ? 'id' : 'name')
+  const idParameter = parameters.find((parameter) => !/name$/i.test(parameter) && record?.[parameter] !== undefined)
+  return idParameter ?? (isNamedById ? 'id' : 'name')
 }
 
 /** Returns the segment before a final parameter. */
 function itemNoun(path: string): string | undefined {
-  const [before, last] = path.split('/').slice(-2)
-  const isItem = last?.startsWith('{') && before !== undefined && before !== '' && !before.startsWith('{')
+  const [noun, last] = path.split('/').slice(-2)
+  const isItem = last?.startsWith('{') && noun !== undefined && noun !== '' && !noun.startsWith('{')
   // `/docs/{module}/{path}` and `.../actions/{action}` are not named resources.
-  return isItem && last !== '{path}' && last !== '{action}' ? before : undefined
+  return isItem && last !== '{path}' && last !== '{action}' ? noun : undefined
 }
 
 function parametersOf(path: string): string[] {
@@ -116,18 +116,18 @@ function singularOf(noun: string): string {
  * @throws CommandFailure (usage)
  */
 export function findCollection(word: string, collections: readonly Collection[]): Collection {
-  const [last = '', ...before] = word.toLowerCase().split('/').reverse()
+  const [last = '', ...parents] = word.toLowerCase().split('/').reverse()
   const isCalled = ({ noun, singular }: Collection) => [noun.toLowerCase(), singular.toLowerCase()].includes(last)
   const aliasIn = ({ also }: Collection) =>
     also.find(({ names, shortNames }) => names.includes(last) || shortNames.includes(last))
   // Path segments take precedence: the name of a kind may be the segment of another collection.
   const found = collections.find(isCalled) ?? collections.find((each) => aliasIn(each) !== undefined)
   const below = found === undefined || isCalled(found) ? [] : (aliasIn(found)?.below ?? [])
-  const asked = before.length > 0 ? before : below
-  const fitting = found?.routes.filter(({ path }) => isBelow(literalsOf(path), asked)) ?? []
-  if (found === undefined || fitting.length === 0) throw unknownKind(word, last, collections)
-  if (asked.length === 0) return { ...found, routes: fitting }
-  return { ...found, below: asked.toReversed(), routes: fitting.map((route) => ({ ...route, isLower: false })) }
+  const wantedParents = parents.length > 0 ? parents : below
+  const routes = found?.routes.filter(({ path }) => isBelow(literalsOf(path), wantedParents)) ?? []
+  if (found === undefined || routes.length === 0) throw unknownKind(word, last, collections)
+  if (wantedParents.length === 0) return { ...found, routes }
+  return { ...found, below: wantedParents.toReversed(), routes: routes.map((route) => ({ ...route, isLower: false })) }
 }
 
 /**
@@ -169,8 +169,8 @@ export function literalsOf(path: string): string[] {
     .slice(1)
 }
 
-const isBelow = (literals: readonly string[], before: readonly string[]) =>
-  before.every((word, index) => literals[index] === word)
+const isBelow = (literals: readonly string[], parents: readonly string[]) =>
+  parents.every((word, index) => literals[index] === word)
 
 /** Returns the parameter values for a route; undefined if one is missing, or `--param` names an unknown one. */
 function valuesFor(route: CollectionRoute, given: GivenArguments): Record<string, string> | undefined {
@@ -215,11 +215,11 @@ export function chooseRoute(
       describeUnsupportedVerb(collection, verb, lower, command === null ? [] : suggestCalls(collection, verb, given)),
     )
   }
-  const possible = targetsOf(candidates, given)
-  const [best, ...rivals] = preferredTargets(possible)
-  if (best === undefined) throw usage(misfit(collection, candidates, given, command))
-  if (rivals.length > 0) {
-    const spellings = [best, ...rivals].map((target) => spellingOf(target, possible, collection.noun))
+  const targets = targetsOf(candidates, given)
+  const [best, ...others] = preferredTargets(targets)
+  if (best === undefined) throw usage(explainMisuse(collection, candidates, given, command))
+  if (others.length > 0) {
+    const spellings = [best, ...others].map((target) => spellingOf(target, targets, collection.noun))
     throw usage(`"${collection.noun}" may mean several things; say one of ${spellings.join(', ')}.`)
   }
   return best
@@ -227,26 +227,26 @@ export function chooseRoute(
 
 /** Returns the preferred targets that are equally good, one per place. */
 function preferredTargets(targets: readonly Target[]): Target[] {
-  const before = (one: Target, other: Target) =>
+  const compare = (one: Target, other: Target) =>
     other.route.parameters.length - one.route.parameters.length || depthOf(one.route) - depthOf(other.route)
-  const [best, ...others] = targets.toSorted(before)
+  const [best, ...others] = targets.toSorted(compare)
   if (best === undefined) return []
-  const alike = [best, ...others.filter((other) => before(best, other) === 0)]
-  return alike.filter(
-    ({ route }, at) => alike.findIndex((one) => normalizedPath(one.route) === normalizedPath(route)) === at,
+  const equal = [best, ...others.filter((other) => compare(best, other) === 0)]
+  return equal.filter(
+    ({ route }, at) => equal.findIndex((one) => normalizedPath(one.route) === normalizedPath(route)) === at,
   )
 }
 
 const depthOf = ({ path }: CollectionRoute) => path.split('/').length
 
 /** Returns the shortest spelling that is unambiguous among the candidates: `blueprints/sources`. */
-function spellingOf({ route }: Target, possible: readonly Target[], noun: string): string {
+function spellingOf({ route }: Target, targets: readonly Target[], noun: string): string {
   const literals = literalsOf(route.path)
   const isEnough = (count: number) => {
-    const left = preferredTargets(
-      possible.filter((one) => isBelow(literalsOf(one.route.path), literals.slice(0, count))),
+    const remaining = preferredTargets(
+      targets.filter((one) => isBelow(literalsOf(one.route.path), literals.slice(0, count))),
     )
-    return left.length === 1 && left.every((one) => normalizedPath(one.route) === normalizedPath(route))
+    return remaining.length === 1 && remaining.every((one) => normalizedPath(one.route) === normalizedPath(route))
   }
   const count = literals.findIndex((_word, index) => isEnough(index + 1)) + 1
   return [...literals.slice(0, count || literals.length).reverse(), noun].join('/')
@@ -265,7 +265,7 @@ export type CommandWords = {
 const FLAG_VALUES: Readonly<Record<string, string>> = { '--boundary': ' ID', '--group': ' NAME' }
 
 /** Explains what is wrong with the arguments, and lists the valid forms. */
-function misfit(
+function explainMisuse(
   { noun }: Collection,
   candidates: readonly CollectionRoute[],
   given: GivenArguments,
@@ -273,11 +273,12 @@ function misfit(
 ) {
   if (command === null) return describeArgumentGap(candidates, given)
   const isNamedByPlatform = given.name !== undefined && candidates.every((route) => route.nameParameter === undefined)
-  const why = isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
+  const hint =
+    isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
   const forms = commandLinesFor(candidates, noun, command, given.defaults)
-  const shown = forms.map((form) => `  ${form}`).join('\n')
-  const gap = describeAllGroupsMisuse(noun, candidates, given) ?? describeArgumentGap(candidates, given)
-  return `${gap}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
+  const list = forms.map((form) => `  ${form}`).join('\n')
+  const fault = describeAllGroupsMisuse(noun, candidates, given) ?? describeArgumentGap(candidates, given)
+  return `${fault}${hint} Valid form${forms.length === 1 ? '' : 's'}:\n${list}`
 }
 
 /** Returns the command lines for these routes of one verb. */
@@ -297,24 +298,24 @@ export function commandLineFor(
   defaults: Place = {},
 ): string {
   const { nameParameter } = route
-  const further = route.parameters.filter((parameter) => parameter !== nameParameter)
+  const otherParameters = route.parameters.filter((parameter) => parameter !== nameParameter)
   const isPlace = (parameter: string) => parameter in FLAGS
-  const isInGroup = further.some((parameter) => GROUP_PARAMETERS.includes(parameter))
+  const isInGroup = otherParameters.some((parameter) => GROUP_PARAMETERS.includes(parameter))
   // The default group would select the group's list.
   const isAcross = !isInGroup && defaults.group !== undefined && ALL_GROUPS_VERBS.includes(name)
-  const exact: GivenArguments = {
+  const complete: GivenArguments = {
     name: nameParameter && 'NAME',
-    boundary: further.includes(BOUNDARY_PARAMETER) ? 'ID' : defaults.boundary,
+    boundary: otherParameters.includes(BOUNDARY_PARAMETER) ? 'ID' : defaults.boundary,
     group: isInGroup ? 'NAME' : isAcross ? undefined : defaults.group,
-    parameters: Object.fromEntries(further.filter((each) => !isPlace(each)).map((each) => [each, '...'])),
+    parameters: Object.fromEntries(otherParameters.filter((each) => !isPlace(each)).map((each) => [each, '...'])),
   }
-  const possible = targetsOf(candidates, exact)
-  const found = preferredTargets(possible)
+  const targets = targetsOf(candidates, complete)
+  const found = preferredTargets(targets)
   const isPlain =
     route.isLower !== true &&
     found.length === 1 &&
     found.every((target) => normalizedPath(target.route) === normalizedPath(route))
-  const word = isPlain ? noun : spellingOf({ route, values: {} }, possible, noun)
+  const word = isPlain ? noun : spellingOf({ route, values: {} }, targets, noun)
   const words = positionals.flatMap((positional) => {
     if (positional === 'KIND') return word
     if (!/^\[?NAME\]?$/.test(positional)) return positional
@@ -323,8 +324,11 @@ export function commandLineFor(
   const isSet = (parameter: string) =>
     (parameter === BOUNDARY_PARAMETER ? defaults.boundary : GROUP_PARAMETERS.includes(parameter) && defaults.group) ||
     undefined
-  const said = further.filter((parameter) => isSet(parameter) === undefined).map(flagOf)
-  const flags = [...said.map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`), ...(isAcross ? ['--all-groups'] : [])]
+  const requiredFlags = otherParameters.filter((parameter) => isSet(parameter) === undefined).map(flagOf)
+  const flags = [
+    ...requiredFlags.map((flag) => `${flag}${FLAG_VALUES[flag] ?? ''}`),
+    ...(isAcross ? ['--all-groups'] : []),
+  ]
   const body = route.needsBody === true && BODY_VERBS.includes(name) ? ["-d '{...}'"] : []
   return ['freehold', name, ...words, ...flags, ...body].join(' ')
 }

@@ -11,9 +11,9 @@ export type Option = {
   /** Placeholder for the value in the help; absent for a switch. */
   readonly value?: string
   /** The value if none is given: at the end, or before another option. */
-  readonly whenAlone?: string
+  readonly valueIfAbsent?: string
   /** May be repeated. */
-  readonly many?: true
+  readonly isRepeatable?: true
   readonly choices?: readonly string[]
   /** A choice that takes a value itself: `jsonpath=...`. */
   readonly openChoice?: string
@@ -95,11 +95,11 @@ export const optionsOf = (command: Command): readonly Option[] => [...(command.o
 export function parseCommandLine(command: Command, words: readonly string[]): Input {
   const options = optionsOf(command)
   const config: ParseArgsOptionsConfig = Object.fromEntries(
-    options.map(({ long, short, value, many }) => [
+    options.map(({ long, short, value, isRepeatable }) => [
       long,
       {
         type: value === undefined ? ('boolean' as const) : ('string' as const),
-        multiple: many === true,
+        multiple: isRepeatable === true,
         ...(short !== undefined && { short }),
       },
     ]),
@@ -137,8 +137,8 @@ function withDefaultValues(words: readonly string[], options: readonly Option[])
     const option = options.find(({ long }) => word === `--${long}`)
     const next = words[index + 1]
     const isAlone = next === undefined || next.startsWith('-')
-    if (option?.whenAlone === undefined || !isAlone || (end >= 0 && index > end)) return [word]
-    return [`${word}=${option.whenAlone}`]
+    if (option?.valueIfAbsent === undefined || !isAlone || (end >= 0 && index > end)) return [word]
+    return [`${word}=${option.valueIfAbsent}`]
   })
 }
 
@@ -158,11 +158,12 @@ function checkInput(command: Command, input: Input): void {
     }
   }
   const all = command.positionals ?? []
-  const needed = all.filter(({ isOptional }) => isOptional !== true).length
-  const most = all.at(-1)?.isMany === true ? Number.POSITIVE_INFINITY : all.length
+  const minimum = all.filter(({ isOptional }) => isOptional !== true).length
+  const maximum = all.at(-1)?.isMany === true ? Number.POSITIVE_INFINITY : all.length
   const { length } = input.positionals
-  if (length < needed) throw usage(`${all[length]?.name} is missing. Usage: ${usageLine(command)}`)
-  if (length > most) throw usage(`"${input.positionals[most]}" is one word too many. Usage: ${usageLine(command)}`)
+  if (length < minimum) throw usage(`${all[length]?.name} is missing. Usage: ${usageLine(command)}`)
+  if (length > maximum)
+    throw usage(`"${input.positionals[maximum]}" is one word too many. Usage: ${usageLine(command)}`)
 }
 
 const wordsOf = ({ positionals = [] }: Command): string[] =>

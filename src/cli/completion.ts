@@ -76,18 +76,18 @@ complete -o default -F _freehold freehold
 function fish(commands: readonly Command[], collections: readonly Collection[]): string {
   const quote = (text: string) => `'${text.replaceAll(/['\\]/g, '\\$&')}'`
   const lines = commands.flatMap((command) => {
-    const chosen = `-n '__fish_seen_subcommand_from ${command.name}'`
+    const condition = `-n '__fish_seen_subcommand_from ${command.name}'`
     const first = offersOf(command, commands, collections)[0] ?? []
     return [
       `complete -c freehold -f -n __fish_use_subcommand -a ${command.name} -d ${quote(command.summary)}`,
-      ...(first.length > 0 ? [`complete -c freehold -f ${chosen} -a ${quote(first.join(' '))}`] : []),
-      ...(takesName(command) ? [`complete -c freehold -f ${chosen} -a '(${NAMES_IN_FISH})'`] : []),
+      ...(first.length > 0 ? [`complete -c freehold -f ${condition} -a ${quote(first.join(' '))}`] : []),
+      ...(takesName(command) ? [`complete -c freehold -f ${condition} -a '(${NAMES_IN_FISH})'`] : []),
       ...optionsOf(command).map(({ long, short, value, choices, summary }) => {
-        const dash = short === undefined ? '' : ` -s ${short}`
+        const shortOption = short === undefined ? '' : ` -s ${short}`
         // Options with choices take no file names.
         const needs = value === undefined ? '' : choices === undefined ? ' -r' : ' -x'
         const offers = choices === undefined ? '' : ` -a ${quote(choices.join(' '))}`
-        return `complete -c freehold ${chosen} -l ${long}${dash}${needs}${offers} -d ${quote(summary)}`
+        return `complete -c freehold ${condition} -l ${long}${shortOption}${needs}${offers} -d ${quote(summary)}`
       }),
     ]
   })

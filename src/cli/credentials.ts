@@ -83,13 +83,13 @@ export function tokenSource(parts: TokenSourceParts): (rejected?: string) => Pro
  */
 async function currentLogin(parts: TokenSourceParts, rejected: string | undefined): Promise<StoredLogin> {
   const { store, issuer, now } = parts
-  const isGood = (login: StoredLogin) => !needsRefresh(login, now()) && login.accessToken !== rejected
+  const isUsable = (login: StoredLogin) => !needsRefresh(login, now()) && login.accessToken !== rejected
   const first = await readOwn(parts)
-  if (isGood(first)) return first
+  if (isUsable(first)) return first
   return store.exclusively(async () => {
     // Another process may have refreshed it meanwhile.
     const login = await readOwn(parts)
-    if (isGood(login)) return login
+    if (isUsable(login)) return login
     const renewed = await issuer.refresh(login)
     await store.write(renewed)
     return renewed

@@ -41,8 +41,10 @@ async function findMissingPlace(client: Client, boundary: string, group: string 
   const { operations } = client
   if (!(await isKnown(async () => operations.ListResourceGroups({ path, query: { pageSize: 1 } })))) return 'boundary'
   if (group === undefined) return undefined
-  const one = { ...path, resourceGroupName: group }
-  const isThere = await isKnown(async () => operations.GetBoundariesResourcegroupsByResourceGroupName({ path: one }))
+  const groupPath = { ...path, resourceGroupName: group }
+  const isThere = await isKnown(async () =>
+    operations.GetBoundariesResourcegroupsByResourceGroupName({ path: groupPath }),
+  )
   return isThere ? undefined : 'group'
 }
 
@@ -55,8 +57,8 @@ export async function clearDeletedDefault(
   if (settings?.boundary === undefined || settings.boundary !== boundaryId) return undefined
   if (resourceGroupName !== undefined && settings.group !== resourceGroupName) return undefined
   const { boundary, group: _group, ...others } = settings
-  const kept = resourceGroupName === undefined ? undefined : boundary
-  await writeSettings(places.settings, { ...others, ...withoutAbsent({ boundary: kept }) })
+  const keptBoundary = resourceGroupName === undefined ? undefined : boundary
+  await writeSettings(places.settings, { ...others, ...withoutAbsent({ boundary: keptBoundary }) })
   return resourceGroupName === undefined
     ? 'It was your default boundary: there is none now.'
     : 'It was your default resource group: there is none now.'

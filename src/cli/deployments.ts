@@ -11,8 +11,13 @@ export function deploymentRoute(
   method: Operation['method'],
   wanted: string,
 ): SubresourceRoute | undefined {
-  const around = { ...target, route: { ...target.route, path: target.route.path.split('/').slice(0, -2).join('/') } }
-  return [target, around].flatMap((each) => listSubresourceRoutes(each, method)).find(({ words }) => words === wanted)
+  const parentTarget = {
+    ...target,
+    route: { ...target.route, path: target.route.path.split('/').slice(0, -2).join('/') },
+  }
+  return [target, parentTarget]
+    .flatMap((each) => listSubresourceRoutes(each, method))
+    .find(({ words }) => words === wanted)
 }
 
 /** Returns the deployments, newest first. @throws CommandFailure (usage) if the kind has none */

@@ -20,9 +20,9 @@ function describeRefusal({ status, code, message, body, correlationId, retryAfte
   const { errors } = (body ?? {}) as { errors?: unknown }
   const all = Array.isArray(errors) ? errors.slice(0, 20) : []
   // A single error that the message already contains.
-  const isSaid =
+  const isInMessage =
     all.length === 1 && message.includes(String((all[0] as Record<string, unknown> | null)?.message ?? all))
-  const fields = isSaid ? [] : all
+  const fields = isInMessage ? [] : all
   const remedy = remedyFor({ status, code, retryAfter })
   return [
     `${printable(message)} (${printable(code)}, ${status})`,
@@ -37,14 +37,14 @@ function describeRefusal({ status, code, message, body, correlationId, retryAfte
 }
 
 /** Returns the lists of the error body, such as the groups in a boundary that is not empty. */
-function listBlockers(body: unknown, said: string): string[] {
+function listBlockers(body: unknown, errorMessage: string): string[] {
   const lists = Object.entries((body ?? {}) as object).filter(
     ([name, list]) => name !== 'errors' && Array.isArray(list),
   )
   return lists.flatMap(([name, list]) => {
     const entries = (list as unknown[]).slice(0, 20)
     if (entries.length === 0) return []
-    if (entries.every((entry) => typeof entry === 'string' && said.includes(entry))) return []
+    if (entries.every((entry) => typeof entry === 'string' && errorMessage.includes(entry))) return []
     const names = entries.flatMap((entry) => (isSentence(entry) ? [] : (nameOf(entry) ?? [])))
     if (names.length === entries.length) return [`  ${printable(name)}: ${names.map(printable).join(', ')}`]
     return [`  ${printable(name)}:`, ...entries.map((entry) => `    ${printable(problemLine(entry))}`)]
@@ -60,19 +60,19 @@ const fieldsOf = (entry: unknown) =>
 function nameOf(entry: unknown): string | undefined {
   if (typeof entry === 'string') return entry
   const { name, id, message } = fieldsOf(entry)
-  const own = name ?? id
-  return own === undefined || message !== undefined ? undefined : String(own)
+  const label = name ?? id
+  return label === undefined || message !== undefined ? undefined : String(label)
 }
 
 /** Formats a problem: `line 7: spec.replicas: It is negative. (OutOfRange)` */
 function problemLine(entry: unknown): string {
   const { message, code, severity, line, ...others } = fieldsOf(entry)
   if (typeof message !== 'string') return nameOf(entry) ?? plainText(entry)
-  const where = ['path', 'field', 'component', 'name', 'id'].map((name) => others[name]).find((value) => value)
+  const location = ['path', 'field', 'component', 'name', 'id'].map((name) => others[name]).find((value) => value)
   const before = [
     ...(severity === 'Warning' ? ['Warning'] : []),
     ...(typeof line === 'number' ? [`line ${line}`] : []),
-    ...(where === undefined ? [] : [String(where)]),
+    ...(location === undefined ? [] : [String(location)]),
   ]
   return `${[...before, message].join(': ')}${typeof code === 'string' ? ` (${code})` : ''}`
 }
@@ -89,8 +89,8 @@ function plainText(entry: unknown): string {
 function remedyFor({ status, code, retryAfter }: Pick<PlatformApiError, 'status' | 'code' | 'retryAfter'>) {
   // Only suggests a retry if the platform does: a missing engine or a wrong address will not fix itself.
   if (retryAfter !== undefined && (status === 429 || status === 503)) return `Try again in ${retryAfter} s.`
-  const isOurs = !code.startsWith('HTTP_')
-  if (status >= 500 && status !== 501 && !isOurs) return 'Try again; if it persists, tell your platform operator.'
+  const isOfPlatform = !code.startsWith('HTTP_')
+  if (status >= 500 && status !== 501 && !isOfPlatform) return 'Try again; if it persists, tell your platform operator.'
   return REMEDIES[status]
 }
 

@@ -43,20 +43,20 @@ export const localFailure = (message: string, cause?: unknown) =>
 
 /** Maps each item, and reports all failures together. @throws CommandFailure with a line per failure */
 export function mapOrFailTogether<Given, Made>(
-  given: readonly Given[],
-  make: (one: Given, at: number) => Made,
+  items: readonly Given[],
+  make: (item: Given, at: number) => Made,
 ): Made[] {
-  const made: Made[] = []
+  const results: Made[] = []
   const refusals: CommandFailure[] = []
-  for (const [at, one] of given.entries()) {
+  for (const [at, item] of items.entries()) {
     try {
-      made.push(make(one, at))
+      results.push(make(item, at))
     } catch (error) {
       if (!(error instanceof CommandFailure)) throw error
       refusals.push(error)
     }
   }
   const [first] = refusals
-  if (first === undefined) return made
+  if (first === undefined) return results
   throw new CommandFailure(first.exitCode, refusals.map(({ message }) => message).join('\n'), { cause: first })
 }

@@ -46,8 +46,8 @@ export async function readPrivate(path: string): Promise<string | undefined> {
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     const { mode, uid } = await file.stat()
-    const own = process.getuid?.()
-    if (own !== undefined && (uid !== own || (mode & 0o077) !== 0)) {
+    const ownUid = process.getuid?.()
+    if (ownUid !== undefined && (uid !== ownUid || (mode & 0o077) !== 0)) {
       throw localFailure(
         `${path} is readable by others (mode ${(mode & 0o777).toString(8)}): delete it and sign in again, or \`chmod 600\` it if nobody else uses this machine.`,
       )
@@ -64,19 +64,19 @@ export async function readPrivate(path: string): Promise<string | undefined> {
 
 /** Writes a file that only its owner can read. Atomic: readers see either the old text or the new one. */
 export async function writePrivate(path: string, text: string): Promise<void> {
-  const own = `${path}.${randomUUID()}`
+  const temporaryPath = `${path}.${randomUUID()}`
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    const file = await open(own, 'wx', 0o600)
+    const file = await open(temporaryPath, 'wx', 0o600)
     try {
       await file.writeFile(text)
       await file.sync()
     } finally {
       await file.close()
     }
-    await rename(own, path)
+    await rename(temporaryPath, path)
   } catch (error) {
-    await rm(own, { force: true }).catch(() => undefined)
+    await rm(temporaryPath, { force: true }).catch(() => undefined)
     throw localFailure(`${path} cannot be written.`, error)
   }
 }

@@ -13,9 +13,9 @@ export function helpOf(command: Command): string {
   return `${summary}.\n\nUsage: ${usageLine(command)}\n\n${table(rows)}${more}`
 }
 
-function flags({ long, short, value, many, whenAlone }: Option): string {
-  const dash = short === undefined ? '    ' : `-${short}, `
-  return `${dash}--${long}${value === undefined ? '' : whenAlone === undefined ? ` ${value}` : ` [${value}]`}${many ? ' ...' : ''}`
+function flags({ long, short, value, isRepeatable, valueIfAbsent }: Option): string {
+  const shortOption = short === undefined ? '    ' : `-${short}, `
+  return `${shortOption}--${long}${value === undefined ? '' : valueIfAbsent === undefined ? ` ${value}` : ` [${value}]`}${isRepeatable ? ' ...' : ''}`
 }
 
 function choices(option: Option): string {

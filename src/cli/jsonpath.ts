@@ -10,13 +10,13 @@ type Step = { readonly key: string } | { readonly index: number } | 'all'
  */
 export function evaluateTemplate(template: string, value: unknown): string {
   const root = Array.isArray(value) ? Object.assign([...value], { items: value }) : value
-  const whole = template.includes('{') ? template : `{${template}}`
-  const rest = whole.replaceAll(/\{[^{}]*\}/g, '')
-  if (/[{}]/.test(rest)) throw usage(`"${template}" has an unmatched brace: write paths in {braces}.`)
-  return whole.replaceAll(/\{([^}]*)\}/g, (_whole, inner: string) => {
-    const text = /^"(.*)"$/.exec(inner)?.[1]
+  const braced = template.includes('{') ? template : `{${template}}`
+  const outside = braced.replaceAll(/\{[^{}]*\}/g, '')
+  if (/[{}]/.test(outside)) throw usage(`"${template}" has an unmatched brace: write paths in {braces}.`)
+  return braced.replaceAll(/\{([^}]*)\}/g, (_whole, expression: string) => {
+    const text = /^"(.*)"$/.exec(expression)?.[1]
     if (text !== undefined) return text.replaceAll('\\n', '\n').replaceAll('\\t', '\t')
-    return evaluate(root, stepsOf(inner)).map(formatValue).join(' ')
+    return evaluate(root, stepsOf(expression)).map(formatValue).join(' ')
   })
 }
 

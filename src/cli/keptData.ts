@@ -25,7 +25,7 @@ export function ownerOfClaim(claim: string): { noun: string; name: string } | un
 }
 
 /** Adds the commands that delete the kept volumes to the refusal to delete a group; unchanged if there are none. */
-export function withKeptVolumes(error: unknown, group: string, placed: readonly string[]): unknown {
+export function withKeptVolumes(error: unknown, group: string, placeOptions: readonly string[]): unknown {
   if (!(error instanceof PlatformApiError) || error.code !== 'DELETION_PROTECTED') return error
   const { resources = [] } = (error.body ?? {}) as { resources?: unknown }
   const holders = Array.isArray(resources) ? resources.map(String) : []
@@ -35,12 +35,12 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
     // On another cluster, the entry also names the cluster: a resource there takes the volume over.
     const [claim = '', clusterId] = held.split('/').reverse()
     const { noun, name } = ownerOfClaim(claim) ?? { noun: 'KIND', name: 'NAME' }
-    const there = clusterId === undefined ? [] : ['-d', JSON.stringify({ clusterId })]
-    return `  freehold delete ${[noun, name, '-g', group, ...placed, ...there].map(quoteShellWord).join(' ')} --kept-data`
+    const clusterOptions = clusterId === undefined ? [] : ['-d', JSON.stringify({ clusterId })]
+    return `  freehold delete ${[noun, name, '-g', group, ...placeOptions, ...clusterOptions].map(quoteShellWord).join(' ')} --kept-data`
   })
   const { lines, exitCode } = describeFailure(error)
-  const said = 'Volumes that were kept when their resource was deleted go for good with:'
-  return new CommandFailure(exitCode, [...lines, said, ...new Set(commands)].join('\n'), { cause: error })
+  const intro = 'Volumes that were kept when their resource was deleted go for good with:'
+  return new CommandFailure(exitCode, [...lines, intro, ...new Set(commands)].join('\n'), { cause: error })
 }
 
 /**
@@ -50,7 +50,7 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
  */
 export async function recreateDeleted(
   reading: PreparedRequest,
-  given: { body: unknown; create: PreparedRequest; name: string },
+  creation: { body: unknown; create: PreparedRequest; name: string },
   context: Context,
 ): Promise<void> {
   const isThere = await send(reading).then(
@@ -63,8 +63,8 @@ export async function recreateDeleted(
   const { noun } = reading.collection
   if (isThere)
     throw usage(`It still exists in ${noun}: \`freehold delete\` without --kept-data deletes it with its data.`)
-  await requireFormerResource(reading, given.name, context)
-  await send(given.create, given.body).catch((error: unknown) => {
+  await requireFormerResource(reading, creation.name, context)
+  await send(creation.create, creation.body).catch((error: unknown) => {
     if (!(error instanceof PlatformApiError) || error.status !== 400) throw error
     const { lines, exitCode } = describeFailure(error)
     const hint = 'The volumes are deleted with a resource that takes them back: say with --data how it is created.'
@@ -108,7 +108,7 @@ async function isListedByGroup(
   try {
     const { body } = await (await openKubernetes(access, context.signal))(path)
     const { retainedStorage = [] } = (body.status ?? {}) as { retainedStorage?: { kind: string; name: string }[] }
-    return retainedStorage.some((kept) => kept.kind === kind.kind && kept.name === name)
+    return retainedStorage.some((retained) => retained.kind === kind.kind && retained.name === name)
   } catch (error) {
     if (error instanceof CommandFailure) return false
     throw error

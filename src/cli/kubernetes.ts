@@ -45,20 +45,22 @@ export async function openKubernetes(access: KubernetesAccess, signal: AbortSign
   const { server, proxyUrl } = access
   // Slow to load, and rarely needed.
   const { Agent, ProxyAgent, fetch } = await import('undici')
-  const shown = await readCredentials(access)
+  const credentials = await readCredentials(access)
   const dispatcher =
     proxyUrl === undefined
-      ? new Agent({ connect: shown.tls })
-      : new ProxyAgent({ uri: proxyUrl, requestTls: shown.tls })
+      ? new Agent({ connect: credentials.tls })
+      : new ProxyAgent({ uri: proxyUrl, requestTls: credentials.tls })
   return async (path, { method = 'GET', body, accept = 'application/json', contentType = APPLY } = {}) => {
     const headers = {
       accept,
-      ...(shown.authorization && { authorization: shown.authorization }),
+      ...(credentials.authorization && { authorization: credentials.authorization }),
       ...(body !== undefined && { 'content-type': contentType }),
     }
     const init = { method, headers, dispatcher, signal, ...(body !== undefined && { body }) }
-    const asked = fetch(`${server}${path}`, init).then(async (answer) => [answer.status, await answer.text()] as const)
-    const [status, text] = await asked.catch((error) => {
+    const response = fetch(`${server}${path}`, init).then(
+      async (answer) => [answer.status, await answer.text()] as const,
+    )
+    const [status, text] = await response.catch((error) => {
       throw signal.aborted ? error : networkFailure(server, error)
     })
     return parseAnswer(server, status, text)

@@ -40,19 +40,21 @@ const EVENTS_SHOWN = 10
 
 /** Reads what the caller may read; undefined if that is nothing, or the API server does not answer. */
 export async function readClusterDetails(
-  place: ObjectLocation,
+  location: ObjectLocation,
   send: SendToKubernetes,
 ): Promise<ClusterDetails | undefined> {
-  const { namespace, kind, name } = place
-  const found = await objectAt(place, send)
+  const { namespace, kind, name } = location
+  const found = await objectAt(location, send)
   if (found === undefined) return undefined
   const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = found.status ?? {}
   const events =
-    namespace === undefined ? [] : await ignoreCommandFailure(eventsOf(place, namespacePath(namespace), selector, send))
+    namespace === undefined
+      ? []
+      : await ignoreCommandFailure(eventsOf(location, namespacePath(namespace), selector, send))
   // Kubernetes keeps events for an hour: earlier ones are about a previous object of the same name.
   const since = Date.parse(found.metadata?.creationTimestamp ?? '') || 0
-  const own = (events ?? []).filter(({ time }) => !(Date.parse(time) < since))
-  return { message: statusMessage, conditions, events: own }
+  const recent = (events ?? []).filter(({ time }) => !(Date.parse(time) < since))
+  return { message: statusMessage, conditions, events: recent }
 }
 
 const namespacePath = (namespace: string | undefined) =>
@@ -60,10 +62,10 @@ const namespacePath = (namespace: string | undefined) =>
 
 /** Reads only the status; undefined in the same cases. */
 export async function statusOfObject(
-  place: ObjectLocation,
+  location: ObjectLocation,
   send: SendToKubernetes,
 ): Promise<NonNullable<KubernetesObject['status']> | undefined> {
-  const found = await objectAt(place, send)
+  const found = await objectAt(location, send)
   return found === undefined ? undefined : (found.status ?? {})
 }
 
@@ -78,22 +80,22 @@ async function objectAt(
   return found.body as KubernetesObject
 }
 
-async function ignoreCommandFailure<Result>(asked: Promise<Result>): Promise<Result | undefined> {
+async function ignoreCommandFailure<Result>(promise: Promise<Result>): Promise<Result | undefined> {
   try {
-    return await asked
+    return await promise
   } catch (error) {
     if (error instanceof CommandFailure) return undefined
     throw error
   }
 }
 
-async function eventsOf(place: ObjectLocation, inNamespace: string, selector: string, send: SendToKubernetes) {
+async function eventsOf(location: ObjectLocation, inNamespace: string, selector: string, send: SendToKubernetes) {
   const [pods, events] = await Promise.all([
     send(`/api/v1${inNamespace}/pods?labelSelector=${encodeURIComponent(selector)}`),
     send(`/apis/events.k8s.io/v1${inNamespace}/events`),
   ])
   const names = itemsOf<KubernetesObject>(pods).flatMap(({ metadata }) => metadata?.name ?? [])
-  return eventsAbout(place, names, itemsOf<KubernetesEvent>(events))
+  return eventsAbout(location, names, itemsOf<KubernetesEvent>(events))
 }
 
 /** @param pods names of existing pods */

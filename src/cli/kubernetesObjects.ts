@@ -99,8 +99,8 @@ async function isReplaceable({ spec }: Manifest, path: string, send: SendToKuber
   return !violatesRule(answer)
 }
 
-function patch(manifest: Manifest, path: string, send: SendToKubernetes, more = ''): Promise<KubernetesAnswer> {
-  const query = `fieldManager=${FIELD_MANAGER}&fieldValidation=Strict${more}`
+function patch(manifest: Manifest, path: string, send: SendToKubernetes, queryEnd = ''): Promise<KubernetesAnswer> {
+  const query = `fieldManager=${FIELD_MANAGER}&fieldValidation=Strict${queryEnd}`
   return send(`${path}?${query}`, { method: 'PATCH', body: JSON.stringify(manifest.document) })
 }
 
@@ -124,7 +124,7 @@ const baseOf = (apiVersion: string) => (apiVersion.includes('/') ? `/apis/${apiV
 
 /** Asks the API server for the plural, and whether the kind is namespaced. */
 async function pathOfObject(manifest: Manifest, send: SendToKubernetes): Promise<string> {
-  const { apiVersion, kind, name = '', namespace = manifest.home } = manifest
+  const { apiVersion, kind, name = '', namespace = manifest.optionNamespace } = manifest
   const base = baseOf(apiVersion)
   const answer = await send(base)
   if (answer.status >= 400 && answer.status !== 404) throw refusalOf(manifest, answer)
@@ -159,5 +159,5 @@ async function unknownKindFailure(manifest: Manifest, send: SendToKubernetes): P
     ),
   )
   const sentence = explainUnknownKind(manifest, [...RESOURCE_KINDS, ...served])
-  return new CommandFailure(EXIT.usage, `${manifest.where}: ${sentence}`)
+  return new CommandFailure(EXIT.usage, `${manifest.location}: ${sentence}`)
 }

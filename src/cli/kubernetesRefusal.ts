@@ -37,11 +37,11 @@ export const waitsForNamespace = (answer: KubernetesAnswer): boolean =>
   (answer.status === 404 || answer.status === 422) && /namespaces? "|stands only in/.test(messageOfAnswer(answer))
 
 /** An object, with the file and document that contain it. */
-type Titled = { readonly where: string; readonly kind: string; readonly name: string | undefined }
+type Titled = { readonly location: string; readonly kind: string; readonly name: string | undefined }
 
 /** Returns for example `stdin, document 2: VectorCluster "products"`. */
-export const titleOf = ({ kind, name, where }: Titled): string =>
-  `${where}: ${kind}${name === undefined ? '' : ` "${name}"`}`
+export const titleOf = ({ kind, name, location }: Titled): string =>
+  `${location}: ${kind}${name === undefined ? '' : ` "${name}"`}`
 
 /** Describes a refusal of the API server, and what to do about it. @param fields unknown fields */
 export function refusalOf(manifest: Titled, answer: KubernetesAnswer, fields: readonly string[] = []): CommandFailure {
@@ -58,31 +58,31 @@ function failureAbout(title: string, sentences: readonly string[], exitCode: Exi
 
 function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
   const message = messageOfAnswer(answer)
-  const said = `${message.replace(/\.$/, '')} (${answer.status} of the API server)`
-  const typed = TYPE_ERROR.exec(message)?.[1]
-  if (typed !== undefined) {
-    const lines = typed.split('\n').map((line) => line.trim().replace(/^\./, ''))
+  const text = `${message.replace(/\.$/, '')} (${answer.status} of the API server)`
+  const typeErrors = TYPE_ERROR.exec(message)?.[1]
+  if (typeErrors !== undefined) {
+    const lines = typeErrors.split('\n').map((line) => line.trim().replace(/^\./, ''))
     return [EXIT.usage, ...lines.filter((line) => line !== '').map((line) => `${line}.`)]
   }
   switch (answer.status) {
     case 401:
       return [EXIT.notSignedIn, `the API server does not know you. Sign in again, or name another kubeconfig.`]
     case 403:
-      return [EXIT.refused, `${said}. Name a kubeconfig with that right with --kubeconfig.`]
+      return [EXIT.refused, `${text}. Name a kubeconfig with that right with --kubeconfig.`]
     case 404:
-      return [EXIT.refused, `${said}. What contains it must exist first.`]
+      return [EXIT.refused, `${text}. What contains it must exist first.`]
     case 409:
-      if (!CONFLICT.test(message)) return [EXIT.refused, `${said}. It was written or deleted meanwhile: try again.`]
+      if (!CONFLICT.test(message)) return [EXIT.refused, `${text}. It was written or deleted meanwhile: try again.`]
       return [
         EXIT.refused,
-        `${said}. Somebody else writes it too: leave the field to them, or apply it with kubectl and --force-conflicts.`,
+        `${text}. Somebody else writes it too: leave the field to them, or apply it with kubectl and --force-conflicts.`,
       ]
     case 429:
       return [EXIT.refused, `the API server is too busy (429): try again in a moment.`]
     case 422:
-      return [DENIED.test(message) ? EXIT.refused : EXIT.usage, said]
+      return [DENIED.test(message) ? EXIT.refused : EXIT.usage, text]
     default:
-      return [hasUnknownFields(answer) ? EXIT.usage : exitCodeForStatus(answer.status), said]
+      return [hasUnknownFields(answer) ? EXIT.usage : exitCodeForStatus(answer.status), text]
   }
 }
 
@@ -95,15 +95,15 @@ export type ServedKind = { readonly apiVersion: string; readonly kind: string }
  * @param served all known kinds
  */
 export function explainUnknownKind({ apiVersion, kind }: ServedKind, served: readonly ServedKind[]): string {
-  const said = `there is no kind ${kind} in ${apiVersion}`
+  const intro = `there is no kind ${kind} in ${apiVersion}`
   const versions = [...new Set(served.filter((each) => each.kind === kind).map((each) => each.apiVersion))]
-  if (versions.length > 0) return `${said}: its apiVersion is ${versions.join(' or ')}.`
+  if (versions.length > 0) return `${intro}: its apiVersion is ${versions.join(' or ')}.`
   const siblings = served.filter((each) => each.apiVersion === apiVersion).map((each) => each.kind)
-  const near =
+  const similar =
     suggestion(kind, siblings) ||
     suggestion(
       kind,
       served.map((each) => each.kind),
     )
-  return `${said}${near || '.'}`
+  return `${intro}${similar || '.'}`
 }

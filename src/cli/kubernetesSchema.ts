@@ -39,11 +39,12 @@ function unknownFieldsIn(value: unknown, given: Schema, schemas: Schemas, path: 
   const { properties, additionalProperties } = schema
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true || additionalProperties === true
   return Object.entries(value).flatMap(([name, content]) => {
-    const place = path === '' ? name : `${path}.${name}`
-    const own = properties?.[name] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
-    if (own !== undefined) return unknownFieldsIn(content, own, schemas, place)
+    const fieldPath = path === '' ? name : `${path}.${name}`
+    const fieldSchema =
+      properties?.[name] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
+    if (fieldSchema !== undefined) return unknownFieldsIn(content, fieldSchema, schemas, fieldPath)
     if (isOpen || properties === undefined) return []
-    return [`${place} is not a field of this kind${suggestion(name, Object.keys(properties)) || '.'}`]
+    return [`${fieldPath} is not a field of this kind${suggestion(name, Object.keys(properties)) || '.'}`]
   })
 }
 

@@ -34,7 +34,7 @@ export async function startLoopback(): Promise<Loopback> {
     redirectUri: `${origin}/callback`,
     answer: (state, milliseconds, signal) =>
       new Promise((done, fail) => {
-        const late = setTimeout(
+        const timer = setTimeout(
           () => fail(notSignedIn('Nobody signed in within five minutes: run `freehold login` again.')),
           milliseconds,
         )
@@ -45,7 +45,7 @@ export async function startLoopback(): Promise<Loopback> {
             show(response, 404, page('Not found', '<p>There is nothing here.</p>'))
             return
           }
-          clearTimeout(late)
+          clearTimeout(timer)
           const respond = (isSignedIn: boolean) =>
             isSignedIn
               ? show(response, 200, page('You are signed in', '<p>You can close this window.</p>'))

@@ -42,10 +42,10 @@ function terminalOf(environment: Environment): Terminal {
 }
 
 function askPerson(question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const prompts = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise((resolve) => {
-    lines.question(question, (answer) => {
-      lines.close()
+    prompts.question(question, (answer) => {
+      prompts.close()
       resolve(answer)
     })
   })
@@ -53,13 +53,13 @@ function askPerson(question: string): Promise<string> {
 
 function readHidden(prompt: string): Promise<string> {
   process.stderr.write(prompt)
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
+  const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const hiddenPrompt = createInterface({ input: process.stdin, output: muted, terminal: true })
   // In raw mode, Ctrl-C sends no signal.
-  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  hiddenPrompt.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   return new Promise((resolve) => {
-    lines.question('', (answer) => {
-      lines.close()
+    hiddenPrompt.question('', (answer) => {
+      hiddenPrompt.close()
       process.stderr.write('\n')
       resolve(answer)
     })

@@ -85,7 +85,7 @@ export function planManifestStep(
     return { manifest: withDefaultNamespace(manifest, place), plan }
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
-    throw new CommandFailure(error.exitCode, `${manifest.where}: ${error.message}`, { cause: error })
+    throw new CommandFailure(error.exitCode, `${manifest.location}: ${error.message}`, { cause: error })
   }
 }
 

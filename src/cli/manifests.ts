@@ -39,13 +39,13 @@ async function filesIn(path: string): Promise<string[]> {
 /** A manifest of a custom resource. */
 export type Manifest = {
   /** For example `stdin, document 2`. */
-  readonly where: string
+  readonly location: string
   readonly apiVersion: string
   readonly kind: string
   readonly name: string | undefined
   readonly namespace: string | undefined
   /** The namespace from the options, for kinds of others: only the API server knows whether they are namespaced. */
-  readonly home?: string | undefined
+  readonly optionNamespace?: string | undefined
   readonly spec: Readonly<Record<string, unknown>>
   /** The whole document, without fields that the API server sets. */
   readonly document: Readonly<Record<string, unknown>>
@@ -64,23 +64,23 @@ export function parseManifests(text: string, file: string): Manifest[] {
     const { kind, items } = (document ?? {}) as { kind?: unknown; items?: unknown }
     return kind === 'List' && Array.isArray(items) ? items : [document]
   })
-  const written = entries.filter((entry) => entry !== null && entry !== undefined)
-  return mapOrFailTogether(written, (entry, index) => manifest(entry, file, index))
+  const nonEmpty = entries.filter((entry) => entry !== null && entry !== undefined)
+  return mapOrFailTogether(nonEmpty, (entry, index) => manifest(entry, file, index))
 }
 
 function manifest(entry: unknown, file: string, index: number): Manifest {
   const { apiVersion, kind, metadata, spec = {} } = entry as Record<string, unknown>
   const { name, namespace } = (metadata ?? {}) as Record<string, unknown>
-  const where = `${file}, document ${index + 1}`
+  const location = `${file}, document ${index + 1}`
   const isText = (value: unknown) => value === undefined || typeof value === 'string'
   if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !isText(name) || !isText(namespace)) {
-    throw usage(`${where} is not a manifest: it needs apiVersion, kind and metadata.`)
+    throw usage(`${location} is not a manifest: it needs apiVersion, kind and metadata.`)
   }
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) {
-    throw usage(`${where}: the spec is not an object.`)
+    throw usage(`${location}: the spec is not an object.`)
   }
   return {
-    where,
+    location,
     apiVersion,
     kind,
     name: name as string | undefined,
@@ -99,8 +99,8 @@ function toNewManifest(document: Record<string, unknown>): Record<string, unknow
   const metadata = (document.metadata ?? {}) as Record<string, unknown>
   if (metadata.uid === undefined) return document
   const { status: _, ...written } = document
-  const own = Object.entries(metadata).filter(([key]) => USER_METADATA.includes(key))
-  return { ...written, metadata: Object.fromEntries(own.map(([key, value]) => [key, unstamped(value)])) }
+  const userMetadata = Object.entries(metadata).filter(([key]) => USER_METADATA.includes(key))
+  return { ...written, metadata: Object.fromEntries(userMetadata.map(([key, value]) => [key, unstamped(value)])) }
 }
 
 function unstamped(value: unknown): unknown {
@@ -123,11 +123,11 @@ export type ManifestPlan = {
 type Defaults = { boundary: string | undefined; group: string | undefined }
 
 /** @throws CommandFailure (usage) for an unknown kind of ours, or a wrong apiVersion */
-export function requireKnownKind({ where, apiVersion, kind }: Manifest): void {
+export function requireKnownKind({ location, apiVersion, kind }: Manifest): void {
   const group = apiVersion.split('/')[0] ?? ''
-  const isOurs = RESOURCE_KINDS.some((each) => group === each.apiVersion.split('/')[0])
+  const isOfPlatform = RESOURCE_KINDS.some((each) => group === each.apiVersion.split('/')[0])
   const isKnown = RESOURCE_KINDS.some((each) => each.kind === kind && each.apiVersion === apiVersion)
-  if (isOurs && !isKnown) throw usage(`${where}: ${explainUnknownKind({ apiVersion, kind }, RESOURCE_KINDS)}`)
+  if (isOfPlatform && !isKnown) throw usage(`${location}: ${explainUnknownKind({ apiVersion, kind }, RESOURCE_KINDS)}`)
 }
 
 /** Adds the namespace from the options to a manifest without one. */
@@ -135,7 +135,7 @@ export function withDefaultNamespace(found: Manifest, { boundary, group }: Defau
   if (found.namespace !== undefined || boundary === undefined || !isUuid(boundary)) return found
   const kind = RESOURCE_KINDS.find((each) => each.kind === found.kind && each.apiVersion === found.apiVersion)
   const inGroup = group === undefined ? undefined : groupNamespace(boundary, group)
-  if (kind === undefined) return { ...found, home: inGroup ?? boundaryNamespace(boundary) }
+  if (kind === undefined) return { ...found, optionNamespace: inGroup ?? boundaryNamespace(boundary) }
   const namespace = {
     ...{ cluster: undefined, platform: undefined },
     ...{ boundary: boundaryNamespace(boundary), boundaryOrPlatform: boundaryNamespace(boundary), group: inGroup },
@@ -219,15 +219,15 @@ export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespa
   const boundary = boundaryOfNamespace(namespace)
   if (boundary !== undefined) return { ...defaults, boundary }
   const group = groupOfNamespace(namespace)
-  const isOurs = defaults.boundary !== undefined && groupNamespace(defaults.boundary, group) === namespace
-  if (isOurs) return { boundary: defaults.boundary, group }
+  const isOfBoundary = defaults.boundary !== undefined && groupNamespace(defaults.boundary, group) === namespace
+  if (isOfBoundary) return { boundary: defaults.boundary, group }
   if (namespace === SYSTEM_NAMESPACE)
     throw usage(
       `${found.kind} "${found.name ?? ''}" is in the namespace of the platform: name the kubeconfig of an administrator with --kubeconfig, or use kubectl.`,
     )
-  const whose =
+  const reason =
     defaults.boundary === undefined || !isUuid(defaults.boundary)
       ? 'name its boundary with --boundary ID'
       : `it is not that of a group in boundary ${defaults.boundary}`
-  throw usage(`The namespace "${namespace}" of ${found.kind} "${found.name ?? ''}" cannot be placed: ${whose}.`)
+  throw usage(`The namespace "${namespace}" of ${found.kind} "${found.name ?? ''}" cannot be placed: ${reason}.`)
 }

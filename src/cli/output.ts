@@ -54,12 +54,12 @@ function nameOf(item: unknown, nameField: NameField): string {
   return String(item[nameField] ?? item.name ?? item.id ?? '')
 }
 
-/** @param most maximum number of columns; without a limit, cells are not shortened either */
-function listTable(items: readonly unknown[], nameField: NameField, most: number = COLUMNS_MAX): string {
+/** @param maxColumns maximum number of columns; without a limit, cells are not shortened either */
+function listTable(items: readonly unknown[], nameField: NameField, maxColumns: number = COLUMNS_MAX): string {
   if (items.length === 0) return ''
-  const longest = most === COLUMNS_MAX ? CELL_MAX : Number.POSITIVE_INFINITY
+  const longest = maxColumns === COLUMNS_MAX ? CELL_MAX : Number.POSITIVE_INFINITY
   if (!items.every(isRecord)) return table(items.map((item) => [cell(item, longest)]))
-  const columns = columnsOf(items, nameField, most)
+  const columns = columnsOf(items, nameField, maxColumns)
   return table([
     columns.map(heading),
     ...items.map((item) => columns.map((column) => columnCell(column, item[column], longest))),
@@ -97,7 +97,7 @@ function recordCell(value: unknown): string {
 export function columnsOf(
   items: readonly Record<string, unknown>[],
   nameField: NameField = 'name',
-  most: number = COLUMNS_MAX,
+  maxColumns: number = COLUMNS_MAX,
 ): string[] {
   const isPlain = (name: string) => items.every((item) => typeof (item[name] ?? '') !== 'object')
   const isUsed = (name: string) => items.some((item) => (item[name] ?? '') !== '')
@@ -116,8 +116,10 @@ export function columnsOf(
   const others = usable.filter((name) => !first.includes(name) && !hidden.includes(name))
   // The reason is long, so it is the last column, and only in wide tables.
   const reason =
-    most === Number.POSITIVE_INFINITY && names.includes(REASON_COLUMN) && isUsed(REASON_COLUMN) ? [REASON_COLUMN] : []
-  return [...[...first, ...others].slice(0, most), ...reason]
+    maxColumns === Number.POSITIVE_INFINITY && names.includes(REASON_COLUMN) && isUsed(REASON_COLUMN)
+      ? [REASON_COLUMN]
+      : []
+  return [...[...first, ...others].slice(0, maxColumns), ...reason]
 }
 
 /** For example RESOURCE GROUP for `resourceGroup`. */

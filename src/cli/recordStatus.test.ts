@@ -146,10 +146,10 @@ describe('describeListChanges', () => {
 describe('nextSteps', () => {
   const given = { name: 'p', boundary: 'b', group: 'g' }
   const all = deriveCollections()
-  const steps = (word: string, record: object, placed: readonly string[] = []) => {
+  const steps = (word: string, record: object, placeOptions: readonly string[] = []) => {
     const collection = findCollection(word, all)
     const target = chooseRoute(collection, 'get', given)
-    return nextSteps([word, 'p'], record, { collection, target, placed })
+    return nextSteps([word, 'p'], record, { collection, target, placeOptions })
   }
 
   it('suggests the actions that the route table has for the resource', () => {

@@ -62,8 +62,8 @@ export async function referrersOf(prepared: PreparedRequest, collections: readon
 }
 
 const isInGroup = (route: CollectionRoute) => {
-  const place = normalizedPath(route)
-  const isDirect = place.startsWith(GROUP) && !place.slice(GROUP.length).includes('/')
+  const path = normalizedPath(route)
+  const isDirect = path.startsWith(GROUP) && !path.slice(GROUP.length).includes('/')
   return isDirect && route.verb === 'list'
 }
 
@@ -78,17 +78,17 @@ async function findReferring({ list, collection }: Listed, search: Search): Prom
   const { noun } = collection
   const items = await itemsAt(prepared, list, prepared.target.values)
   const nameOf = (item: unknown) => String((item as Record<string, unknown>)[nameFieldOf(collection)] ?? '')
-  const own = items
+  const direct = items
     .filter((item) => !(noun === referred.noun && nameOf(item) === referred.name) && refersTo(item, referred))
     .map((item) => `${noun} ${nameOf(item)}`)
-  const inner = functions?.routes.find((route) => isListBelow(route, list))
-  if (inner === undefined) return own
+  const functionRoute = functions?.routes.find((route) => isListBelow(route, list))
+  if (functionRoute === undefined) return direct
   const found = items.map(async (item) => {
-    const values = { ...prepared.target.values, [inner.parameters.at(-1) ?? '']: nameOf(item) }
-    const below = (await itemsAt(prepared, inner, values)).filter((each) => refersTo(each, referred))
+    const values = { ...prepared.target.values, [functionRoute.parameters.at(-1) ?? '']: nameOf(item) }
+    const below = (await itemsAt(prepared, functionRoute, values)).filter((each) => refersTo(each, referred))
     return below.map((each) => `${FUNCTIONS} ${nameOf(each)}`)
   })
-  return [...own, ...(await Promise.all(found)).flat()]
+  return [...direct, ...(await Promise.all(found)).flat()]
 }
 
 type Listed = { readonly list: CollectionRoute; readonly collection: Collection }
@@ -100,10 +100,13 @@ const isListBelow = (route: CollectionRoute, list: CollectionRoute) =>
 async function itemsAt(
   prepared: PreparedRequest,
   route: CollectionRoute,
-  known: Record<string, string>,
+  parentValues: Record<string, string>,
 ): Promise<unknown[]> {
-  const [boundaryId = '', group = ''] = [known.boundaryId, known.resourceGroupName ?? known.resourceGroup]
-  const values = { ...known, boundaryId, resourceGroupName: group, resourceGroup: group }
+  const [boundaryId = '', group = ''] = [
+    parentValues.boundaryId,
+    parentValues.resourceGroupName ?? parentValues.resourceGroup,
+  ]
+  const values = { ...parentValues, boundaryId, resourceGroupName: group, resourceGroup: group }
   const items: unknown[] = []
   try {
     const page = (query: Record<string, QueryValue>) =>

@@ -13,11 +13,11 @@ export const NAMED_RESOURCE: readonly Positional[] = [KIND, { name: 'NAME', offe
 /** Options for the place of a resource. */
 export const PATH_OPTIONS: readonly Option[] = [
   ...PLACE_OPTIONS,
-  { long: 'param', short: 'p', value: 'NAME=VALUE', many: true, summary: 'A further parameter of the path' },
+  { long: 'param', short: 'p', value: 'NAME=VALUE', isRepeatable: true, summary: 'A further parameter of the path' },
 ]
 export const REQUEST_OPTIONS: readonly Option[] = [
   ...PATH_OPTIONS,
-  { long: 'query', short: 'q', value: 'NAME=VALUE', many: true, summary: 'A parameter of the query' },
+  { long: 'query', short: 'q', value: 'NAME=VALUE', isRepeatable: true, summary: 'A parameter of the query' },
 ]
 export const KIND_HELP =
   'KIND is a plural, singular or short name of `freehold kinds`; if one word has several places, it means the highest; use parent/child for the others.'
@@ -77,16 +77,17 @@ export function listSubresourceRoutes(
   method: Operation['method'],
   operations: readonly Operation[] = Object.values(OPERATIONS),
 ): SubresourceRoute[] {
-  const own = route.path.split('/')
+  const parentSegments = route.path.split('/')
   // Parameters match whatever their name: the API calls the same one `name` in one route and `appName` in another.
   const isSame = (one: string, other = '') => one === other || (one.startsWith('{') && other.startsWith('{'))
   return operations.flatMap((operation) => {
-    const { path, method: its } = operation
+    const { path, method: operationMethod } = operation
     const segments = path.split('/')
-    const isBelow = segments.length > own.length && own.every((segment, at) => isSame(segment, segments[at]))
-    if (its !== method || !isBelow) return []
-    const below = segments.slice(own.length)
-    return [{ words: below.join('/'), operation: { ...operation, path: [...own, ...below].join('/') } }]
+    const isBelow =
+      segments.length > parentSegments.length && parentSegments.every((segment, at) => isSame(segment, segments[at]))
+    if (operationMethod !== method || !isBelow) return []
+    const below = segments.slice(parentSegments.length)
+    return [{ words: below.join('/'), operation: { ...operation, path: [...parentSegments, ...below].join('/') } }]
   })
 }
 
@@ -95,12 +96,16 @@ export function findSubresourceRoute(
   routes: readonly SubresourceRoute[],
   words: string,
 ): { route: SubresourceRoute; values: Record<string, string> } | undefined {
-  const given = words.split('/')
+  const givenSegments = words.split('/')
   const found = routes.flatMap((route) => {
-    const own = route.words.split('/')
-    const isSame = own.length === given.length && own.every((word, at) => word.startsWith('{') || word === given[at])
+    const routeSegments = route.words.split('/')
+    const isSame =
+      routeSegments.length === givenSegments.length &&
+      routeSegments.every((word, at) => word.startsWith('{') || word === givenSegments[at])
     if (!isSame) return []
-    const named = own.flatMap((word, at) => (word.startsWith('{') ? [[word.slice(1, -1), given[at] ?? '']] : []))
+    const named = routeSegments.flatMap((word, at) =>
+      word.startsWith('{') ? [[word.slice(1, -1), givenSegments[at] ?? '']] : [],
+    )
     return [{ route, values: Object.fromEntries(named) as Record<string, string> }]
   })
   // A literal segment takes precedence over a parameter.

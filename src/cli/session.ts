@@ -56,12 +56,12 @@ export const isForPeople = (input: Input, { terminal }: Context): boolean =>
   ['table', 'wide'].includes(input.text('output') ?? (terminal.isTerminal ? 'table' : ''))
 
 export function show(value: unknown, input: Input, { terminal }: Context, nameField?: NameField): void {
-  const asked = input.text('output')
-  if (asked?.startsWith(`${JSONPATH}=`) === true) {
-    terminal.out(`${evaluateTemplate(asked.slice(JSONPATH.length + 1), value)}\n`)
+  const givenFormat = input.text('output')
+  if (givenFormat?.startsWith(`${JSONPATH}=`) === true) {
+    terminal.out(`${evaluateTemplate(givenFormat.slice(JSONPATH.length + 1), value)}\n`)
     return
   }
-  const format = (asked as Format | undefined) ?? (terminal.isTerminal ? 'table' : 'json')
+  const format = (givenFormat as Format | undefined) ?? (terminal.isTerminal ? 'table' : 'json')
   terminal.out(renderRecords(value, format, nameField))
 }
 

@@ -35,11 +35,11 @@ export type Settings = z.output<typeof Settings>
  */
 export function inheritedSettings(before: Settings | undefined, facadeUrl: string | undefined): Partial<Settings> {
   if (before === undefined || facadeUrl === undefined || before.facadeUrl === facadeUrl) return before ?? {}
-  const { others: left = [], ...own } = before
-  const others = [...left.filter((each) => each.facadeUrl !== facadeUrl), own]
-  const known = left.find((each) => each.facadeUrl === facadeUrl)
-  const { boundary: _boundary, group: _group, kubernetes: _kubernetes, devFile: _devFile, ...common } = own
-  return { ...(known ?? common), others }
+  const { others: previousOthers = [], ...current } = before
+  const others = [...previousOthers.filter((each) => each.facadeUrl !== facadeUrl), current]
+  const stored = previousOthers.find((each) => each.facadeUrl === facadeUrl)
+  const { boundary: _boundary, group: _group, kubernetes: _kubernetes, devFile: _devFile, ...shared } = current
+  return { ...(stored ?? shared), others }
 }
 
 /** @throws CommandFailure (local) if `setup` was not run, or the file is invalid */

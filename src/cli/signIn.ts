@@ -13,7 +13,7 @@ const REQUEST_SECONDS = 30
 
 type Person = {
   /** Prints a line for the user. */
-  tell: (text: string) => void
+  inform: (text: string) => void
   openBrowser: (url: string) => void
   signal: AbortSignal
 }
@@ -34,15 +34,16 @@ async function discover({ settings, fetch }: Provider): Promise<oidc.Configurati
 }
 
 /** Turns a failed step into a network error or a refusal. Passes on the provider's error code, but not its text. */
-async function attempt<Result>(what: string, issuer: URL, step: () => Promise<Result>): Promise<Result> {
+async function attempt<Result>(purpose: string, issuer: URL, step: () => Promise<Result>): Promise<Result> {
   try {
     return await step()
   } catch (error) {
-    if (error instanceof oidc.ResponseBodyError) throw notSignedIn(`${what}: ${printableCode(error.error)}.`)
-    if (error instanceof oidc.AuthorizationResponseError) throw notSignedIn(`${what}: ${printableCode(error.error)}.`)
-    if (error instanceof oidc.WWWAuthenticateChallengeError) throw notSignedIn(`${what}: ${error.status}.`)
+    if (error instanceof oidc.ResponseBodyError) throw notSignedIn(`${purpose}: ${printableCode(error.error)}.`)
+    if (error instanceof oidc.AuthorizationResponseError)
+      throw notSignedIn(`${purpose}: ${printableCode(error.error)}.`)
+    if (error instanceof oidc.WWWAuthenticateChallengeError) throw notSignedIn(`${purpose}: ${error.status}.`)
     if (error instanceof oidc.ClientError) {
-      throw notSignedIn(`${what}: ${error.code ?? error.message}.`)
+      throw notSignedIn(`${purpose}: ${error.code ?? error.message}.`)
     }
     if (error instanceof TypeError || (error as Error | undefined)?.name === 'TimeoutError') {
       throw new NetworkError(issuer.href, error)
@@ -100,10 +101,10 @@ export async function signInWithBrowser(provider: Provider, person: Person): Pro
       state,
       nonce,
     })
-    const answered = loopback.answer(state, SIGN_IN_SECONDS * 1000, person.signal)
-    person.tell(`Sign in in your browser. If none opens, go to\n\n  ${url.href}\n`)
+    const callbackPromise = loopback.answer(state, SIGN_IN_SECONDS * 1000, person.signal)
+    person.inform(`Sign in in your browser. If none opens, go to\n\n  ${url.href}\n`)
     person.openBrowser(url.href)
-    const callback = await answered
+    const callback = await callbackPromise
     const tokens = await attempt('The sign-in did not succeed', new URL(provider.settings.issuer), () =>
       oidc.authorizationCodeGrant(config, callback.url, {
         pkceCodeVerifier: verifier,
@@ -140,7 +141,7 @@ export async function signInWithDevice(provider: Provider, person: Person): Prom
     oidc.initiateDeviceAuthorization(config, { scope: scopeFor(config), ...challenge }),
   )
   const [page, code] = [printableCode(device.verification_uri), printableCode(device.user_code)]
-  person.tell(`On any device, go to\n\n  ${page}\n\nand enter the code ${code}\n`)
+  person.inform(`On any device, go to\n\n  ${page}\n\nand enter the code ${code}\n`)
   const tokens = await attempt('The sign-in did not succeed', issuer, () =>
     oidc.pollDeviceAuthorizationGrant(config, device, { code_verifier: verifier }, { signal: person.signal }),
   )

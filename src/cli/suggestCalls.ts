@@ -16,13 +16,13 @@ export function describeUnsupportedVerb(
   { noun }: Pick<Collection, 'noun'>,
   verb: Verb,
   lower: string | undefined,
-  ways: readonly string[],
+  calls: readonly string[],
 ): string {
   const meant = lower && `did you mean ${lower}/${noun}?`
-  if (ways.length === 0)
+  if (calls.length === 0)
     return `The interface cannot ${verb} ${noun}; ${meant ?? '`freehold kinds` shows what it can.'}`
-  const shown = ways.map((way) => `\n  ${way}`).join('')
-  return `This command cannot ${verb} ${noun}; ${ways.length === 1 ? 'this does' : 'these do'}:${shown}${meant ? `\nOr ${meant}` : ''}`
+  const list = calls.map((call) => `\n  ${call}`).join('')
+  return `This command cannot ${verb} ${noun}; ${calls.length === 1 ? 'this does' : 'these do'}:${list}${meant ? `\nOr ${meant}` : ''}`
 }
 
 /** Suggests requests for `freehold call` that do what the command cannot. */
@@ -33,29 +33,30 @@ export function suggestCalls(
   operations: readonly Operation[] = Object.values(OPERATIONS),
 ): string[] {
   const method = METHODS[verb]
-  const places = routes.filter((route) => route.verb === 'list').map(({ path }) => path.split('/')[1] ?? '')
-  const ends = pathSuffixesOf(noun, verb)
-  const isWay = ({ path, method: its }: Operation) => {
-    const short = path.replaceAll(/\{\w+\}/g, '{}')
-    if (its !== method || !places.includes(short.split('/')[1] ?? '')) return false
+  const roots = routes.filter((route) => route.verb === 'list').map(({ path }) => path.split('/')[1] ?? '')
+  const suffixes = pathSuffixesOf(noun, verb)
+  const isSuggested = ({ path, method: operationMethod }: Operation) => {
+    const shape = path.replaceAll(/\{\w+\}/g, '{}')
+    if (operationMethod !== method || !roots.includes(shape.split('/')[1] ?? '')) return false
     return (
-      ends.some((end) => short.endsWith(`/${end}`)) || (verb === 'create' && isCreationRoute(short, singular, routes))
+      suffixes.some((suffix) => shape.endsWith(`/${suffix}`)) ||
+      (verb === 'create' && isCreationRoute(shape, singular, routes))
     )
   }
-  return operations.filter(isWay).map((operation) => callOf(operation, given))
+  return operations.filter(isSuggested).map((operation) => callOf(operation, given))
 }
 
 function pathSuffixesOf(noun: string, verb: Verb): string[] {
-  const written = WRITE_PATHS[noun]
-  if (verb === 'create') return [`${noun}/{}/create`, ...(written === undefined ? [] : [written])]
-  return [`${noun}/{}/{}`, ...(written === undefined ? [] : [`${written}/{}`])]
+  const writePath = WRITE_PATHS[noun]
+  if (verb === 'create') return [`${noun}/{}/create`, ...(writePath === undefined ? [] : [writePath])]
+  return [`${noun}/{}/{}`, ...(writePath === undefined ? [] : [`${writePath}/{}`])]
 }
 
 /** Whether a route creates such a resource: `blueprints/{slug}/deploy` creates one of `blueprints/deploys`. */
 function isCreationRoute(path: string, singular: string, routes: Collection['routes']): boolean {
-  const above = routes.flatMap(({ verb, path }) => (verb === 'list' ? path.split('/').slice(-2, -1) : []))
-  const words = path.split('/')
-  return words.at(-1) === singular && words.at(-2) === '{}' && above.some((word) => words.includes(word))
+  const parents = routes.flatMap(({ verb, path }) => (verb === 'list' ? path.split('/').slice(-2, -1) : []))
+  const segments = path.split('/')
+  return segments.at(-1) === singular && segments.at(-2) === '{}' && parents.some((word) => segments.includes(word))
 }
 
 /** Fills in known parameters; those with a default stay in braces, which `freehold call` replaces. */
@@ -63,12 +64,12 @@ function callOf(
   { method, path, needsBody }: Operation,
   { boundary, group, defaults = {}, parameters = {} }: GivenArguments,
 ) {
-  const placed = (word: 'boundary' | 'group', given?: string) => (defaults[word] === undefined ? given : `{${word}}`)
-  const known: Readonly<Record<string, string | undefined>> = {
-    boundaryId: placed('boundary', boundary),
-    ...Object.fromEntries(GROUP_PARAMETERS.map((name) => [name, placed('group', group)])),
+  const fillIn = (word: 'boundary' | 'group', given?: string) => (defaults[word] === undefined ? given : `{${word}}`)
+  const values: Readonly<Record<string, string | undefined>> = {
+    boundaryId: fillIn('boundary', boundary),
+    ...Object.fromEntries(GROUP_PARAMETERS.map((name) => [name, fillIn('group', group)])),
     ...parameters,
   }
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => known[name] ?? `<${name}>`)
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? `<${name}>`)
   return `freehold call ${method} ${filled}${needsBody === true ? " -d '{...}'" : ''}`
 }

@@ -86,21 +86,22 @@ export async function waitFor(
   const until = performance.now() + timeoutOf(input)
   const title = input.positionals.join(' ')
   const withReason = reasonReader(prepared, resourceNameOf(prepared), context)
-  const lasts = createResultDebounce(wanted)
-  let told = ''
+  const debounce = createResultDebounce(wanted)
+  let lastLine = ''
   // Before the first successful read, it may never have existed.
   let absent = 'not there'
   for (;;) {
     const record = await readIfThere(prepared)
     const line = record === undefined ? absent : printable(statusLine(await withReason(record)))
     absent = 'gone'
-    if (line !== told) terminal.err(`${title}: ${line}\n`)
-    told = line
-    const seen = waitResultOf(record, wanted)
-    const isOnItsWay = seen === 'reached' && mayScale(record, wanted) && (await isScaling(prepared))
-    const end = lasts(isOnItsWay ? undefined : seen)
-    if (end === 'reached') return record
-    if (end === 'missed') throw new CommandFailure(EXIT.failed, `${title} has not become what was waited for: ${line}`)
+    if (line !== lastLine) terminal.err(`${title}: ${line}\n`)
+    lastLine = line
+    const result = waitResultOf(record, wanted)
+    const isOnItsWay = result === 'reached' && mayScale(record, wanted) && (await isScaling(prepared))
+    const settled = debounce(isOnItsWay ? undefined : result)
+    if (settled === 'reached') return record
+    if (settled === 'missed')
+      throw new CommandFailure(EXIT.failed, `${title} has not become what was waited for: ${line}`)
     if (performance.now() + STATUS_POLL_INTERVAL_MS > until) {
       throw new CommandFailure(
         EXIT.overdue,
@@ -120,12 +121,12 @@ type WaitResult = 'reached' | 'missed'
 /** @returns a function that takes each result and returns it if it counts */
 export function createResultDebounce({
   isChanged = false,
-}: WaitTarget): (seen: WaitResult | undefined) => WaitResult | undefined {
-  let before: WaitResult | undefined
-  return (seen) => {
-    const isCounted = !isChanged || seen === before
-    before = seen
-    return isCounted ? seen : undefined
+}: WaitTarget): (result: WaitResult | undefined) => WaitResult | undefined {
+  let previous: WaitResult | undefined
+  return (result) => {
+    const isCounted = !isChanged || result === previous
+    previous = result
+    return isCounted ? result : undefined
   }
 }
 
@@ -135,9 +136,9 @@ export function waitResultOf(record: unknown, { status, isGone = false }: WaitTa
   if (record === undefined) return 'missed'
   const now = statusOf(record)
   if (status !== undefined && now === status) return 'reached'
-  const outlook = settleStateOf(record)
-  if (outlook === 'failed') return 'missed'
-  return outlook === 'settled' && status === undefined ? 'reached' : undefined
+  const state = settleStateOf(record)
+  if (state === 'failed') return 'missed'
+  return state === 'settled' && status === undefined ? 'reached' : undefined
 }
 
 async function readIfThere(prepared: PreparedRequest): Promise<unknown> {

@@ -53,15 +53,15 @@ async function eventsFor(
   context: Context,
 ): Promise<readonly object[]> {
   if (prepared.target.route.verb === 'get') await send(prepared)
-  const story = await clusterDetailsFor(prepared, input.positionals[1] ?? '', context)
+  const details = await clusterDetailsFor(prepared, input.positionals[1] ?? '', context)
   const { noun } = prepared.collection
-  if (story === undefined)
+  if (details === undefined)
     context.terminal.err(
       `${noun} have no record of what was done, and no Kubernetes events that you may read: see \`freehold events\` of the resource or group that holds it.\n`,
     )
-  else if (story.events.length === 0)
+  else if (details.events.length === 0)
     context.terminal.err(`Kubernetes has no events of ${noun} ${input.positionals[1]} now.\n`)
-  return (story?.events ?? []).slice(-limit).reverse()
+  return (details?.events ?? []).slice(-limit).reverse()
 }
 
 function rowOf({ occurredAt, operation, actor, channel, outcome, ...entry }: ActivityEntry) {
@@ -77,13 +77,13 @@ export const rotate: Command = {
   options: [...PATH_OPTIONS, OUTPUT],
   details: `${KIND_HELP}\nWHAT is needed only if there are several. The old one may work for a while: docs/areas says how long.`,
   async run(input, context) {
-    const [, , what] = input.positionals
+    const [, , wantedName] = input.positionals
     const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
     const all = listSubresourceRoutes(prepared.target, 'POST').flatMap((route) => {
       const name = /^([a-z-]+)\/rotate$/.exec(route.words)?.[1]
       return name === undefined ? [] : [{ name, route }]
     })
-    const [found, other] = all.filter(({ name }) => what === undefined || name === what)
+    const [found, other] = all.filter(({ name }) => wantedName === undefined || name === wantedName)
     const names = all.map(({ name }) => name).join(', ')
     if (found === undefined) {
       throw usage(`${prepared.collection.noun} have ${names === '' ? 'nothing to rotate' : `only ${names} to rotate`}.`)

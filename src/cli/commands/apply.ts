@@ -23,7 +23,7 @@ export const apply: Command = {
       long: 'file',
       short: 'f',
       value: 'FILE',
-      many: true,
+      isRepeatable: true,
       summary: 'YAML or JSON with one or more manifests, or a folder of such files; - is stdin',
     },
     KUBECONFIG,
@@ -37,8 +37,8 @@ export const apply: Command = {
     const kubernetes = await kubernetesFor(input, session, context)
     const steps = await planManifestSteps(input, session, context, kubernetes)
     await refuseUnknownFields(steps, kubernetes)
-    const to = { client: session.client, kubernetes, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
-    await applyAll(sortSteps(steps), to, context)
+    const target = { client: session.client, kubernetes, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
+    await applyAll(sortSteps(steps), target, context)
     if (!input.has('wait')) return
     for (const step of steps) {
       if (step.plan !== undefined) await waitUntilSettled(step.plan, session.client, input, context)
@@ -61,10 +61,10 @@ async function refuseUnknownFields(
 }
 
 /** @throws CommandFailure at the first refusal, saying whether anything was applied */
-async function applyAll(steps: readonly ManifestStep[], to: ApplyTarget, context: Context): Promise<void> {
+async function applyAll(steps: readonly ManifestStep[], target: ApplyTarget, context: Context): Promise<void> {
   for (const [at, step] of steps.entries()) {
     try {
-      context.terminal.out(`${await applyStep(step, to, context)}\n`)
+      context.terminal.out(`${await applyStep(step, target, context)}\n`)
     } catch (error) {
       if (!(error instanceof CommandFailure) || at === 0) throw error
       throw new CommandFailure(error.exitCode, `${error.message}\nWhat came before it was applied.`, { cause: error })
@@ -77,8 +77,8 @@ const isPlatformKind = ({ kind, apiVersion }: Manifest) =>
 
 /** REST cannot look up this resource by what its manifest says. */
 function notAwaitedMessage({ kind, name = '', namespace }: Manifest): string {
-  const where = namespace === undefined ? '' : ` -n ${namespace}`
-  return `${kind} "${printable(name)}" is not waited for; use \`kubectl wait --for=condition=Ready ${kind.toLowerCase()}/${printable(name)}${where}\`.`
+  const namespaceOption = namespace === undefined ? '' : ` -n ${namespace}`
+  return `${kind} "${printable(name)}" is not waited for; use \`kubectl wait --for=condition=Ready ${kind.toLowerCase()}/${printable(name)}${namespaceOption}\`.`
 }
 
 /** Namespaces, boundaries and groups first, as in Git tools; otherwise in the order of the files. */
@@ -97,8 +97,8 @@ type ApplyTarget = {
 }
 
 /** @returns the result for the user */
-async function applyStep({ manifest, plan }: ManifestStep, to: ApplyTarget, context: Context): Promise<string> {
-  const { client, kubernetes, hasHolders } = to
+async function applyStep({ manifest, plan }: ManifestStep, target: ApplyTarget, context: Context): Promise<string> {
+  const { client, kubernetes, hasHolders } = target
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
   const atApiServer = async (send: SendToKubernetes) =>
     `${title} ${await applyToKubernetes(manifest, send, context.signal)} (with Kubernetes)`
@@ -111,8 +111,8 @@ async function applyStep({ manifest, plan }: ManifestStep, to: ApplyTarget, cont
     if (kubernetes !== undefined && manifest.name !== undefined && needsApiServer(error)) return atApiServer(kubernetes)
     if (!(error instanceof PlatformApiError)) throw error
     const { lines, exitCode } = describeFailure(error)
-    const told = [`${printable(titleOf(manifest))} was not applied:`, ...lines]
-    throw new CommandFailure(exitCode, [...told, ...(hasUnknownFields(error) ? [ONLY_KUBECTL] : [])].join('\n'))
+    const report = [`${printable(titleOf(manifest))} was not applied:`, ...lines]
+    throw new CommandFailure(exitCode, [...report, ...(hasUnknownFields(error) ? [ONLY_KUBECTL] : [])].join('\n'))
   }
 }
 

@@ -12,15 +12,15 @@ export const call: Command = {
   positionals: [{ name: 'METHOD', offers: METHODS }, { name: 'PATH' }],
   options: [
     { long: 'data', short: 'd', value: 'JSON', summary: 'The body: JSON, @file, or - for stdin' },
-    { long: 'header', short: 'H', value: 'NAME: VALUE', many: true, summary: 'A further header' },
+    { long: 'header', short: 'H', value: 'NAME: VALUE', isRepeatable: true, summary: 'A further header' },
     OUTPUT,
   ],
   details:
     'PATH begins with a slash and may contain a query; {boundary} and {group} in it become the defaults of `freehold use`.',
   async run(input, context) {
-    const [given = '', path = ''] = input.positionals
-    const method = given.toUpperCase()
-    if (!METHODS.includes(method)) throw usage(`METHOD must be one of ${METHODS.join(', ')}, not "${given}".`)
+    const [givenMethod = '', path = ''] = input.positionals
+    const method = givenMethod.toUpperCase()
+    if (!METHODS.includes(method)) throw usage(`METHOD must be one of ${METHODS.join(', ')}, not "${givenMethod}".`)
     if (!path.startsWith('/'))
       throw usage('PATH must begin with a slash: it is relative to the address of the platform.')
     const headers = Object.fromEntries(input.all('header').map(headerOf))
@@ -28,12 +28,12 @@ export const call: Command = {
     if (data !== undefined && method === 'GET') throw usage('GET takes no body: leave --data out.')
     const body = data === undefined ? undefined : await parseDataOption(data, context.terminal)
     const { client, settings } = await openSession(context)
-    const whole = path.replaceAll(/\{(boundary|group)\}/g, (_whole, name: 'boundary' | 'group') => {
+    const filledPath = path.replaceAll(/\{(boundary|group)\}/g, (_whole, name: 'boundary' | 'group') => {
       const value = settings[name]
       if (value === undefined) throw usage(`There is no default ${name}: run \`freehold use --${name} ...\`.`)
       return encodeURIComponent(value)
     })
-    const answer = await client.request({ method, path: whole, body, headers })
+    const answer = await client.request({ method, path: filledPath, body, headers })
     if (answer.text === '') return
     showAnswer(answer, input, context)
   },

@@ -21,15 +21,16 @@ export const cancel: Command = {
   options: [...PATH_OPTIONS, OUTPUT],
   details: `${KIND_HELP}\nDEPLOYMENT is the id of one; default: the newest that has not ended. What serves goes on: freehold cancel app shop`,
   async run(input, context) {
-    const [, , asked] = input.positionals
+    const [, , givenId] = input.positionals
     const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
     const { noun } = prepared.collection
-    const own = listSubresourceRoutes(prepared.target, 'POST').find(({ words }) => words === 'cancel')
-    if (own !== undefined && asked !== undefined) throw usage(`${noun} have no deployments: leave "${asked}" out.`)
-    if (own !== undefined) return show(await sendToSubresource(prepared, own), input, context)
+    const cancelRoute = listSubresourceRoutes(prepared.target, 'POST').find(({ words }) => words === 'cancel')
+    if (cancelRoute !== undefined && givenId !== undefined)
+      throw usage(`${noun} have no deployments: leave "${givenId}" out.`)
+    if (cancelRoute !== undefined) return show(await sendToSubresource(prepared, cancelRoute), input, context)
     const route = deploymentRoute(prepared, 'DELETE', 'deployments/{deploymentId}')
     if (route === undefined) throw usage(`${noun} have nothing that can be cancelled.`)
-    const deploymentId = asked ?? (await findNewestOpen(prepared, input.positionals.join(' ')))
+    const deploymentId = givenId ?? (await findNewestOpen(prepared, input.positionals.join(' ')))
     show(await sendToSubresource(prepared, route, { values: { deploymentId } }), input, context)
   },
 }
@@ -38,9 +39,9 @@ export const cancel: Command = {
 async function findNewestOpen(prepared: PreparedRequest, title: string): Promise<string> {
   const { nameParameter = '' } = prepared.target.route
   // The list of a function namespace has the deployments of all its functions.
-  const isOfIt = ({ source }: { source: string | null }) =>
+  const isOfResource = ({ source }: { source: string | null }) =>
     prepared.collection.noun !== 'functions' || source === `functions/${prepared.target.values[nameParameter]}`
-  const found = (await deploymentsOf(prepared)).find((one) => !isFinalPhase(one.phase) && isOfIt(one))
+  const found = (await deploymentsOf(prepared)).find((one) => !isFinalPhase(one.phase) && isOfResource(one))
   if (found === undefined) throw new CommandFailure(EXIT.refused, `No deployment of ${title} waits or is being built.`)
   return found.id
 }

@@ -28,7 +28,7 @@ export const check: Command = {
     {
       long: 'dev',
       value: 'FILE',
-      whenAlone: DEFAULT_DEV_FILE,
+      valueIfAbsent: DEFAULT_DEV_FILE,
       summary: `Check the platform of \`npm run up\` instead, by its dev.json (that of \`freehold setup --dev\`, else ${DEV_FILE})`,
     },
   ],
@@ -36,27 +36,28 @@ export const check: Command = {
     'It runs a check in a facade in the cluster, by `kubectl exec`: of the API server, the kinds, the webhook, the\nidentity provider, the engines and the systems of its configuration. Nothing is changed.',
   async run(input, context) {
     const dev = input.text('dev')
-    const { end, said, shown } = dev === undefined ? await runInCluster(input, context) : await runLocally(dev, context)
-    if (end === 0) return
-    const trouble = explainKubectlFailure(said, shown)
-    throw new CommandFailure(EXIT.refused, trouble ?? 'The installation is incomplete, or could not be checked.')
+    const { exitCode, messages, command } =
+      dev === undefined ? await runInCluster(input, context) : await runLocally(dev, context)
+    if (exitCode === 0) return
+    const problem = explainKubectlFailure(messages, command)
+    throw new CommandFailure(EXIT.refused, problem ?? 'The installation is incomplete, or could not be checked.')
   },
 }
 
-type CheckRun = { readonly end: number | null; readonly said: readonly string[]; readonly shown: string }
+type CheckRun = { readonly exitCode: number | null; readonly messages: readonly string[]; readonly command: string }
 
 /** Runs the check in the facade's pod. @returns the lines that kubectl itself wrote */
 async function runInCluster(input: Input, context: Context): Promise<CheckRun> {
-  const places = ['kubeconfig', 'context'].flatMap((name) => {
+  const accessOptions = ['kubeconfig', 'context'].flatMap((name) => {
     const value = input.text(name)
     return value === undefined ? [] : [`--${name}=${value}`]
   })
   const facade = ['exec', '--namespace', SYSTEM_NAMESPACE, 'deployment/freehold-facade', '--container', 'facade', '--']
-  const words = [...places, ...facade, ...PROGRAM]
+  const words = [...accessOptions, ...facade, ...PROGRAM]
   const child = spawn('kubectl', words, { env: context.environment, signal: context.signal })
-  const said: string[] = []
-  const end = await ended(child, context, (line) => isKubectlMessage(line) && said.push(line) > 0)
-  return { end, said, shown: ['kubectl', ...words].join(' ') }
+  const messages: string[] = []
+  const exitCode = await ended(child, context, (line) => isKubectlMessage(line) && messages.push(line) > 0)
+  return { exitCode, messages, command: ['kubectl', ...words].join(' ') }
 }
 
 /** Runs the check on this machine, where `npm run up` runs the platform. */
@@ -65,10 +66,10 @@ async function runLocally(devFile: string, context: Context): Promise<CheckRun> 
   const { settings, kubeconfig = settings.PLATFORM_KUBECONFIG ?? '' } = await readDevFile(resolve(path))
   const words = [fileURLToPath(new URL('../../main.ts', import.meta.url)), ...PROGRAM.slice(2)]
   // Its service accounts may not read everything that the check looks at.
-  const { PLATFORM_FACADE_CONTEXT: _, ...own } = settings
-  const env = { PATH: context.environment.PATH ?? '', ...own, PLATFORM_KUBECONFIG: kubeconfig }
+  const { PLATFORM_FACADE_CONTEXT: _, ...environment } = settings
+  const env = { PATH: context.environment.PATH ?? '', ...environment, PLATFORM_KUBECONFIG: kubeconfig }
   const child = spawn(process.execPath, words, { env, signal: context.signal })
-  return { end: await ended(child, context, () => false), said: [LOCAL_RUN_MESSAGE], shown: '' }
+  return { exitCode: await ended(child, context, () => false), messages: [LOCAL_RUN_MESSAGE], command: '' }
 }
 
 async function devFileSetUp({ places }: Context): Promise<string> {
@@ -78,12 +79,16 @@ async function devFileSetUp({ places }: Context): Promise<string> {
 /** Pretends that kubectl ran the program, so that no trouble of kubectl is reported. */
 const LOCAL_RUN_MESSAGE = 'command terminated with exit code 1'
 
-/** @param isKept returns true for lines of stderr to withhold from the user */
-function ended(child: ChildProcess, { terminal }: Context, isKept: (line: string) => boolean): Promise<number | null> {
-  child.stdout?.on('data', (part) => terminal.out(String(part)))
+/** @param isHidden returns true for lines of stderr to withhold from the user */
+function ended(
+  child: ChildProcess,
+  { terminal }: Context,
+  isHidden: (line: string) => boolean,
+): Promise<number | null> {
+  child.stdout?.on('data', (chunk) => terminal.out(String(chunk)))
   if (child.stderr !== null)
     createInterface({ input: child.stderr }).on('line', (line) => {
-      if (!isKept(line)) terminal.err(`${line}\n`)
+      if (!isHidden(line)) terminal.err(`${line}\n`)
     })
   return new Promise((closed, failed) => {
     child.on('error', (error) =>

@@ -42,15 +42,15 @@ export const deploy: Command = {
     const folder = resolve(input.positionals[0] ?? '.')
     const name = input.text('name') ?? nameOf(folder)
     const kind = input.text('kind') ?? 'app'
-    const asked = { ...input, positionals: [kind, name] }
-    const reading = await prepareRequest('get', asked, context)
+    const getInput = { ...input, positionals: [kind, name] }
+    const reading = await prepareRequest('get', getInput, context)
     const found = await findRecord(reading)
     // Reads the folder first: an app that is created and then has nothing to serve would stay behind.
     const sendSource = sendsFolder(reading, found) ? await sourceIn(folder, reading, context) : undefined
-    if (found === undefined) await createApp(asked, context)
+    if (found === undefined) await createApp(getInput, context)
     const id = sendSource === undefined ? await build(reading) : await sendSource()
     context.terminal.err(`${name}: deployment ${id}\n`)
-    await follow(reading, id, name, asked, context)
+    await follow(reading, id, name, getInput, context)
     const url = publicUrlOf(await send(reading))
     if (url !== undefined) context.terminal.err(`${name}: ${url}\n`)
   },
@@ -85,8 +85,8 @@ async function findRecord(reading: PreparedRequest): Promise<DeployedRecord | un
 
 function noFoldersMessage({ collection, target }: PreparedRequest): string {
   const isDeployed = listSubresourceRoutes(target, 'POST').some(({ words }) => words === 'deploy')
-  const instead = isDeployed ? 'create it from a repository or an image, or deploy' : 'deploy'
-  return `${collection.noun} cannot be built from a folder: ${instead} the folder as an app.`
+  const alternative = isDeployed ? 'create it from a repository or an image, or deploy' : 'deploy'
+  return `${collection.noun} cannot be built from a folder: ${alternative} the folder as an app.`
 }
 
 async function createApp(input: Input, context: Context): Promise<void> {
@@ -154,7 +154,7 @@ async function follow(
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
   let log: Promise<void> | undefined
-  let told = ''
+  let lastStatus = ''
   try {
     for (;;) {
       const deployment = (await deploymentsOf(reading)).find((one) => one.id === id)
@@ -164,8 +164,8 @@ async function follow(
       // A function's deployment is created after the upload has been answered.
       const { phase, lastMessage } = deployment ?? { phase: 'Queued', lastMessage: '' }
       const line = lastMessage === '' ? phase : `${phase}: ${lastMessage}`
-      if (line !== told) context.terminal.err(`${name}: ${printable(line)}\n`)
-      told = line
+      if (line !== lastStatus) context.terminal.err(`${name}: ${printable(line)}\n`)
+      lastStatus = line
       if (phase === 'Succeeded') return void (await Promise.race([log, delay(STATUS_POLL_INTERVAL_MS * 5)]))
       if (isFinalPhase(phase)) {
         await Promise.race([log, delay(STATUS_POLL_INTERVAL_MS * 5)])
@@ -187,10 +187,10 @@ async function follow(
 }
 
 /** Returns the resource's own status on a new line, such as why its copies do not start; empty if already shown. */
-async function readStatus(reading: PreparedRequest, told: string): Promise<string> {
+async function readStatus(reading: PreparedRequest, lastStatus: string): Promise<string> {
   const record = await send(reading).catch(() => undefined)
   const { statusMessage } = (record ?? {}) as { statusMessage?: string | null }
-  if (!statusMessage || told.includes(statusMessage)) return ''
+  if (!statusMessage || lastStatus.includes(statusMessage)) return ''
   return `\n${printable(statusLine(record))}`
 }
 

@@ -58,8 +58,8 @@ export const rollback: Command = {
     const prepared = await prepareRequest('get', onlyOne(input), context)
     const routes = listSubresourceRoutes(prepared.target, 'POST')
     const byPath = routes.find(({ words }) => words === 'revisions/{number}/rollback')
-    const byBody = routes.find(({ words }) => words === 'rollback')
-    const route = byPath ?? byBody
+    const rollbackRoute = routes.find(({ words }) => words === 'rollback')
+    const route = byPath ?? rollbackRoute
     if (route === undefined) throw usage(`${prepared.collection.noun} have no revisions to go back to.`)
     const sent = byPath === undefined ? { body: { number: Number(number) } } : { values: { number } }
     const answer = await sendToSubresource(prepared, route, sent)
@@ -73,7 +73,7 @@ type Variable = { name: string; value?: string | null; secret?: object | null; o
 const FROM: Option = {
   long: 'from',
   value: 'NAME=KIND/NAME/WHAT',
-  many: true,
+  isRepeatable: true,
   summary: 'With `set`: takes the value from a secret of a vault, or from an output of another resource',
 }
 
@@ -96,8 +96,8 @@ export const env: Command = {
     if ((action === 'list') !== (words.length + from.length === 0))
       throw usage(`env ${action} takes ${action === 'list' ? 'no' : 'at least one'} variable.`)
     const references = from.map((word) => parseReference(word, context.collections))
-    const asked = { ...input, positionals: [kind, name] }
-    const prepared = await prepareRequest('get', asked, context)
+    const getInput = { ...input, positionals: [kind, name] }
+    const prepared = await prepareRequest('get', getInput, context)
     const { record, variables, etag } = await variablesOf(prepared)
     if (action === 'list') return showVariables(variables, input, context)
     const next =
@@ -105,20 +105,20 @@ export const env: Command = {
         ? withVariables(variables, words, references)
         : withoutVariables(variables, words, `${kind} ${name}`)
     const changes = describeVariableChanges(variables, next)
-    const told = `${kind} ${name}: ${changes.join(', ') || 'nothing changes'}.\n`
-    if (changes.length === 0) return context.terminal.err(told)
+    const summary = `${kind} ${name}: ${changes.join(', ') || 'nothing changes'}.\n`
+    if (changes.length === 0) return context.terminal.err(summary)
     // Without a PATCH route, the record that was read is written back.
     const verb = (['patch', 'update'] as const).find((each) =>
       prepared.collection.routes.some((route) => route.verb === each),
     )
     if (verb === undefined)
       throw usage(`${prepared.collection.noun} cannot be changed: delete ${kind} ${name}, and create it again.`)
-    const { route, values } = (await prepareRequest(verb, asked, context)).target
+    const { route, values } = (await prepareRequest(verb, getInput, context)).target
     const headers: Record<string, string> = etag === null ? {} : { 'if-match': etag }
     const body = { ...(verb === 'update' && record), env: next }
     await prepared.client.request({ method: route.method, path: pathOf(route.path, values), body, headers })
-    context.terminal.err(told)
-    if (input.has('wait')) await waitFor(prepared, { isChanged: true }, asked, context)
+    context.terminal.err(summary)
+    if (input.has('wait')) await waitFor(prepared, { isChanged: true }, getInput, context)
   },
 }
 
@@ -138,10 +138,10 @@ function showVariables(variables: readonly Variable[], input: Input, context: Co
 /** Describes the source of a value as in `--from`. */
 export function rowOf({ name, value, secret, output }: Variable): { name: string; value: string } {
   const { vaultName, secretName, version } = (secret ?? {}) as Record<string, unknown>
-  const { collection, name: owner, output: what } = (output ?? {}) as Record<string, unknown>
+  const { collection, name: owner, output: outputName } = (output ?? {}) as Record<string, unknown>
   if (secret)
     return { name, value: `from ${VAULTS}/${vaultName}/${secretName}${version ? ` (version ${version})` : ''}` }
-  if (output) return { name, value: `from ${collection}/${owner}/${what}` }
+  if (output) return { name, value: `from ${collection}/${owner}/${outputName}` }
   return { name, value: value ?? '' }
 }
 
@@ -170,28 +170,29 @@ export function withVariables(
   words: readonly string[],
   references: readonly Variable[] = [],
 ): Variable[] {
-  const wrong = words.find((word) => !/^[A-Za-z_][A-Za-z0-9_.-]*=/.test(word))
-  if (wrong !== undefined) throw usage(`A variable is given as NAME=VALUE, not "${wrong}".`)
+  const invalid = words.find((word) => !/^[A-Za-z_][A-Za-z0-9_.-]*=/.test(word))
+  if (invalid !== undefined) throw usage(`A variable is given as NAME=VALUE, not "${invalid}".`)
   const plain = parsePairs('env', words).map(([name, value]) => ({ name, value }))
-  const given = new Map([...plain, ...references].map((one) => [one.name, one]))
-  const changed = variables.map((one) => given.get(one.name) ?? one)
-  const added = [...given.values()].filter(({ name }) => !variables.some((one) => one.name === name))
+  const replacements = new Map([...plain, ...references].map((one) => [one.name, one]))
+  const changed = variables.map((one) => replacements.get(one.name) ?? one)
+  const added = [...replacements.values()].filter(({ name }) => !variables.some((one) => one.name === name))
   return [...changed, ...added]
 }
 
 /** Parses `DATABASE_URL=relationalcluster/orders/connectionString`. @throws CommandFailure (usage) if it is invalid */
 export function parseReference(word: string, collections: readonly Collection[]): Variable {
-  const [, name, kind = '', owner = '', what = ''] =
+  const [, name, kind = '', owner = '', outputName = ''] =
     /^([A-Za-z_][A-Za-z0-9_.-]*)=([^/]+)\/([^/]+)\/([^/]+)$/.exec(word) ?? []
   if (name === undefined) throw usage(`--from takes NAME=KIND/NAME/WHAT, not "${word}".`)
   const { noun } = findCollection(kind, collections)
-  if (noun === VAULTS) return { name, secret: { vaultName: owner, secretName: what } }
+  if (noun === VAULTS) return { name, secret: { vaultName: owner, secretName: outputName } }
   const collection = OUTPUT_COLLECTIONS.find((each) => each === noun)
   if (collection === undefined) {
     throw usage(`${noun} have no outputs: --from knows ${[VAULTS, ...OUTPUT_COLLECTIONS].join(', ')}.`)
   }
   const outputs = outputsOf(collection)
-  if (!outputs.includes(what)) throw usage(`${noun} have no output "${what}": there are ${outputs.join(', ')}.`)
-  return { name, output: { collection, name: owner, output: what } }
+  if (!outputs.includes(outputName))
+    throw usage(`${noun} have no output "${outputName}": there are ${outputs.join(', ')}.`)
+  return { name, output: { collection, name: owner, output: outputName } }
 }
 const VAULTS = 'secretvaults'

@@ -32,29 +32,30 @@ export const describe: Command = {
     const below = listSubresourceRoutes(prepared.target, 'GET').filter(({ words }) => isPlain(words))
     const { out } = context.terminal
     const name = input.positionals[1] ?? ''
-    const story = await clusterDetailsFor(prepared, name, context)
-    const reasoned = { statusMessage: story?.message, ...(record as object | undefined) }
-    const told = story?.message === undefined ? await reasonReader(prepared, name, context)(record) : reasoned
-    out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${renderRecords(record, 'table')}`)
+    const details = await clusterDetailsFor(prepared, name, context)
+    const recordWithReason = { statusMessage: details?.message, ...(record as object | undefined) }
+    const shownRecord =
+      details?.message === undefined ? await reasonReader(prepared, name, context)(record) : recordWithReason
+    out(`${input.positionals.join(' ')}: ${printable(statusLine(shownRecord))}\n\n${renderRecords(record, 'table')}`)
     for (const route of below.filter(({ operation }) => isShown(operation))) {
       const answer = await readIfAllowed(prepared, route)
       if (answer === undefined || answerFormat(answer) !== 'json') continue
       if (isSecret(answer)) hidden.push(route.words)
       else out(`\n${route.words}\n${indented(renderRecords(parseJsonAnswer(answer), 'table'))}`)
     }
-    for (const [title, rows] of tablesOf(story)) out(`\n${title}\n${indented(renderRecords(rows, 'wide'))}`)
-    const steps = nextSteps(input.positionals, record, { ...prepared, placed: placeFlags(input), hidden })
+    for (const [title, rows] of tablesOf(details)) out(`\n${title}\n${indented(renderRecords(rows, 'wide'))}`)
+    const steps = nextSteps(input.positionals, record, { ...prepared, placeOptions: placeFlags(input), hidden })
     if (steps.length > 0) out(`\nNext\n${indented(steps.join('\n'))}`)
   },
 }
 
-function tablesOf(story: ClusterDetails | undefined): [title: string, rows: readonly object[]][] {
-  const conditions = (story?.conditions ?? []).map(({ type, status, reason, message }) => ({
+function tablesOf(details: ClusterDetails | undefined): [title: string, rows: readonly object[]][] {
+  const conditions = (details?.conditions ?? []).map(({ type, status, reason, message }) => ({
     ...{ type, status, reason, message },
   }))
   const all: [string, readonly object[]][] = [
     ['conditions', conditions],
-    ['events of Kubernetes', story?.events ?? []],
+    ['events of Kubernetes', details?.events ?? []],
   ]
   return all.filter(([, rows]) => rows.length > 0)
 }
@@ -86,7 +87,7 @@ async function readIfAllowed(prepared: PreparedRequest, route: SubresourceRoute)
 }
 
 type Found = Pick<PreparedRequest, 'collection' | 'target'> & {
-  readonly placed: readonly string[]
+  readonly placeOptions: readonly string[]
   /** Routes below the resource that returned a secret; an empty string is the resource itself. */
   readonly hidden?: readonly string[]
 }
@@ -95,19 +96,19 @@ type Found = Pick<PreparedRequest, 'collection' | 'target'> & {
 export function nextSteps(
   positionals: readonly string[],
   record: unknown,
-  { collection, target, placed, hidden = [] }: Found,
+  { collection, target, placeOptions, hidden = [] }: Found,
 ): string[] {
-  const said = (command: string, ...more: string[]) =>
-    ['freehold', command, ...[...positionals, ...more, ...placed].map(quoteShellWord)].join(' ')
-  const outlook = settleStateOf(record)
+  const commandLine = (command: string, ...args: string[]) =>
+    ['freehold', command, ...[...positionals, ...args, ...placeOptions].map(quoteShellWord)].join(' ')
+  const state = settleStateOf(record)
   // No other advice for a resource that is being deleted.
-  if (statusOf(record) === 'Deleting') return [said('wait', '--for', 'deleted')]
+  if (statusOf(record) === 'Deleting') return [commandLine('wait', '--for', 'deleted')]
   const read = listSubresourceRoutes(target, 'GET').filter(({ words }) => isPlain(words))
   const sent = listSubresourceRoutes(target, 'POST')
   const secrets = read.filter(
     ({ operation }) => operation.isData === true && !isFile(operation) && !/logs|files|editor/.test(operation.path),
   )
-  const again = sent.filter(({ words }) => REMEDIES[words]?.((record ?? {}) as Record<string, unknown>) === true)
+  const remedies = sent.filter(({ words }) => REMEDIES[words]?.((record ?? {}) as Record<string, unknown>) === true)
   const isDeletion = (route: CollectionRoute) =>
     route.verb === 'delete' && normalizedPath(route) === normalizedPath(target.route)
   const isScaledByPatch =
@@ -116,19 +117,21 @@ export function nextSteps(
   const [kind = '', name = ''] = positionals
   return [
     ...(lacksSource
-      ? [['freehold deploy FOLDER', ...['--kind', kind, '--name', name, ...placed].map(quoteShellWord)].join(' ')]
+      ? [['freehold deploy FOLDER', ...['--kind', kind, '--name', name, ...placeOptions].map(quoteShellWord)].join(' ')]
       : []),
-    ...(outlook === 'underWay' ? [said('wait')] : []),
-    ...(outlook === 'failed'
+    ...(state === 'underWay' ? [commandLine('wait')] : []),
+    ...(state === 'failed'
       ? ['Fix what the message names; docs/reference/troubleshooting.md explains each phase.']
       : []),
-    ...again.map(({ operation }) => `freehold call POST ${quoteShellWord(pathOf(operation.path, target.values))}`),
-    ...(read.some(({ words }) => words === 'logs') ? [said('logs')] : []),
-    ...(sent.some(({ words }) => words === 'scale') || isScaledByPatch ? [`${said('scale', 'REPLICAS')} --wait`] : []),
-    ...hidden.map((words) => (words === '' ? said('get') : said('read', words))),
-    ...secrets.map(({ words }) => said('read', words)),
-    ...read.filter(({ operation }) => isFile(operation)).map(({ words }) => `${said('read', words)} > FILE`),
-    ...(collection.routes.some(isDeletion) ? [said('delete')] : []),
+    ...remedies.map(({ operation }) => `freehold call POST ${quoteShellWord(pathOf(operation.path, target.values))}`),
+    ...(read.some(({ words }) => words === 'logs') ? [commandLine('logs')] : []),
+    ...(sent.some(({ words }) => words === 'scale') || isScaledByPatch
+      ? [`${commandLine('scale', 'REPLICAS')} --wait`]
+      : []),
+    ...hidden.map((words) => (words === '' ? commandLine('get') : commandLine('read', words))),
+    ...secrets.map(({ words }) => commandLine('read', words)),
+    ...read.filter(({ operation }) => isFile(operation)).map(({ words }) => `${commandLine('read', words)} > FILE`),
+    ...(collection.routes.some(isDeletion) ? [commandLine('delete')] : []),
   ]
 }
 

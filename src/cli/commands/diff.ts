@@ -16,7 +16,7 @@ export const diff: Command = {
   name: 'diff',
   summary: 'Show what `apply` of manifests would change, and change nothing',
   options: [
-    { long: 'file', short: 'f', value: 'FILE', many: true, summary: 'As with `apply`' },
+    { long: 'file', short: 'f', value: 'FILE', isRepeatable: true, summary: 'As with `apply`' },
     KUBECONFIG,
     ...PLACE_OPTIONS,
   ],
@@ -26,15 +26,15 @@ export const diff: Command = {
     const session = await openSession(context)
     const kubernetes = await kubernetesFor(input, session, context)
     const steps = await planManifestSteps(input, session, context, kubernetes)
-    const told: DiffResult[] = []
+    const results: DiffResult[] = []
     for (const step of steps) {
       const each = await differenceOf(step, session.client, kubernetes)
-      told.push(each)
+      results.push(each)
       const title = step.plan?.title ?? `${step.manifest.kind} "${step.manifest.name ?? ''}"`
       const lines = each.lines.length > 0 ? [title, ...each.lines.map((line) => `  ${line}`)] : []
       for (const line of lines) context.terminal.out(`${printable(line)}\n`)
     }
-    throwIfDifferent(told)
+    throwIfDifferent(results)
   },
 }
 
@@ -50,9 +50,9 @@ const isChange = (line: string) => !line.startsWith('?')
 const isNew = ({ lines }: DiffResult) => lines.includes(CREATED)
 
 /** @throws CommandFailure for differences, with exit code 1; for refusals, with a higher one */
-function throwIfDifferent(told: readonly DiffResult[]): void {
-  const refusals = told.flatMap((each) => {
-    const waitsForOthers = each.mayPass === true && told.some((other) => other !== each && isNew(other))
+function throwIfDifferent(results: readonly DiffResult[]): void {
+  const refusals = results.flatMap((each) => {
+    const waitsForOthers = each.mayPass === true && results.some((other) => other !== each && isNew(other))
     return each.refusal === undefined || waitsForOthers ? [] : [each.refusal]
   })
   const [first] = refusals
@@ -61,7 +61,8 @@ function throwIfDifferent(told: readonly DiffResult[]): void {
     const exitCode = first.exitCode === EXIT.refused ? EXIT.usage : first.exitCode
     throw new CommandFailure(exitCode, refusals.map(({ message }) => message).join('\n'))
   }
-  if (told.some(({ lines }) => lines.some(isChange))) throw new CommandFailure(EXIT.refused, 'Something would change.')
+  if (results.some(({ lines }) => lines.some(isChange)))
+    throw new CommandFailure(EXIT.refused, 'Something would change.')
 }
 
 async function differenceOf(
@@ -94,13 +95,13 @@ async function changesAtApiServer(found: Manifest, kubernetes: SendToKubernetes)
   if (answer.before === undefined) return [CREATED]
   const [before, after] = [contentOf(answer.before), contentOf(answer.after)]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  const shown = (text: string) => (found.kind === 'Secret' ? '' : `: ${text}`)
+  const valueText = (text: string) => (found.kind === 'Secret' ? '' : `: ${text}`)
   return names.flatMap((name) => {
     const [old, next] = [before[name], after[name]]
     if (isDeepStrictEqual(old, next)) return []
-    if (old === undefined) return [`+ ${name}${shown(JSON.stringify(next))}`]
-    if (next === undefined) return [`- ${name}${shown(JSON.stringify(old))}`]
-    return [`~ ${name}${shown(`${JSON.stringify(old)} -> ${JSON.stringify(next)}`)}`]
+    if (old === undefined) return [`+ ${name}${valueText(JSON.stringify(next))}`]
+    if (next === undefined) return [`- ${name}${valueText(JSON.stringify(old))}`]
+    return [`~ ${name}${valueText(`${JSON.stringify(old)} -> ${JSON.stringify(next)}`)}`]
   })
 }
 

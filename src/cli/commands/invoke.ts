@@ -22,7 +22,7 @@ export const invoke: Command = {
     { long: 'method', value: 'METHOD', summary: 'Default: POST with a body, else GET' },
     { long: 'path', value: 'PATH', summary: 'Path and query; default: the first path of its triggers' },
     { long: 'data', short: 'd', value: 'TEXT', summary: 'The body: text, @file, or - for stdin' },
-    { long: 'header', short: 'H', value: 'NAME: VALUE', many: true, summary: 'A header of the call' },
+    { long: 'header', short: 'H', value: 'NAME: VALUE', isRepeatable: true, summary: 'A header of the call' },
     ...PATH_OPTIONS,
     OUTPUT,
   ],

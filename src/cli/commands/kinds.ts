@@ -52,20 +52,22 @@ function rowOf({ noun, singular, also, routes }: Collection): string[] {
   if (verbs.has('update')) verbs.add('create')
   const names = [singular, ...also.flatMap(({ names: [, kind = ''], shortNames }) => [...shortNames, kind])]
   const known = new Set([noun, singular].map((name) => name.toLowerCase()))
-  const others = names.filter((name, at) => (at === 0 ? name !== noun : !known.has(name)))
+  const aliases = names.filter((name, at) => (at === 0 ? name !== noun : !known.has(name)))
   const places = [...new Set(routes.map(placeIn))]
-  return [noun, others.join(', '), places.join('; '), [...verbs].join(' ')]
+  return [noun, aliases.join(', '), places.join('; '), [...verbs].join(' ')]
 }
 
 /** Returns what contains the resources of a route: `group`, or `secretvaults (-p resourceName)`. */
 function placeIn({ path, parameters, nameParameter }: CollectionRoute): string {
-  const outer = parameters.filter((name) => name !== nameParameter)
-  const inner = outer.filter((name) => name !== 'boundaryId' && !GROUP_PARAMETERS.includes(name))
-  if (inner.length > 0) {
+  const parentParameters = parameters.filter((name) => name !== nameParameter)
+  const otherParameters = parentParameters.filter((name) => name !== 'boundaryId' && !GROUP_PARAMETERS.includes(name))
+  if (otherParameters.length > 0) {
     const words = path.split('/')
-    const holder = words.slice(0, words.indexOf(`{${inner.at(-1)}}`)).findLast((word) => !word.startsWith('{'))
-    return `${holder} (${inner.map((name) => `-p ${name}`).join(' ')})`
+    const parentNoun = words
+      .slice(0, words.indexOf(`{${otherParameters.at(-1)}}`))
+      .findLast((word) => !word.startsWith('{'))
+    return `${parentNoun} (${otherParameters.map((name) => `-p ${name}`).join(' ')})`
   }
-  if (outer.some((name) => GROUP_PARAMETERS.includes(name))) return 'group'
-  return outer.includes('boundaryId') ? 'boundary' : 'platform'
+  if (parentParameters.some((name) => GROUP_PARAMETERS.includes(name))) return 'group'
+  return parentParameters.includes('boundaryId') ? 'boundary' : 'platform'
 }

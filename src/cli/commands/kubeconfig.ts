@@ -33,8 +33,8 @@ export const kubeconfig: Command = {
     }
     const { boundary, group } = placeOf(input, settings)
     const namespace = namespaceOf(boundary, group)
-    const made = buildKubeconfig({ facadeUrl, kubernetes, program, namespace })
-    const text = dump(made, { lineWidth: -1 })
+    const built = buildKubeconfig({ facadeUrl, kubernetes, program, namespace })
+    const text = dump(built, { lineWidth: -1 })
     if (namespace === undefined) {
       terminal.err(
         'It names no namespace, as no boundary is known: name one with `--boundary`, or kubectl takes `default`.\n',

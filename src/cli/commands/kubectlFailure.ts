@@ -39,7 +39,7 @@ export function isKubectlMessage(line: string): boolean {
 export function explainKubectlFailure(lines: readonly string[], command: string): string | undefined {
   if (lines.some((line) => EXIT_CODE_LINE.test(line))) return undefined
   // The log also has attempts that were retried.
-  const said = lines.filter((line) => !/^[EWIF]\d{4} /.test(line)).join('\n')
-  const known = SENTENCES.find(([pattern]) => pattern.test(said))
+  const message = lines.filter((line) => !/^[EWIF]\d{4} /.test(line)).join('\n')
+  const known = SENTENCES.find(([pattern]) => pattern.test(message))
   return known?.[1] ?? `kubectl did not reach the facade: \`${command}\` shows why.`
 }

@@ -16,11 +16,11 @@ export const login: Command = {
     const settings = await readSettings(places.settings)
     const provider = { settings, fetch: await fetchOf(settings), now }
     const { openBrowser } = terminal
-    const tell = (text: string) => terminal.err(`${text}\n`)
+    const inform = (text: string) => terminal.err(`${text}\n`)
     const { signInWithBrowser, signInWithDevice } = await import('../signIn.ts')
     const usesDevice = input.has('device') || openBrowser === undefined
     const signIn = usesDevice ? signInWithDevice : signInWithBrowser
-    const stored = await signIn(provider, { tell, signal, openBrowser: openBrowser ?? (() => undefined) })
+    const stored = await signIn(provider, { inform, signal, openBrowser: openBrowser ?? (() => undefined) })
     const store = loginStore(places.login)
     await store.exclusively(() => store.write(stored))
     terminal.err(`Signed in as ${describe(stored.accessToken).name ?? 'a person that the token does not name'}.\n`)

@@ -15,7 +15,7 @@ export const namespaces: Command = {
       long: 'file',
       short: 'f',
       value: 'FILE',
-      many: true,
+      isRepeatable: true,
       summary: 'Manifests with boundaries and groups, or a folder of such; - is stdin',
     },
     ...PLACE_OPTIONS,
@@ -36,8 +36,10 @@ export const namespaces: Command = {
 
 function reservationsAt(boundary: string, group: string | undefined): Reservation[] {
   requireBoundaryId(boundary)
-  const own: Reservation = { for: 'Boundary', name: boundaryNamespace(boundary) }
-  return group === undefined ? [own] : [own, { for: 'ResourceGroup', name: groupNamespace(boundary, group) }]
+  const reservation: Reservation = { for: 'Boundary', name: boundaryNamespace(boundary) }
+  return group === undefined
+    ? [reservation]
+    : [reservation, { for: 'ResourceGroup', name: groupNamespace(boundary, group) }]
 }
 
 /** Returns the namespaces of the boundaries and groups among the manifests; for a group, also that of its boundary. */

@@ -29,7 +29,13 @@ const DATA: Option = { long: 'data', short: 'd', value: 'JSON', summary: 'The bo
 const LIST_OPTIONS: readonly Option[] = [
   ...REQUEST_OPTIONS,
   { long: 'all-groups', short: 'A', summary: 'Across the groups of the boundary, whatever the default group is' },
-  { long: 'filter', short: 'f', value: 'FIELD:OP:VALUE', many: true, summary: 'Filter; several must all match' },
+  {
+    long: 'filter',
+    short: 'f',
+    value: 'FIELD:OP:VALUE',
+    isRepeatable: true,
+    summary: 'Filter; several must all match',
+  },
   { long: 'search', value: 'TEXT', summary: 'Only those that contain the text' },
   { long: 'sort', value: 'FIELD', summary: 'Prefix with - to reverse: --sort=-name' },
   { long: 'limit', value: 'N', summary: 'At most N items' },
@@ -39,10 +45,10 @@ const LIST_OPTIONS: readonly Option[] = [
 async function listItems(input: Input, context: Context): Promise<void> {
   const prepared = await prepareRequest('list', input, context)
   const isPaged = prepared.target.route.paged === true
-  const asked = { filter: [...input.all('filter')], search: input.text('search'), sort: input.text('sort') }
-  const query = { ...prepared.query, ...(asked.filter.length > 0 && { filter: asked.filter }) }
+  const filters = { filter: [...input.all('filter')], search: input.text('search'), sort: input.text('sort') }
+  const query = { ...prepared.query, ...(filters.filter.length > 0 && { filter: filters.filter }) }
   const limit = limitOf(input)
-  const first = { ...query, search: asked.search, sort: asked.sort }
+  const first = { ...query, search: filters.search, sort: filters.sort }
   const items: unknown[] = []
   const fetchPage = (page: Record<string, QueryValue>) =>
     // Only paged lists accept these parameters; unknown ones are refused.
@@ -84,8 +90,8 @@ export const get: Command = {
     show(record, input, context, nameFieldOf(prepared.collection, record))
     // Programs get only the record; people also get the reason for its status.
     if (!isForPeople(input, context) || !lacksReason(record)) return
-    const told = statusLine(await reasonReader(prepared, resourceNameOf(prepared), context)(record))
-    if (told !== statusOf(record)) context.terminal.err(`${printable(told)}\n`)
+    const line = statusLine(await reasonReader(prepared, resourceNameOf(prepared), context)(record))
+    if (line !== statusOf(record)) context.terminal.err(`${printable(line)}\n`)
   },
 }
 
@@ -109,11 +115,11 @@ export const create: Command = {
     const prepared = await prepareRequest(verb, input, context)
     const body =
       data === undefined ? await emptyBodyFor(prepared.target.route) : await parseDataOption(data, context.terminal)
-    const made = await send(prepared, body)
-    const nameField = nameFieldOf(prepared.collection, made)
-    const name = input.positionals[1] ?? String((made as Record<string, unknown> | undefined)?.[nameField] ?? '')
-    const isWaited = input.has('wait') && prepared.collection.routes.some(({ verb }) => verb === 'get')
-    const last = isWaited ? await waitFor(readRequestOf(prepared, name), { isChanged: true }, input, context) : made
+    const created = await send(prepared, body)
+    const nameField = nameFieldOf(prepared.collection, created)
+    const name = input.positionals[1] ?? String((created as Record<string, unknown> | undefined)?.[nameField] ?? '')
+    const isAwaited = input.has('wait') && prepared.collection.routes.some(({ verb }) => verb === 'get')
+    const last = isAwaited ? await waitFor(readRequestOf(prepared, name), { isChanged: true }, input, context) : created
     show(last, input, context, nameField)
   },
 }
@@ -141,15 +147,15 @@ export const remove: Command = {
     if (!input.has('yes')) await confirm(prepared, reading, context)
     if (input.has('kept-data')) await restoreKept(prepared, reading, input, context)
     const query = { ...prepared.query, ...(input.has('keep-data') && { keepData: 'true' }) }
-    const placed = input.text('boundary') === undefined ? [] : ['-b', input.text('boundary') ?? '']
+    const placeOptions = input.text('boundary') === undefined ? [] : ['-b', input.text('boundary') ?? '']
     await send({ ...prepared, query }).catch((error: unknown) => {
-      throw withKeptVolumes(error, input.positionals[1] ?? '', placed)
+      throw withKeptVolumes(error, input.positionals[1] ?? '', placeOptions)
     })
     context.terminal.err(`Deleting ${input.positionals.join(' ')}.\n`)
     const { collection, target } = prepared
     const isPlace = ['boundaries', 'resourcegroups'].includes(collection.noun)
-    const forgotten = isPlace ? await clearDeletedDefault(target.values, context) : undefined
-    if (forgotten !== undefined) context.terminal.err(`${forgotten}\n`)
+    const clearedDefault = isPlace ? await clearDeletedDefault(target.values, context) : undefined
+    if (clearedDefault !== undefined) context.terminal.err(`${clearedDefault}\n`)
     if (input.has('wait')) await waitFor(reading(), { isGone: true }, input, context)
   },
 }
@@ -180,9 +186,9 @@ async function confirm(prepared: PreparedRequest, reading: () => PreparedRequest
   if (losses.length === 0) return
   const name = prepared.target.values[prepared.target.route.nameParameter ?? ''] ?? ''
   const title = `${prepared.collection.singular} "${name}"`
-  const said = printable(losses.join(' '))
-  if (ask === undefined) throw usage(`Deleting ${title} without a terminal needs --yes. ${said}`)
-  await askName(name, `This deletes ${title}. ${said}`, ask)
+  const warning = printable(losses.join(' '))
+  if (ask === undefined) throw usage(`Deleting ${title} without a terminal needs --yes. ${warning}`)
+  await askName(name, `This deletes ${title}. ${warning}`, ask)
 }
 
 /** Lists what would be deleted with the resource, and what refers to it. */
@@ -200,7 +206,7 @@ async function lossesOf(
   ]
 }
 
-async function askName(wanted: string, said: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
-  const answer = await ask(`${said} Type its name to continue: `)
+async function askName(wanted: string, warning: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
+  const answer = await ask(`${warning} Type its name to continue: `)
   if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
 }

@@ -35,7 +35,7 @@ export const setup: Command = {
     {
       long: 'dev',
       value: 'FILE',
-      whenAlone: DEV_FILE,
+      valueIfAbsent: DEV_FILE,
       summary: `Take all settings from the dev.json of a running \`npm run up\` (${DEV_FILE}), and sign in as its first Owner`,
     },
   ],

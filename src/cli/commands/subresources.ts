@@ -24,16 +24,16 @@ export const read: Command = {
   options: [...PATH_OPTIONS, OUTPUT],
   details: `${KIND_HELP}\nWithout WHAT: lists what there is. A name replaces each {word} of it: freehold read app shop revisions/1/diff/2`,
   async run(input, context) {
-    const [, , what] = input.positionals
-    const both = { ...input, positionals: input.positionals.slice(0, 2) }
-    const prepared = await prepareRequest('get', both, context)
+    const [, , subresource] = input.positionals
+    const resourceInput = { ...input, positionals: input.positionals.slice(0, 2) }
+    const prepared = await prepareRequest('get', resourceInput, context)
     const all = listSubresourceRoutes(prepared.target, 'GET')
-    const named = what === undefined ? undefined : findSubresourceRoute(all, what)
+    const named = subresource === undefined ? undefined : findSubresourceRoute(all, subresource)
     if (named === undefined) {
       const names = all.map(({ words }) => words).sort()
-      if (what !== undefined)
+      if (subresource !== undefined)
         throw usage(
-          `There is no "${what}" of ${prepared.collection.noun}${suggestion(what, names) || '.'} Without WHAT, it lists what there is.`,
+          `There is no "${subresource}" of ${prepared.collection.noun}${suggestion(subresource, names) || '.'} Without WHAT, it lists what there is.`,
         )
       context.terminal.out(names.map((name) => `${name}\n`).join(''))
       return
@@ -58,23 +58,23 @@ export const logs: Command = {
   options: [...PATH_OPTIONS, ...LOG_OPTIONS],
   details: `${KIND_HELP}\nPART is one of several copies, where the log is of a copy: freehold logs containerinstance shop PART`,
   async run(input, context) {
-    const [, , part] = input.positionals
+    const [, , component] = input.positionals
     const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
-    const pattern = part === undefined ? /^logs$/ : /^[a-z]+\/\{(\w+)\}\/logs$/
+    const pattern = component === undefined ? /^logs$/ : /^[a-z]+\/\{(\w+)\}\/logs$/
     const all = listSubresourceRoutes(prepared.target, 'GET')
     const route = all.find(({ words }) => pattern.test(words))
     if (route === undefined) {
-      const parts = all.find(({ words }) => words.endsWith('}/logs'))?.words.split('/')[0]
+      const componentNoun = all.find(({ words }) => words.endsWith('}/logs'))?.words.split('/')[0]
       const { nameParameter = '' } = prepared.target.route
       const named = `${nameParameter}=${prepared.target.values[nameParameter] ?? ''}`
       const hint =
-        parts === undefined
+        componentNoun === undefined
           ? 'have no log.'
-          : `have logs of each of their ${parts}: name one; \`freehold list ${parts} -p ${quoteShellWord(named)}\` lists them.`
+          : `have logs of each of their ${componentNoun}: name one; \`freehold list ${componentNoun} -p ${quoteShellWord(named)}\` lists them.`
       throw usage(`${prepared.collection.noun} ${hint}`)
     }
     const name = pattern.exec(route.words)?.[1]
-    const values = { ...prepared.target.values, ...(name !== undefined && { [name]: part ?? '' }) }
+    const values = { ...prepared.target.values, ...(name !== undefined && { [name]: component ?? '' }) }
     const flags = ['follow', 'timestamps', 'previous'].filter((flag) => input.has(flag)).map((flag) => [flag, 'true'])
     const query = { ...Object.fromEntries(flags), tail: input.text('tail'), process: input.text('process') }
     const path = pathOf(route.operation.path, values, query)
@@ -90,11 +90,11 @@ export const logs: Command = {
 
 /** Explains an empty log: simulated pods write nothing. */
 async function explainEmptyLog({ client }: PreparedRequest): Promise<string> {
-  const played = await client.operations['Version_resource-groups']({}).then(
+  const isSimulated = await client.operations['Version_resource-groups']({}).then(
     ({ simulated }) => simulated.includes('pods'),
     () => false,
   )
-  return played
+  return isSimulated
     ? 'There is no log: pods are simulated on this platform, so no program runs (`npm run up -- --node` runs them).'
     : 'The log is empty.'
 }

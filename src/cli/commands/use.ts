@@ -22,14 +22,14 @@ export const use: Command = {
     const [newBoundary, newGroup] = [input.text('boundary'), input.text('group')]
     const nextBoundary = (newBoundary ?? boundary) || undefined
     // A group belongs to one boundary, so another boundary clears it.
-    const kept = nextBoundary === boundary ? group : undefined
-    const nextGroup = (newGroup ?? kept) || undefined
+    const keptGroup = nextBoundary === boundary ? group : undefined
+    const nextGroup = (newGroup ?? keptGroup) || undefined
     if (nextGroup !== undefined && nextBoundary === undefined) throw usage('--group needs --boundary.')
     const { client } = newBoundary || newGroup ? await openSession(context) : {}
-    const doubt = client && (await lookUp(client, nextBoundary ?? '', newGroup ?? ''))
+    const warning = client && (await lookUp(client, nextBoundary ?? '', newGroup ?? ''))
     const next = { ...settings, ...withoutAbsent({ boundary: nextBoundary, group: nextGroup }) }
     if (newBoundary !== undefined || newGroup !== undefined) await writeSettings(places.settings, next)
-    if (doubt !== undefined) terminal.err(`${doubt}\n`)
+    if (warning !== undefined) terminal.err(`${warning}\n`)
     terminal.err(`Boundary ${nextBoundary ?? 'none'}, resource group ${nextGroup ?? 'none'}.\n`)
   },
 }
@@ -49,11 +49,11 @@ async function lookUp(client: Client, boundary: string, group: string): Promise<
   })
   if (!isBoundary) throw usage(await explainUnknownBoundary(client, boundary))
   if (group === '' || names.includes(group)) return undefined
-  const one = { ...path, resourceGroupName: group }
+  const groupPath = { ...path, resourceGroupName: group }
   let isHidden = false
-  const look = () => client.operations.GetBoundariesResourcegroupsByResourceGroupName({ path: one })
+  const readGroup = () => client.operations.GetBoundariesResourcegroupsByResourceGroupName({ path: groupPath })
   const isThere = await isKnown(() =>
-    look().catch((error: unknown) => {
+    readGroup().catch((error: unknown) => {
       isHidden = error instanceof PlatformApiError && error.status === 403
       throw error
     }),

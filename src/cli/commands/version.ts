@@ -28,8 +28,8 @@ async function versionOf(settings: Parameters<typeof fetchOf>[0] & { facadeUrl: 
   const { facadeUrl: url } = settings
   try {
     const send = await fetchOf(settings)
-    const within = AbortSignal.any([signal, AbortSignal.timeout(10_000)])
-    const answer = await send(new URL('/version', url).href, { signal: within })
+    const requestSignal = AbortSignal.any([signal, AbortSignal.timeout(10_000)])
+    const answer = await send(new URL('/version', url).href, { signal: requestSignal })
     return { url, ...PlatformVersion.parse(await answer.json()) }
   } catch (error) {
     if (signal.aborted) throw error

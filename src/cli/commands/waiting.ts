@@ -88,8 +88,8 @@ async function patchReplicas(
   context: Context,
 ): Promise<unknown> {
   const { noun, routes } = prepared.collection
-  const cannot = `${noun} have no replicas to change.`
-  if (routes.every(({ verb }) => verb !== 'patch')) throw usage(cannot)
+  const message = `${noun} have no replicas to change.`
+  if (routes.every(({ verb }) => verb !== 'patch')) throw usage(message)
   const record = await send(prepared)
   const title = input.positionals.join(' ')
   // The platform would accept the number, but the autoscaler would override it.
@@ -100,7 +100,7 @@ async function patchReplicas(
     throw usage(
       `The components of ${title} have copies of their own (${components.join(', ')}): change components[].replicas in its manifest, and \`freehold apply\` it.`,
     )
-  if (!hasReplicas(record)) throw usage(cannot)
+  if (!hasReplicas(record)) throw usage(message)
   return send(await prepareRequest('patch', input, context), { replicas })
 }
 
@@ -125,8 +125,8 @@ export const powerCommands: readonly Command[] = ['start', 'stop', 'restart'].ma
     const title = input.positionals.join(' ')
     const isUnchanged = ((answer ?? {}) as { changed?: unknown }).changed === false
     const now = printable(statusOf(answer) ?? 'there')
-    const said = isUnchanged ? `changed nothing; it is ${now}` : 'was accepted'
-    context.terminal.err(`${title}: ${action} ${said}.\n`)
+    const outcome = isUnchanged ? `changed nothing; it is ${now}` : 'was accepted'
+    context.terminal.err(`${title}: ${action} ${outcome}.\n`)
     if (!input.has('wait')) return
     const wanted = { status: AWAITED_STATUS[action], isChanged: true }
     if (!isUnchanged || settleStateOf(answer) === 'underWay') await waitFor(prepared, wanted, input, context)
@@ -144,23 +144,23 @@ export const watch: Command = {
   options: PATH_OPTIONS,
   details: KIND_HELP,
   async run(input, context) {
-    const isOne = input.positionals.length > 1
-    const prepared = await prepareRequest(isOne ? 'get' : 'list', input, context)
+    const isSingle = input.positionals.length > 1
+    const prepared = await prepareRequest(isSingle ? 'get' : 'list', input, context)
     const nameField = nameFieldOf(prepared.collection)
-    const withReason = isOne ? reasonReader(prepared, resourceNameOf(prepared), context) : undefined
-    const told = new Map<string, string>()
+    const withReason = isSingle ? reasonReader(prepared, resourceNameOf(prepared), context) : undefined
+    const shown = new Map<string, string>()
     for (;;) {
       const now = new Map<string, string>()
-      for await (const record of isOne ? [await send(prepared)] : itemsOf(prepared)) {
+      for await (const record of isSingle ? [await send(prepared)] : itemsOf(prepared)) {
         const fields = (record ?? {}) as Record<string, unknown>
         now.set(
           String(fields[nameField] ?? fields.name ?? fields.id ?? ''),
           statusLine((await withReason?.(record)) ?? record),
         )
       }
-      for (const line of describeListChanges(told, now)) context.terminal.out(`${printable(line)}\n`)
-      told.clear()
-      for (const [name, line] of now) told.set(name, line)
+      for (const line of describeListChanges(shown, now)) context.terminal.out(`${printable(line)}\n`)
+      shown.clear()
+      for (const [name, line] of now) shown.set(name, line)
       await delay(WATCH_INTERVAL_MS, undefined, { signal: context.signal })
     }
   },
@@ -168,9 +168,9 @@ export const watch: Command = {
 
 /** Returns a line for each difference between two readings of a list. */
 export function describeListChanges(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
-  const gone = [...before.keys()].filter((name) => !now.has(name)).map((name) => `${name}: gone`)
+  const deleted = [...before.keys()].filter((name) => !now.has(name)).map((name) => `${name}: gone`)
   const changed = [...now].filter(([name, line]) => before.get(name) !== line)
-  return [...gone, ...changed.map(([name, line]) => `${name}: ${line}`)]
+  return [...deleted, ...changed.map(([name, line]) => `${name}: ${line}`)]
 }
 
 function itemsOf(prepared: PreparedRequest): AsyncGenerator<unknown> {
