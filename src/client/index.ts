@@ -123,10 +123,10 @@ export class PlatformApiError extends Error {
 /** There was no response: name not found, connection refused or reset, or certificate not trusted. */
 export class NetworkError extends Error {
   constructor(url: string, cause: unknown) {
-    const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+    const rootCause = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
     // If several addresses fail, the error has an empty message.
-    const { message, code } = Object(inner) as { message?: string; code?: string }
-    super(`No answer from ${new URL(url).origin}: ${message || code || String(inner)}`, { cause })
+    const { message, code } = Object(rootCause) as { message?: string; code?: string }
+    super(`No answer from ${new URL(url).origin}: ${message || code || String(rootCause)}`, { cause })
     this.name = 'NetworkError'
   }
 }
@@ -202,9 +202,9 @@ function requester(options: ClientOptions, open: Open): Client['request'] {
       if (answer.status < 400) return answer
       if (answer.status === 401 && !isRenewed) {
         isRenewed = true
-        const other = await renewed(options.token, token)
-        if (other !== undefined) {
-          token = other
+        const newToken = await renewed(options.token, token)
+        if (newToken !== undefined) {
+          token = newToken
           continue
         }
       }
@@ -278,15 +278,15 @@ type TokenSource = ClientOptions['token']
 
 /** Returns a new token; undefined if the source only has the one that was refused. */
 async function renewed(source: TokenSource, rejected: string | undefined): Promise<string | undefined> {
-  const other = await source?.(rejected)
-  return other === rejected ? undefined : other
+  const newToken = await source?.(rejected)
+  return newToken === rejected ? undefined : newToken
 }
 
 async function* streamed(given: RawRequest, open: Open, source: TokenSource): AsyncGenerator<string> {
   const token = await source?.()
   let answer = await open(given, token)
-  const other = answer.status === 401 ? await renewed(source, token) : undefined
-  if (other !== undefined) answer = await open(given, other)
+  const newToken = answer.status === 401 ? await renewed(source, token) : undefined
+  if (newToken !== undefined) answer = await open(given, newToken)
   if (answer.status >= 400) throw new PlatformApiError(answer.status, answer.headers, await answer.text())
   const decoder = new TextDecoder()
   // Not every browser supports iterating over a body.
@@ -341,7 +341,7 @@ export function pathOf(
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue
-    for (const one of Array.isArray(value) ? value : [value]) search.append(name, String(one))
+    for (const item of Array.isArray(value) ? value : [value]) search.append(name, String(item))
   }
   return search.size === 0 ? path : `${path}?${search}`
 }

@@ -28,8 +28,8 @@ export class WaitError extends Error {
   readonly reason: 'Failed' | 'Timeout'
 
   constructor(reason: 'Failed' | 'Timeout', record: Waited | undefined) {
-    const said = typeof record?.statusMessage === 'string' ? ` ${record.statusMessage}` : ''
-    super(`${reason === 'Failed' ? 'It has failed.' : 'It has not come to rest in time.'}${said}`)
+    const statusText = typeof record?.statusMessage === 'string' ? ` ${record.statusMessage}` : ''
+    super(`${reason === 'Failed' ? 'It has failed.' : 'It has not come to rest in time.'}${statusText}`)
     this.name = 'WaitError'
     this.reason = reason
     this.record = record
@@ -45,10 +45,10 @@ export async function waitUntil<R>(read: () => PromiseLike<R>, options: WaitOpti
   const deadline = Date.now() + timeout
   for (;;) {
     const record = await read()
-    const seen = record as Waited
-    if (isDone(seen)) return record
-    if (FAILED.has(stageOf(seen))) throw new WaitError('Failed', seen)
-    if (Date.now() + interval > deadline) throw new WaitError('Timeout', seen)
+    const waited = record as Waited
+    if (isDone(waited)) return record
+    if (FAILED.has(stageOf(waited))) throw new WaitError('Failed', waited)
+    if (Date.now() + interval > deadline) throw new WaitError('Timeout', waited)
     await pause(interval, signal)
   }
 }
@@ -83,13 +83,13 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
   return new Promise((done, failed) => {
     if (signal?.aborted) return failed(signal.reason)
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end)
+      signal?.removeEventListener('abort', onAbort)
       done()
     }, milliseconds)
-    const end = () => {
+    const onAbort = () => {
       clearTimeout(timer)
       failed(signal?.reason)
     }
-    signal?.addEventListener('abort', end, { once: true })
+    signal?.addEventListener('abort', onAbort, { once: true })
   })
 }

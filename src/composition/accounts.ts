@@ -42,7 +42,7 @@ export async function accountServices(
     signInUrl: `${issuer}/account`,
     resendLimits: {
       ...RESEND_LIMITS,
-      free: invitationResends,
+      immediate: invitationResends,
       interval: invitationResendHours * 3_600_000,
     },
     resetsPerAddress: new AttemptLimit(RESETS_PER_ADDRESS, systemClock),

@@ -16,7 +16,7 @@ export class BoundaryBloomFilter {
   #words = new Int32Array(MIN_WORDS)
   /** The number of bits by which a hash is shifted to get the index of its word. */
   #shift = shiftOf(MIN_WORDS)
-  #room = MIN_WORDS * ASSIGNMENTS_PER_WORD
+  #capacityLeft = MIN_WORDS * ASSIGNMENTS_PER_WORD
 
   /** @param assignments the current assignments, from which the filter is rebuilt */
   constructor(assignments: ReadonlyMap<string, BoundaryAccess>) {
@@ -25,8 +25,8 @@ export class BoundaryBloomFilter {
 
   /** Must be called for each new assignment. */
   add(assignment: BoundaryAccess): void {
-    if (this.#room === 0) this.#rebuild()
-    this.#room -= 1
+    if (this.#capacityLeft === 0) this.#rebuild()
+    this.#capacityLeft -= 1
     this.#set(assignment)
   }
 
@@ -44,14 +44,14 @@ export class BoundaryBloomFilter {
     while (length * ASSIGNMENTS_PER_WORD < size * 2) length *= 2
     this.#words = new Int32Array(length)
     this.#shift = shiftOf(length)
-    this.#room = length * ASSIGNMENTS_PER_WORD - size
+    this.#capacityLeft = length * ASSIGNMENTS_PER_WORD - size
     for (const assignment of this.#assignments.values()) this.#set(assignment)
   }
 
   #set({ principal, scope }: BoundaryAccess): void {
     const hash = hashOf(principal.number, scope.boundary)
-    const place = hash >>> this.#shift
-    this.#words[place] = (this.#words[place] ?? 0) | bitsOf(hash)
+    const index = hash >>> this.#shift
+    this.#words[index] = (this.#words[index] ?? 0) | bitsOf(hash)
   }
 }
 
@@ -65,6 +65,6 @@ function bitsOf(hash: number): number {
   return (1 << (hash & 31)) | (1 << ((hash >>> 5) & 31))
 }
 
-function shiftOf(words: number): number {
-  return 32 - Math.log2(words)
+function shiftOf(wordCount: number): number {
+  return 32 - Math.log2(wordCount)
 }

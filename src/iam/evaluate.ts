@@ -64,46 +64,48 @@ export class Evaluator {
     const principal = this.policy.principals.find(principalId)
     if (principal === undefined) return false
     const wanted = wantedAction(action)
-    const place = wanted === undefined ? undefined : this.policy.scopes.locate(scope)
-    if (wanted === undefined || place === undefined) return false
-    if (this.#grantedByAssignment(principal, wanted, place, at)) return !this.#isDenied(principal, wanted, place, at)
-    if (!this.policy.hasTrusts || this.#isDenied(principal, wanted, place, at)) return false
-    return this.#trustFor(principal, wanted, place, at) !== undefined
+    const scopeNode = wanted === undefined ? undefined : this.policy.scopes.locate(scope)
+    if (wanted === undefined || scopeNode === undefined) return false
+    if (this.#grantedByAssignment(principal, wanted, scopeNode, at))
+      return !this.#isDenied(principal, wanted, scopeNode, at)
+    if (!this.policy.hasTrusts || this.#isDenied(principal, wanted, scopeNode, at)) return false
+    return this.#trustFor(principal, wanted, scopeNode, at) !== undefined
   }
 
   /** Like `isAllowed`, with the reason and the deciding record; of several, the one at the widest scope. */
   explain(principalId: string, action: string, scope: string, at: number): Decision {
     const wanted = wantedAction(action)
-    const place = this.policy.scopes.locate(scope)
-    if (wanted === undefined || place === undefined) return { allowed: false, reason: 'NoAssignment' }
+    const scopeNode = this.policy.scopes.locate(scope)
+    if (wanted === undefined || scopeNode === undefined) return { allowed: false, reason: 'NoAssignment' }
     // Denies for everyone apply even to a principal that no record names.
     const principal = this.policy.principals.find(principalId) ?? new PrincipalNode(principalId)
-    const denial = this.#decidingDenial(principal, wanted, place, at)
+    const denial = this.#decidingDenial(principal, wanted, scopeNode, at)
     if (denial !== undefined) {
       return { allowed: false, reason: 'DeniedByAssignment', decidedBy: describeDenial(denial, principal) }
     }
-    const grant = this.#decidingGrant(principal, wanted, place, at)
+    const grant = this.#decidingGrant(principal, wanted, scopeNode, at)
     if (grant !== undefined) {
       return { allowed: true, reason: 'AllowedByAssignment', decidedBy: describeGrant(grant, principal) }
     }
-    const trust = this.#trustFor(principal, wanted, place, at)
-    if (trust !== undefined) return { allowed: true, reason: 'AllowedByTrust', decidedBy: describeTrust(trust, place) }
-    return { allowed: false, reason: wanted.known?.isRoot ? 'RootOnly' : 'NoAssignment' }
+    const trust = this.#trustFor(principal, wanted, scopeNode, at)
+    if (trust !== undefined)
+      return { allowed: true, reason: 'AllowedByTrust', decidedBy: describeTrust(trust, scopeNode) }
+    return { allowed: false, reason: wanted.definition?.isRoot ? 'RootOnly' : 'NoAssignment' }
   }
 
   /** Returns every action of the interface that the principal holds at the scope, in the order of ACTIONS. */
   permissionsAt(principalId: string, scope: string, at: number): ActionName[] {
     const principal = this.policy.principals.find(principalId)
-    const place = this.policy.scopes.locate(scope)
-    if (principal === undefined || place === undefined) return []
-    const held = this.#heldByAssignment(principal, place, at)
-    for (const { trust, trusted } of this.#trustsInto(place, at)) {
+    const scopeNode = this.policy.scopes.locate(scope)
+    if (principal === undefined || scopeNode === undefined) return []
+    const held = this.#heldByAssignment(principal, scopeNode, at)
+    for (const { trust, trusted } of this.#trustsInto(scopeNode, at)) {
       const throughTrust = this.#heldByAssignment(principal, trusted, at)
       subtract(throughTrust, this.#denied(principal, trusted, at))
       intersect(throughTrust, trust.actions)
       unite(held, throughTrust)
     }
-    subtract(held, this.#denied(principal, place, at))
+    subtract(held, this.#denied(principal, scopeNode, at))
     return actionNames(held)
   }
 
@@ -165,83 +167,94 @@ export class Evaluator {
    */
   holdsAll(principalId: string, permissions: Permissions, scope: string, at: number): boolean {
     const principal = this.policy.principals.find(principalId)
-    const place = this.policy.scopes.locate(scope)
-    if (principal === undefined || place === undefined) return false
+    const scopeNode = this.policy.scopes.locate(scope)
+    if (principal === undefined || scopeNode === undefined) return false
     const wanted = compilePermissions(permissions)
-    const held = this.#heldByAssignment(principal, place, at)
-    subtract(held, this.#denied(principal, place, at))
+    const held = this.#heldByAssignment(principal, scopeNode, at)
+    subtract(held, this.#denied(principal, scopeNode, at))
     const below = this.#denialsBelow(principal, scope, at)
     for (const denial of below) subtract(held, denial.permissions.atRoot)
     if (!isSubset(parseScope(scope)?.level === 'root' ? wanted.atRoot : wanted.belowRoot, held)) return false
     return openActionWitnesses([wanted, ...this.#permissionsNear(principal, at)]).every(
-      (action) => !coversOpenAction(wanted, action) || this.#holdsOpenAction(principal, action, place, below, at),
+      (action) => !coversOpenAction(wanted, action) || this.#holdsOpenAction(principal, action, scopeNode, below, at),
     )
   }
 
   #holdsOpenAction(
     principal: PrincipalNode,
     name: string,
-    place: ScopeNode,
+    scopeNode: ScopeNode,
     below: readonly Denial[],
     at: number,
   ): boolean {
-    const wanted: WantedAction = { known: undefined, name }
+    const wanted: WantedAction = { definition: undefined, name }
     if (below.some((denial) => denies(denial, wanted, at))) return false
-    return this.#grantedByAssignment(principal, wanted, place, at) && !this.#isDenied(principal, wanted, place, at)
+    return (
+      this.#grantedByAssignment(principal, wanted, scopeNode, at) && !this.#isDenied(principal, wanted, scopeNode, at)
+    )
   }
 
-  #grantedByAssignment(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): boolean {
-    const { reach } = this.policy
+  #grantedByAssignment(principal: PrincipalNode, wanted: WantedAction, scopeNode: ScopeNode, at: number): boolean {
+    const { boundaryFilter } = this.policy
     if (grantsAtRoot(principal, wanted, at)) return true
-    if (reach.mayHold(principal.number, place.boundary) && grantsBelowRoot(principal, wanted, place, at)) return true
+    if (
+      boundaryFilter.mayHold(principal.number, scopeNode.boundary) &&
+      grantsBelowRoot(principal, wanted, scopeNode, at)
+    )
+      return true
     const { groups, numbers, atRoot } = closureOf(principal)
     for (let index = 0; index < atRoot.length; index += 1) {
       const group = atRoot[index]
       if (group !== undefined && grantsAtRoot(group, wanted, at)) return true
     }
     for (let index = 0; index < numbers.length; index += 1) {
-      if (!reach.mayHold(numbers[index] ?? 0, place.boundary)) continue
+      if (!boundaryFilter.mayHold(numbers[index] ?? 0, scopeNode.boundary)) continue
       const group = groups[index]
-      if (group !== undefined && grantsBelowRoot(group, wanted, place, at)) return true
+      if (group !== undefined && grantsBelowRoot(group, wanted, scopeNode, at)) return true
     }
     return false
   }
 
-  #isDenied(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): boolean {
-    if (subjectDenies(this.policy.everyone, principal, wanted, place, at)) return true
-    if (subjectDenies(principal, principal, wanted, place, at)) return true
+  #isDenied(principal: PrincipalNode, wanted: WantedAction, scopeNode: ScopeNode, at: number): boolean {
+    if (subjectDenies(this.policy.everyone, principal, wanted, scopeNode, at)) return true
+    if (subjectDenies(principal, principal, wanted, scopeNode, at)) return true
     const { denied } = closureOf(principal)
     for (let index = 0; index < denied.length; index += 1) {
       const group = denied[index]
-      if (group !== undefined && subjectDenies(group, principal, wanted, place, at)) return true
+      if (group !== undefined && subjectDenies(group, principal, wanted, scopeNode, at)) return true
     }
     return false
   }
 
-  #decidingGrant(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): Grant | undefined {
+  #decidingGrant(principal: PrincipalNode, wanted: WantedAction, scopeNode: ScopeNode, at: number): Grant | undefined {
     const found: Grant[] = []
     for (const subject of withGroups(principal)) {
-      for (const grant of walkUpwards(subject.grants, place)) if (permits(grant, wanted, at)) found.push(grant)
+      for (const grant of walkUpwards(subject.grants, scopeNode)) if (permits(grant, wanted, at)) found.push(grant)
     }
     return found.sort(widestFirst(principal))[0]
   }
 
-  #decidingDenial(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): Denial | undefined {
-    const found = this.#denialsAbove(principal, place, at).filter((denial) => denies(denial, wanted, at))
+  #decidingDenial(
+    principal: PrincipalNode,
+    wanted: WantedAction,
+    scopeNode: ScopeNode,
+    at: number,
+  ): Denial | undefined {
+    const found = this.#denialsAbove(principal, scopeNode, at).filter((denial) => denies(denial, wanted, at))
     return found.sort(widestFirst(principal))[0]
   }
 
   /** Returns the trust that lends the principal the action at this place. A trust lends in the whole boundary. */
-  #trustFor(principal: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): TrustEntry | undefined {
-    for (const { trust, trusted } of this.#trustsInto(place, at)) {
+  #trustFor(principal: PrincipalNode, wanted: WantedAction, scopeNode: ScopeNode, at: number): TrustEntry | undefined {
+    for (const { trust, trusted } of this.#trustsInto(scopeNode, at)) {
       if (this.#holdsByTrust(principal, trust, trusted, wanted, at)) return trust
     }
     return undefined
   }
 
-  *#trustsInto(place: ScopeNode, at: number): Generator<{ trust: TrustEntry; trusted: ScopeNode }> {
+  *#trustsInto(scopeNode: ScopeNode, at: number): Generator<{ trust: TrustEntry; trusted: ScopeNode }> {
     if (!this.policy.hasTrusts) return
-    const boundary = ancestorAt(place, 1)
+    const boundary = ancestorAt(scopeNode, 1)
     for (const trust of this.policy.trusts()) {
       if (!(at < trust.expiresAt)) continue
       for (const { granting, trusted } of trust.directions) if (granting === boundary) yield { trust, trusted }
@@ -256,24 +269,26 @@ export class Evaluator {
     at: number,
   ): boolean {
     if (!(at < trust.expiresAt)) return false
-    const lends =
-      wanted.known === undefined ? trust.openActions.has(wanted.name) : hasAction(trust.actions, wanted.known.index)
-    if (!lends || !this.#grantedByAssignment(principal, wanted, trusted, at)) return false
+    const isLent =
+      wanted.definition === undefined
+        ? trust.openActions.has(wanted.name)
+        : hasAction(trust.actions, wanted.definition.index)
+    if (!isLent || !this.#grantedByAssignment(principal, wanted, trusted, at)) return false
     return !this.#isDenied(principal, wanted, trusted, at)
   }
 
-  #heldByAssignment(principal: PrincipalNode, place: ScopeNode, at: number): ActionSet {
+  #heldByAssignment(principal: PrincipalNode, scopeNode: ScopeNode, at: number): ActionSet {
     const held = emptyActionSet()
     for (const subject of withGroups(principal)) {
-      for (const grant of walkUpwards(subject.grants, place))
+      for (const grant of walkUpwards(subject.grants, scopeNode))
         if (isGrantInEffect(grant, at)) unite(held, grantedSet(grant))
     }
     return held
   }
 
-  #denied(principal: PrincipalNode, place: ScopeNode, at: number): ActionSet {
+  #denied(principal: PrincipalNode, scopeNode: ScopeNode, at: number): ActionSet {
     const denied = emptyActionSet()
-    for (const denial of this.#denialsAbove(principal, place, at))
+    for (const denial of this.#denialsAbove(principal, scopeNode, at))
       if (at < denial.expiresAt) unite(denied, denial.permissions.atRoot)
     return denied
   }
@@ -289,9 +304,9 @@ export class Evaluator {
     }
   }
 
-  #denialsAbove(principal: PrincipalNode, place: ScopeNode, at: number): Denial[] {
+  #denialsAbove(principal: PrincipalNode, scopeNode: ScopeNode, at: number): Denial[] {
     const subjects = [this.policy.everyone, ...withGroups(principal)]
-    const above = subjects.flatMap((subject) => [...walkUpwards(subject.denials, place)])
+    const above = subjects.flatMap((subject) => [...walkUpwards(subject.denials, scopeNode)])
     return above.filter((denial) => !isExcluded(denial, principal, at))
   }
 
@@ -304,14 +319,14 @@ export class Evaluator {
 
   /** Returns all permissions whose patterns can distinguish open actions for this principal. */
   #permissionsNear(principal: PrincipalNode, at: number): CompiledPermissions[] {
-    const near = new Set<CompiledPermissions>()
+    const permissions = new Set<CompiledPermissions>()
     for (const subject of withGroups(principal)) {
       for (const head of subject.grants?.values() ?? []) {
         for (let grant: Grant | undefined = head; grant !== undefined; grant = grant.next)
-          near.add(grant.role.permissions)
+          permissions.add(grant.role.permissions)
       }
     }
-    for (const denial of this.#denialsOf(principal, at)) near.add(denial.permissions)
-    return [...near]
+    for (const denial of this.#denialsOf(principal, at)) permissions.add(denial.permissions)
+    return [...permissions]
   }
 }

@@ -6,9 +6,9 @@ import { type ScopeNode, scopeText } from './scopeTree.ts'
 
 /** Orders by widest scope, then direct records before those of groups, then id, so that insertion order never shows. */
 export function widestFirst(principal: PrincipalNode): (one: Grant | Denial, other: Grant | Denial) => number {
-  const distance = (entry: Grant | Denial) => (entry.principal === principal ? 0 : 1)
+  const groupDistance = (entry: Grant | Denial) => (entry.principal === principal ? 0 : 1)
   return (one, other) =>
-    one.scope.depth - other.scope.depth || distance(one) - distance(other) || (one.id < other.id ? -1 : 1)
+    one.scope.depth - other.scope.depth || groupDistance(one) - groupDistance(other) || (one.id < other.id ? -1 : 1)
 }
 
 function describe(kind: DecidingGrant['kind'], entry: Grant | Denial, principal: PrincipalNode): DecidingGrant {
@@ -32,8 +32,8 @@ export function describeGrant(grant: Grant, principal: PrincipalNode): DecidingG
   return { ...base, ...jit, roleDefinitionName: grant.role.displayName }
 }
 
-export function describeTrust(trust: TrustEntry, place: ScopeNode): DecidingGrant {
-  const boundary = ancestorAt(place, 1)
+export function describeTrust(trust: TrustEntry, scopeNode: ScopeNode): DecidingGrant {
+  const boundary = ancestorAt(scopeNode, 1)
   const expiry = Number.isFinite(trust.expiresAt) ? { expiresAt: trust.expiresAt } : {}
   return { kind: 'BoundaryTrust', id: trust.id, scope: boundary === undefined ? '/' : scopeText(boundary), ...expiry }
 }

@@ -27,9 +27,9 @@ export function nestingViolationOf(
 ): 'Cycle' | 'TooDeep' | undefined {
   const next = new Map(groups).set(id, memberIds)
   if (memberIds.some((member) => expandMembers(member, next).has(id))) return 'Cycle'
-  const above = longestPath(id, (group) => parentsOf(group, next))
-  const below = longestPath(id, (group) => (next.get(group) ?? []).filter((member) => next.has(member)))
-  return above + below + 1 > GROUP_DEPTH_MAX ? 'TooDeep' : undefined
+  const height = longestPath(id, (group) => parentsOf(group, next))
+  const depth = longestPath(id, (group) => (next.get(group) ?? []).filter((member) => next.has(member)))
+  return height + depth + 1 > GROUP_DEPTH_MAX ? 'TooDeep' : undefined
 }
 
 function parentsOf(id: string, groups: Memberships): string[] {
@@ -37,10 +37,10 @@ function parentsOf(id: string, groups: Memberships): string[] {
 }
 
 /** Returns the length of the longest path from a group, counting no further than the first depth that is too deep. */
-function longestPath(id: string, onward: (id: string) => readonly string[]): number {
+function longestPath(id: string, nextOf: (id: string) => readonly string[]): number {
   let level = new Set([id])
   for (let steps = 0; steps <= GROUP_DEPTH_MAX; steps += 1) {
-    level = new Set([...level].flatMap(onward))
+    level = new Set([...level].flatMap(nextOf))
     if (level.size === 0) return steps
   }
   return GROUP_DEPTH_MAX + 1

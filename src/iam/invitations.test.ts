@@ -157,8 +157,8 @@ describe('invitations', () => {
 
     it('uses the configured limits', () => {
       const facts = make({ resendCount: 1 })
-      expect(resendRefusalOf(facts, NOW, { free: 1, interval: 2 * HOUR })?.code).to.equal('resend_limit')
-      expect(resendRefusalOf(facts, NOW, { free: 1, interval: HOUR })).to.equal(undefined)
+      expect(resendRefusalOf(facts, NOW, { immediate: 1, interval: 2 * HOUR })?.code).to.equal('resend_limit')
+      expect(resendRefusalOf(facts, NOW, { immediate: 1, interval: HOUR })).to.equal(undefined)
     })
   })
 

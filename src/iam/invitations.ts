@@ -27,11 +27,11 @@ export type InvitationRefusal = { readonly code: InvitationCode; readonly messag
 
 export type ResendLimits = {
   /** The number of resends that are always allowed. */
-  readonly free: number
+  readonly immediate: number
   /** After those, the minimum number of milliseconds between resends. */
   readonly interval: number
 }
-export const RESEND_LIMITS: ResendLimits = { free: 3, interval: DAY_MS }
+export const RESEND_LIMITS: ResendLimits = { immediate: 3, interval: DAY_MS }
 
 function refuse(code: InvitationCode, message: string): InvitationRefusal {
   return { code, message }
@@ -61,7 +61,7 @@ export function nextResendAt(
 ): number | undefined {
   if (
     !isInvitationOpen(invitationStateAt(facts, now)) ||
-    facts.resendCount < limits.free ||
+    facts.resendCount < limits.immediate ||
     facts.lastSentAt === undefined
   )
     return undefined

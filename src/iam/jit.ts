@@ -52,8 +52,8 @@ export function jitAssignmentSpec(
   request: JitObject,
   scopeIncarnation: string | undefined,
 ): RoleAssignment['spec'] | undefined {
-  const end = activeUntil(request)
-  if (end === undefined || scopeIncarnation === undefined) return undefined
+  const expiry = activeUntil(request)
+  if (expiry === undefined || scopeIncarnation === undefined) return undefined
   const { principalId, principalType, roleDefinitionName, scope, justification } = request.spec
   return {
     principalId,
@@ -61,7 +61,7 @@ export function jitAssignmentSpec(
     roleDefinitionName,
     scope,
     scopeIncarnation,
-    expiresAt: timestamp(end),
+    expiresAt: timestamp(expiry),
     reason: justification,
     jitRequestId: request.metadata.name,
   }

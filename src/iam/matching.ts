@@ -4,11 +4,11 @@ import { type Denial, type Grant, groupsOf, type PrincipalNode, scopeBit } from 
 import type { ScopeNode } from './scopeTree.ts'
 
 /** The action that a question is about: one of the interface, or one below an open prefix. */
-export type WantedAction = { readonly known: ActionDefinition | undefined; readonly name: string }
+export type WantedAction = { readonly definition: ActionDefinition | undefined; readonly name: string }
 
 export function wantedAction(name: string): WantedAction | undefined {
-  const known = findAction(name)
-  return known !== undefined || isOpenAction(name) ? { known, name } : undefined
+  const definition = findAction(name)
+  return definition !== undefined || isOpenAction(name) ? { definition, name } : undefined
 }
 
 /** Grants by an assignment at the root, which every decision checks. */
@@ -17,8 +17,13 @@ export function grantsAtRoot({ rootGrants }: PrincipalNode, wanted: WantedAction
 }
 
 /** Grants by an assignment at the place or above it, but below the root. */
-export function grantsBelowRoot(subject: PrincipalNode, wanted: WantedAction, place: ScopeNode, at: number): boolean {
-  for (let node: ScopeNode = place; node.parent !== undefined; node = node.parent) {
+export function grantsBelowRoot(
+  subject: PrincipalNode,
+  wanted: WantedAction,
+  scopeNode: ScopeNode,
+  at: number,
+): boolean {
+  for (let node: ScopeNode = scopeNode; node.parent !== undefined; node = node.parent) {
     if ((subject.grantedScopes & scopeBit(node)) === 0) continue
     const head = subject.grants?.get(node)
     if (head !== undefined && firstPermitting(head, wanted, at)) return true
@@ -28,16 +33,16 @@ export function grantsBelowRoot(subject: PrincipalNode, wanted: WantedAction, pl
 
 export function subjectDenies(
   subject: PrincipalNode,
-  asker: PrincipalNode,
+  principal: PrincipalNode,
   wanted: WantedAction,
-  place: ScopeNode,
+  scopeNode: ScopeNode,
   at: number,
 ): boolean {
   if (subject.denials === undefined) return false
-  for (let node: ScopeNode | undefined = place; node !== undefined; node = node.parent) {
+  for (let node: ScopeNode | undefined = scopeNode; node !== undefined; node = node.parent) {
     if (node.denials === 0) continue
     for (let denial = subject.denials.get(node); denial !== undefined; denial = denial.next) {
-      if (denies(denial, wanted, at) && !isExcluded(denial, asker, at)) return true
+      if (denies(denial, wanted, at) && !isExcluded(denial, principal, at)) return true
     }
   }
   return false
@@ -68,14 +73,14 @@ export function grantedSet(grant: Grant): ActionSet {
 
 export function permits(grant: Grant, wanted: WantedAction, at: number): boolean {
   if (!isGrantInEffect(grant, at)) return false
-  if (wanted.known === undefined) return coversOpenAction(grant.role.permissions, wanted.name)
-  return hasAction(grantedSet(grant), wanted.known.index)
+  if (wanted.definition === undefined) return coversOpenAction(grant.role.permissions, wanted.name)
+  return hasAction(grantedSet(grant), wanted.definition.index)
 }
 
 export function denies(denial: Denial, wanted: WantedAction, at: number): boolean {
   if (!(at < denial.expiresAt)) return false
-  if (wanted.known === undefined) return coversOpenAction(denial.permissions, wanted.name)
-  return hasAction(denial.permissions.atRoot, wanted.known.index)
+  if (wanted.definition === undefined) return coversOpenAction(denial.permissions, wanted.name)
+  return hasAction(denial.permissions.atRoot, wanted.definition.index)
 }
 
 const OWNER = 'Owner'
@@ -108,16 +113,16 @@ export function withGroups(principal: PrincipalNode): PrincipalNode[] {
 /** Yields the records at a place and above it. */
 export function* walkUpwards<Self extends { next: Self | undefined }>(
   index: ReadonlyMap<ScopeNode, Self> | undefined,
-  place: ScopeNode,
+  scopeNode: ScopeNode,
 ): Generator<Self> {
   if (index === undefined) return
-  for (let node: ScopeNode | undefined = place; node !== undefined; node = node.parent) {
+  for (let node: ScopeNode | undefined = scopeNode; node !== undefined; node = node.parent) {
     for (let entry = index.get(node); entry !== undefined; entry = entry.next) yield entry
   }
 }
 
-export function ancestorAt(place: ScopeNode, depth: number): ScopeNode | undefined {
-  let node: ScopeNode | undefined = place
+export function ancestorAt(scopeNode: ScopeNode, depth: number): ScopeNode | undefined {
+  let node: ScopeNode | undefined = scopeNode
   while (node !== undefined && node.depth > depth) node = node.parent
   return node?.depth === depth ? node : undefined
 }

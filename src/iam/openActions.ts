@@ -10,16 +10,16 @@ const UNMATCHED_SEGMENT = '~'
  * segment that no pattern contains, represents all: roles that agree on these samples agree on every open action.
  */
 export function openActionWitnesses(permissions: readonly CompiledPermissions[]): string[] {
-  const heads = new Set<string>(OPEN_ACTION_PREFIXES)
-  const tails = new Set<string>([''])
-  const witnesses = new Set<string>()
+  const prefixes = new Set<string>(OPEN_ACTION_PREFIXES)
+  const suffixes = new Set<string>([''])
+  const samples = new Set<string>()
   for (const pattern of permissions.flatMap(({ actions, notActions }) => [...actions, ...notActions])) {
-    if (pattern.form === 'prefix') heads.add(pattern.head)
-    else if (pattern.form === 'suffix') tails.add(pattern.tail)
-    else if (pattern.form === 'exact') witnesses.add(pattern.text)
+    if (pattern.form === 'prefix') prefixes.add(pattern.head)
+    else if (pattern.form === 'suffix') suffixes.add(pattern.tail)
+    else if (pattern.form === 'exact') samples.add(pattern.text)
   }
-  for (const head of heads) for (const tail of tails) witnesses.add(`${head}${UNMATCHED_SEGMENT}${tail}`)
-  return [...witnesses].filter(
+  for (const prefix of prefixes) for (const suffix of suffixes) samples.add(`${prefix}${UNMATCHED_SEGMENT}${suffix}`)
+  return [...samples].filter(
     (action) => OPEN_ACTION_PREFIXES.some((prefix) => action.startsWith(prefix)) && !isKnownAction(action),
   )
 }

@@ -29,11 +29,11 @@ function count(characters: readonly string[], pattern: RegExp): number {
   return characters.filter((character) => pattern.test(character)).length
 }
 
-function minimumRule(minimum: number, one: string, many: string, pattern: RegExp): PasswordRule[] {
+function minimumRule(minimum: number, singular: string, plural: string, pattern: RegExp): PasswordRule[] {
   if (minimum === 0) return []
   return [
     {
-      sentence: `It must contain at least ${minimum} ${minimum === 1 ? one : many}`,
+      sentence: `It must contain at least ${minimum} ${minimum === 1 ? singular : plural}`,
       isBroken: (characters) => count(characters, pattern) < minimum,
     },
   ]

@@ -27,8 +27,8 @@ export function addAction(set: ActionSet, index: number): void {
 }
 
 /** Adds all of `more` to `set`. */
-export function unite(set: ActionSet, more: ActionSet): void {
-  for (let word = 0; word < BITSET_WORDS; word += 1) set[word] = (set[word] ?? 0) | (more[word] ?? 0)
+export function unite(set: ActionSet, added: ActionSet): void {
+  for (let word = 0; word < BITSET_WORDS; word += 1) set[word] = (set[word] ?? 0) | (added[word] ?? 0)
 }
 
 /** Removes all of `less` from `set`. */

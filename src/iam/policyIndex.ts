@@ -49,7 +49,7 @@ export class PolicyIndex {
   readonly everyone = new PrincipalNode('everyone')
   readonly #grants = new Map<string, Grant>()
   readonly #denials = new Map<string, Denial>()
-  readonly reach = new BoundaryBloomFilter(this.#grants)
+  readonly boundaryFilter = new BoundaryBloomFilter(this.#grants)
   /** Who has asked what a principal may do, by principal id. */
   readonly readers = new CacheReadTrackers()
   readonly #trusts = new Map<string, TrustEntry>()
@@ -80,7 +80,7 @@ export class PolicyIndex {
     const grant: Grant = { id, principal, role, scope, expiresAt, jitRequestId, next: undefined }
     linkGrant(grant)
     this.#grants.set(id, grant)
-    this.reach.add(grant)
+    this.boundaryFilter.add(grant)
     this.#changed(principal)
   }
 
@@ -104,7 +104,7 @@ export class PolicyIndex {
     const scope = this.scopes.retain(deny.scope)
     this.removeDeny(id)
     const principal = deny.principal === 'everyone' ? this.everyone : this.principals.ensure(deny.principal.id)
-    const excluded = excludedPrincipalIds.length === 0 ? undefined : new Set(excludedPrincipalIds)
+    const excludedIds = excludedPrincipalIds.length === 0 ? undefined : new Set(excludedPrincipalIds)
     // An unreadable time must not end a deny.
     const until = Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt
     const denial: Denial = {
@@ -113,7 +113,7 @@ export class PolicyIndex {
       permissions,
       scope,
       expiresAt: until,
-      excluded,
+      excluded: excludedIds,
       next: undefined,
     }
     linkDenial(denial)
@@ -160,13 +160,13 @@ export class PolicyIndex {
   upsertTrust(trust: Trust): void {
     this.removeTrust(trust.id)
     const { id, boundaryId, trustedBoundaryId, bidirectional, expiresAt = Number.POSITIVE_INFINITY } = trust
-    const one = this.scopes.retain(`/boundaries/${boundaryId}`)
-    const other = this.#retainSecond(`/boundaries/${trustedBoundaryId}`, one)
-    const directions = [{ granting: one, trusted: other }]
-    if (bidirectional) directions.push({ granting: other, trusted: one })
-    const known = trust.actions.flatMap((name) => findAction(name) ?? []).filter((action) => !action.isData)
+    const boundaryNode = this.scopes.retain(`/boundaries/${boundaryId}`)
+    const trustedNode = this.#retainSecond(`/boundaries/${trustedBoundaryId}`, boundaryNode)
+    const directions = [{ granting: boundaryNode, trusted: trustedNode }]
+    if (bidirectional) directions.push({ granting: trustedNode, trusted: boundaryNode })
+    const named = trust.actions.flatMap((name) => findAction(name) ?? []).filter((action) => !action.isData)
     const actions = emptyActionSet()
-    for (const action of known) addAction(actions, action.index)
+    for (const action of named) addAction(actions, action.index)
     subtract(actions, ROOT_ACTION_SET)
     const openActions = new Set(trust.actions.filter(isOpenAction))
     this.readers.allChanged()
@@ -222,12 +222,12 @@ export class PolicyIndex {
   /** Indexes a definition by its display name and, for assignments of this incarnation only, by both. */
   #define(role: Role): boolean {
     const { name, displayName, incarnation } = role
-    const lives = incarnation === undefined ? [undefined] : [undefined, incarnation]
-    const keys = lives.map((life) => roleKey(displayName, life))
+    const incarnations = incarnation === undefined ? [undefined] : [undefined, incarnation]
+    const keys = incarnations.map((life) => roleKey(displayName, life))
     this.#undefine(name, keys)
     const { holder } = this.#role(displayName)
     if (holder !== undefined && holder !== name) return false
-    const entries = lives.map((life) => this.#role(displayName, life))
+    const entries = incarnations.map((life) => this.#role(displayName, life))
     for (const entry of entries) Object.assign(entry, { holder: name, permissions: NO_PERMISSIONS })
     this.#keys.set(name, keys)
     const permissions = compilePermissions(role)
@@ -236,11 +236,11 @@ export class PolicyIndex {
     return true
   }
 
-  #undefine(name: string, except: readonly string[] = []): void {
+  #undefine(name: string, kept: readonly string[] = []): void {
     this.readers.allChanged()
     for (const key of this.#keys.get(name) ?? []) {
       const entry = this.#roles.get(key)
-      if (entry === undefined || except.includes(key)) continue
+      if (entry === undefined || kept.includes(key)) continue
       entry.holder = undefined
       entry.permissions = NO_PERMISSIONS
       this.#forgetRoleIfUnused(entry)

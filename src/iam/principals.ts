@@ -93,9 +93,9 @@ function unlink<Self extends Entry<Self>>(index: Map<ScopeNode, Self>, entry: Se
     if (entry.next === undefined) index.delete(entry.scope)
     else index.set(entry.scope, entry.next)
   } else {
-    let before = head
-    while (before !== undefined && before.next !== entry) before = before.next
-    if (before !== undefined) before.next = entry.next
+    let previous = head
+    while (previous !== undefined && previous.next !== entry) previous = previous.next
+    if (previous !== undefined) previous.next = entry.next
   }
   entry.next = undefined
 }
@@ -138,7 +138,7 @@ export function scopeBit({ number }: ScopeNode): number {
 /** Principals by id, with groups nested to any depth. Principals that nothing refers to are removed. */
 export class PrincipalIndex {
   readonly #nodes = new Map<string, PrincipalNode>()
-  #made = 0
+  #lastNumber = 0
 
   get size(): number {
     return this.#nodes.size
@@ -151,8 +151,8 @@ export class PrincipalIndex {
   ensure(id: string): PrincipalNode {
     let node = this.#nodes.get(id)
     if (node === undefined) {
-      this.#made += 1
-      node = new PrincipalNode(id, this.#made)
+      this.#lastNumber += 1
+      node = new PrincipalNode(id, this.#lastNumber)
       this.#nodes.set(id, node)
     }
     return node
@@ -196,16 +196,16 @@ const NO_CLOSURE: GroupClosure = { groups: NO_GROUPS, numbers: [], atRoot: NO_GR
 export function closureOf(node: PrincipalNode): GroupClosure {
   if (node.parents === undefined) return NO_CLOSURE
   if (node.closure !== undefined) return node.closure
-  const seen = new Set([node])
-  for (const next of seen) for (const parent of next.parents ?? NO_GROUPS) seen.add(parent)
-  seen.delete(node)
-  const groups = [...seen]
-  const those = (is: (group: PrincipalNode) => boolean) => (groups.some(is) ? groups.filter(is) : NO_GROUPS)
+  const visited = new Set([node])
+  for (const next of visited) for (const parent of next.parents ?? NO_GROUPS) visited.add(parent)
+  visited.delete(node)
+  const groups = [...visited]
+  const groupsWith = (is: (group: PrincipalNode) => boolean) => (groups.some(is) ? groups.filter(is) : NO_GROUPS)
   node.closure = {
     groups,
     numbers: groups.map(({ number }) => number),
-    atRoot: those(({ rootGrants }) => rootGrants !== undefined),
-    denied: those(({ denials }) => denials !== undefined),
+    atRoot: groupsWith(({ rootGrants }) => rootGrants !== undefined),
+    denied: groupsWith(({ denials }) => denials !== undefined),
   }
   return node.closure
 }

@@ -44,11 +44,11 @@ export function projectedRoles(kinds: readonly AnyKind[]): ProjectedRole[] {
 /** Returns the verb `grant` on the built-in roles that this role includes; a Platform Owner may grant any. */
 function grantsOf(role: Role): ProjectedRight {
   const held = compilePermissions(role).belowRoot
-  const given = BUILT_IN_ROLES.filter(isAssignableBelowRoot).filter(
+  const grantable = BUILT_IN_ROLES.filter(isAssignableBelowRoot).filter(
     (other) => role.displayName === 'Platform Owner' || isSubset(compilePermissions(other).belowRoot, held),
   )
   const resource = { group: 'iam.freehold.dev', plural: 'roledefinitions' }
-  return { resource, verbs: ['grant'], resourceNames: given.map(({ displayName }) => displayName) }
+  return { resource, verbs: ['grant'], resourceNames: grantable.map(({ displayName }) => displayName) }
 }
 
 function clusterRoleOf({ name }: Pick<Role, 'name'>): string {

@@ -49,7 +49,7 @@ export function scopeText(node: ScopeNode): string {
 export class ScopeTree {
   readonly root = new ScopeNode(undefined, '', 0)
   readonly #located = new Map<string, ScopeNode>()
-  #made = 0
+  #lastNumber = 0
   /** The number of nodes without the root. */
   #count = 0
 
@@ -67,9 +67,9 @@ export class ScopeTree {
       if (child === undefined) {
         // A slice would keep the whole text in memory, so copy it.
         const key = Buffer.from(segment, 'latin1').toString('latin1')
-        this.#made += 1
+        this.#lastNumber += 1
         this.#count += 1
-        child = new ScopeNode(node, key, this.#made)
+        child = new ScopeNode(node, key, this.#lastNumber)
         this.#forget()
         node.children ??= new Map()
         node.children.set(key, child)

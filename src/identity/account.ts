@@ -115,11 +115,17 @@ function redirectToSignIn({ issuer }: AccountOptions, request: Request, response
 
 const show: Step = (options, visit, _request, response) => respond(options, visit, response, 200, {})
 
-async function respond(options: AccountOptions, visit: Visit, response: Response, status: number, said: PageMessage) {
+async function respond(
+  options: AccountOptions,
+  visit: Visit,
+  response: Response,
+  status: number,
+  message: PageMessage,
+) {
   const { issuer, state, tokenLifetimeSeconds, changePassword, invitations } = options
   const { user, uid } = visit
   const page = accountPage({
-    ...said,
+    ...message,
     name: user.displayName,
     userName: user.userName,
     action: `${issuer}/account`,
@@ -128,7 +134,7 @@ async function respond(options: AccountOptions, visit: Visit, response: Response
     invitations: (await invitations?.openTo(user)) ?? [],
     signIns: signInsOf(await state.listOf(user.id), uid),
     hasPassword: changePassword !== undefined && user.isExternal !== true,
-    afterglow: Math.ceil(tokenLifetimeSeconds / 60),
+    tokenMinutes: Math.ceil(tokenLifetimeSeconds / 60),
   })
   sendPage(response, status, page)
 }
@@ -157,8 +163,8 @@ const answerForm: Step = async (options, visit, request, response) => {
     case 'password': {
       const error = await change(options, visit, request, { current: field('current'), next: field('password') })
       const done = error === undefined ? 'Your password was changed.' : undefined
-      const said = { error, isPasswordWrong: error !== undefined, done }
-      return respond(options, visit, response, error === undefined ? 200 : 400, said)
+      const message = { error, isPasswordWrong: error !== undefined, done }
+      return respond(options, visit, response, error === undefined ? 200 : 400, message)
     }
     default:
       return respond(options, visit, response, 200, {})

@@ -30,7 +30,7 @@ export type AccountWords = {
   invitations: readonly OpenInvitation[]
   hasPassword: boolean
   /** Minutes for which tokens stay valid after a sign-in has ended. */
-  afterglow: number
+  tokenMinutes: number
   error?: string | undefined
   /** Whether `error` is about the password form. */
   isPasswordWrong?: boolean
@@ -38,7 +38,7 @@ export type AccountWords = {
 }
 
 export function accountPage(words: AccountWords): Page {
-  const { name, signOut, error, done, signIns, afterglow } = words
+  const { name, signOut, error, done, signIns, tokenMinutes } = words
   const others = signIns.filter(({ isHere }) => !isHere)
   return page(
     'Your account',
@@ -51,7 +51,7 @@ ${words.hasPassword ? passwordForm(words) : ''}
 ${signIns.map((signIn) => entry(words, signIn)).join('\n')}
 </ul>
 ${others.length < 2 ? '' : form(words, '<button class="quiet" type="submit" name="choice" value="endOthers">End all others</button>')}
-<p class="small">A program whose sign-in was ended may act for up to ${afterglow} more minutes.</p>
+<p class="small">A program whose sign-in was ended may act for up to ${tokenMinutes} more minutes.</p>
 <p><a href="${escapeHtml(signOut)}">Sign out</a></p>`,
     { error },
   )
@@ -68,8 +68,8 @@ function invitationsList(words: AccountWords): string {
   if (words.invitations.length === 0) return ''
   const entries = words.invitations.map(({ id, boundary, roleName, invitedBy }) => {
     const text = `${escapeHtml(invitedBy ?? 'An administrator')} invites you to <strong>${escapeHtml(boundary ?? 'a boundary')}</strong> as ${escapeHtml(roleName)}.`
-    const what = `${escapeHtml(boundary ?? 'a boundary')} as ${escapeHtml(roleName)}`
-    const button = `<button type="submit" name="choice" value="accept" aria-label="Accept: ${what}">Accept</button>`
+    const invitation = `${escapeHtml(boundary ?? 'a boundary')} as ${escapeHtml(roleName)}`
+    const button = `<button type="submit" name="choice" value="accept" aria-label="Accept: ${invitation}">Accept</button>`
     return `<li>${text}${form(words, `<input type="hidden" name="invitation" value="${escapeHtml(id)}">\n${button}`)}</li>`
   })
   return `<h2>Invitations</h2>\n<ul>\n${entries.join('\n')}\n</ul>`
@@ -91,11 +91,11 @@ ${form(
 }
 
 function entry(words: AccountWords, { id, isHere, isBrowser, programs, since }: SignedIn): string {
-  const place = isHere ? 'This browser' : isBrowser ? 'A browser' : 'A program'
-  const used = programs.length === 0 ? '' : `, used by ${programs.map(escapeHtml).join(', ')}`
+  const device = isHere ? 'This browser' : isBrowser ? 'A browser' : 'A program'
+  const usedBy = programs.length === 0 ? '' : `, used by ${programs.map(escapeHtml).join(', ')}`
   const time =
     since === undefined ? '' : `, since ${new Date(since * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
-  const text = `${place}${used}${time}`
+  const text = `${device}${usedBy}${time}`
   if (isHere) return `<li>${text}</li>`
   const button = `<button class="quiet" type="submit" name="choice" value="end" aria-label="End this sign-in: ${text}">End this sign-in</button>`
   return `<li>${text}${form(words, `<input type="hidden" name="signIn" value="${escapeHtml(id)}">\n${button}`)}</li>`

@@ -50,13 +50,13 @@ export function kubeConnections(
   list: () => Promise<readonly ConnectionObject[]>,
   fetch: ExternalFetch,
 ): Connections {
-  const usable = ({ protocol, enabled }: Complete<SsoIdentityProvider>) => enabled && protocol === 'Oidc'
+  const isUsable = ({ protocol, enabled }: Complete<SsoIdentityProvider>) => enabled && protocol === 'Oidc'
   return {
     async forAddress(address) {
       const domain = domainOf(address)
       if (domain === undefined) return undefined
       const found = (await list()).find((connection) => verifiedDomains(connection).includes(domain))
-      const provider = found?.spec.identityProviders.map(completeProvider).find(usable)
+      const provider = found?.spec.identityProviders.map(completeProvider).find(isUsable)
       if (found === undefined || provider === undefined) return undefined
       return { tenantId: found.metadata.name, alias: provider.alias, displayName: provider.displayName }
     },
@@ -64,7 +64,7 @@ export function kubeConnections(
       const found = (await list()).find(({ metadata }) => metadata.name === tenantId)
       const provider = found?.spec.identityProviders
         .map(completeProvider)
-        .find((one) => one.alias === alias && usable(one))
+        .find((one) => one.alias === alias && isUsable(one))
       if (found === undefined || provider === undefined) return undefined
       const { clientId, clientSecretName, displayName, emailClaim, trustEmail } = provider
       const clientSecret = clientSecretName === undefined ? undefined : await readSecret(client, clientSecretName)

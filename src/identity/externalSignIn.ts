@@ -40,7 +40,7 @@ export function createExternalSignIn(
       const provider = found && (await connections.open(found.tenantId, found.alias))
       if (provider === undefined) return undefined
       const { tenantId, alias } = provider
-      const journey: PendingSignIn = {
+      const pending: PendingSignIn = {
         state: `${uid}.${randomBytes(32).toString('base64url')}`,
         nonce: oidc.randomNonce(),
         verifier: oidc.randomPKCECodeVerifier(),
@@ -48,30 +48,31 @@ export function createExternalSignIn(
         alias,
       }
       const expiresAt = Math.floor(Date.now() / 1000) + LIFETIME_SECONDS
-      await store.write({ name: stateName(MODEL, uid), entries: { journey }, expiresAt })
+      await store.write({ name: stateName(MODEL, uid), entries: { journey: pending }, expiresAt })
       const url = oidc.buildAuthorizationUrl(clientOf(provider, fetch), {
         redirect_uri: brokerCallback(issuer, tenantId, alias),
         scope: 'openid email profile',
-        code_challenge: await oidc.calculatePKCECodeChallenge(journey.verifier),
+        code_challenge: await oidc.calculatePKCECodeChallenge(pending.verifier),
         code_challenge_method: 'S256',
-        state: journey.state,
-        nonce: journey.nonce,
+        state: pending.state,
+        nonce: pending.nonce,
         login_hint: address,
       })
       return { url: url.href, displayName: provider.displayName }
     },
     async finish(uid, query) {
       const name = stateName(MODEL, uid)
-      const journey = (await store.take(name))?.entries.journey as PendingSignIn | undefined
-      const isOurs = journey !== undefined && query.get('broker') === brokerAlias(journey.tenantId, journey.alias)
-      if (!isOurs || query.get('state') !== journey.state) {
+      const pending = (await store.take(name))?.entries.journey as PendingSignIn | undefined
+      const isExpectedBroker =
+        pending !== undefined && query.get('broker') === brokerAlias(pending.tenantId, pending.alias)
+      if (!isExpectedBroker || query.get('state') !== pending.state) {
         throw new ProvisioningRefused('This answer does not belong to a sign-in in this browser.')
       }
       if (query.get('error') !== null) throw new ProvisioningRefused('Your organization did not sign you in.')
-      const { tenantId, alias } = journey
+      const { tenantId, alias } = pending
       const provider = await connections.open(tenantId, alias)
       if (provider === undefined) throw new ProvisioningRefused('Your organization is no longer connected.')
-      return arrivals.arrive(provider, await claimsOf(provider, fetch, journey, callbackUrl(issuer, journey, query)))
+      return arrivals.arrive(provider, await claimsOf(provider, fetch, pending, callbackUrl(issuer, pending, query)))
     },
   }
 }
@@ -80,12 +81,12 @@ export function createExternalSignIn(
 export function returningSignIn(query: URLSearchParams, broker: string): { uid: string; query: string } | undefined {
   const uid = STATE.exec(query.get('state') ?? '')?.[1]
   if (uid === undefined) return undefined
-  const kept = new URLSearchParams({ broker })
+  const callbackQuery = new URLSearchParams({ broker })
   for (const name of CALLBACK_PARAMETERS) {
     const value = query.get(name)
-    if (value !== null) kept.set(name, value)
+    if (value !== null) callbackQuery.set(name, value)
   }
-  return { uid, query: kept.toString() }
+  return { uid, query: callbackQuery.toString() }
 }
 
 function callbackUrl(issuer: string, { tenantId, alias }: PendingSignIn, query: URLSearchParams): URL {
@@ -97,11 +98,11 @@ function callbackUrl(issuer: string, { tenantId, alias }: PendingSignIn, query: 
   return url
 }
 
-async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, journey: PendingSignIn, url: URL) {
+async function claimsOf(provider: ExternalProvider, fetch: ExternalFetch, pending: PendingSignIn, url: URL) {
   const tokens = await oidc.authorizationCodeGrant(clientOf(provider, fetch), url, {
-    pkceCodeVerifier: journey.verifier,
-    expectedState: journey.state,
-    expectedNonce: journey.nonce,
+    pkceCodeVerifier: pending.verifier,
+    expectedState: pending.state,
+    expectedNonce: pending.nonce,
     idTokenExpected: true,
   })
   const claims = tokens.claims()
@@ -123,8 +124,8 @@ function clientOf(provider: ExternalProvider, fetch: ExternalFetch): oidc.Config
     id_token_signing_alg_values_supported: signingAlgorithms.filter((name) => /^(RS|PS|ES|Ed)/.test(name)),
   }
   const authentication = isBasic ? oidc.ClientSecretBasic(clientSecret) : oidc.ClientSecretPost(clientSecret)
-  const made = new oidc.Configuration(server, clientId, {}, authentication)
-  made[oidc.customFetch] = async (url, options) =>
+  const configuration = new oidc.Configuration(server, clientId, {}, authentication)
+  configuration[oidc.customFetch] = async (url, options) =>
     fetch(url, {
       method: options.method,
       headers: headersOf(options.headers),
@@ -132,8 +133,8 @@ function clientOf(provider: ExternalProvider, fetch: ExternalFetch): oidc.Config
       signal: options.signal,
     })
   // Verify the signature of the ID token too, instead of relying on TLS alone.
-  oidc.enableNonRepudiationChecks(made)
-  return made
+  oidc.enableNonRepudiationChecks(configuration)
+  return configuration
 }
 
 function headersOf(headers: unknown): Record<string, string> {

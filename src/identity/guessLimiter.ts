@@ -29,12 +29,12 @@ export function limitPasswords(limits: GuessLimits = DEFAULT_GUESS_LIMITS, clock
   const counters = new GuessCounters(5 * 60_000, clock)
   return {
     judge(address, name, check) {
-      const [from, whom] = [addressKey(address), sha256(name.normalize('NFKC').trim().toLowerCase())]
+      const [addressHash, nameHash] = [addressKey(address), sha256(name.normalize('NFKC').trim().toLowerCase())]
       const all = [
         // A correct password shows that the wrong ones were typing mistakes, so the counter is reset.
-        { key: `${from} ${whom}`, limit: limits.perNameAndAddress, endsWhenRight: true },
-        { key: whom, limit: limits.perName },
-        { key: from, limit: limits.perAddress },
+        { key: `${addressHash} ${nameHash}`, limit: limits.perNameAndAddress, endsWhenRight: true },
+        { key: nameHash, limit: limits.perName },
+        { key: addressHash, limit: limits.perAddress },
       ]
       return counters.judge(all, check)
     },
@@ -83,31 +83,31 @@ class GuessCounters {
     this.#sweep()
     for (;;) {
       const now = this.#clock.monotonic()
-      const taken = limits.map((limit) => ({ ...limit, counter: this.#counterOf(limit.key, now) }))
-      const full = taken.filter(({ counter, limit }) => counter.wrong >= limit)
+      const counted = limits.map((limit) => ({ ...limit, counter: this.#counterOf(limit.key, now) }))
+      const full = counted.filter(({ counter, limit }) => counter.wrong >= limit)
       if (full.length > 0) {
         const resetsAt = Math.max(...full.map(({ counter }) => counter.resetsAt))
         return { blockedFor: Math.max(1, Math.ceil((resetsAt - now) / 1000)) }
       }
-      const busy = taken.find(({ counter, limit }) => counter.wrong + counter.inFlight >= limit)
-      if (busy === undefined) return { value: await this.#runCheck(taken, check) }
+      const busy = counted.find(({ counter, limit }) => counter.wrong + counter.inFlight >= limit)
+      if (busy === undefined) return { value: await this.#runCheck(counted, check) }
       await busy.counter.change.promise
     }
   }
 
   async #runCheck<T>(
-    taken: readonly (Limit & { counter: Counter })[],
+    counted: readonly (Limit & { counter: Counter })[],
     check: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    for (const { counter } of taken) counter.inFlight += 1
+    for (const { counter } of counted) counter.inFlight += 1
     let isWrong = false
     try {
       const value = await check()
       isWrong = value === undefined
-      if (!isWrong) for (const { counter, endsWhenRight } of taken) if (endsWhenRight === true) counter.wrong = 0
+      if (!isWrong) for (const { counter, endsWhenRight } of counted) if (endsWhenRight === true) counter.wrong = 0
       return value
     } finally {
-      for (const { counter } of taken) {
+      for (const { counter } of counted) {
         counter.inFlight -= 1
         if (isWrong) this.#countWrong(counter)
         counter.change.resolve()

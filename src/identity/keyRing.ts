@@ -86,8 +86,8 @@ export function serializeRing(ring: KeyRing): string {
 export function parseRing(text: string): KeyRing {
   const parsed = z.array(StoredKey).min(1).max(16).safeParse(tryParseJson(text))
   if (!parsed.success) {
-    const places = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole')
-    throw new Error(`The stored signing keys are not readable (${places.join(', ')}).`)
+    const paths = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole')
+    throw new Error(`The stored signing keys are not readable (${paths.join(', ')}).`)
   }
   const keys = parsed.data.map((key) => ({ ...key, jwk: key.jwk as JwkMembers, notBefore: Date.parse(key.notBefore) }))
   return keys.sort((first, second) => first.notBefore - second.notBefore)

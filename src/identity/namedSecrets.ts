@@ -52,7 +52,7 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
   const { objects, secrets, log } = options
   const handle = (key: string) => note(options, key)
   const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, partyOf: () => '' })
-  const look = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
+  const enqueue = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
   /** After a restart, an object that was complete and whose Secrets still exist needs no check. */
   const needsLook = (kind: Kind, object: NamingObject) =>
     (object.status?.missingSecrets ?? []).length > 0 ||
@@ -62,14 +62,14 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
     for (const kind of KINDS) {
       const each: CacheHandler<KubeObject> = ({ type, object, previous }) => {
         const isChanged = previous?.metadata.generation !== object.metadata.generation
-        if (type === 'added' ? needsLook(kind, object) : type === 'modified' && isChanged) look(kind, object)
+        if (type === 'added' ? needsLook(kind, object) : type === 'modified' && isChanged) enqueue(kind, object)
       }
       ends.push(objects(kind).subscribe(each, { replay: true }))
     }
     const naming: CacheHandler<KubeObject> = ({ object: { metadata } }) => {
       for (const kind of KINDS)
         for (const object of objects(kind).list({ namespace }))
-          if (namesIn(kind, object).includes(metadata.name)) look(kind, object)
+          if (namesIn(kind, object).includes(metadata.name)) enqueue(kind, object)
     }
     ends.push(secrets.subscribe(naming))
   }
@@ -79,7 +79,7 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
   void secrets.whenSynced().then(follow, () => {})
   return {
     async stop() {
-      for (const end of ends) end()
+      for (const unsubscribe of ends) unsubscribe()
       await queue.shutDown()
     },
   }

@@ -148,16 +148,16 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.use(refuseAbsoluteTargets)
   const protocol = `${mountPath}/protocol/openid-connect`
   const brokerPath = `${mountPath}/broker`
-  const counted = addressLimits(refusals)
-  app.post(`${protocol}/token`, counted(limits.tokenRequestsPerMinute))
-  app.post(`${protocol}/revoke`, counted(limits.tokenRequestsPerMinute))
+  const addressCounters = addressLimits(refusals)
+  app.post(`${protocol}/token`, addressCounters(limits.tokenRequestsPerMinute))
+  app.post(`${protocol}/revoke`, addressCounters(limits.tokenRequestsPerMinute))
   app.use(
     [`${protocol}/auth`, `${protocol}/logout`, signInPath, brokerPath, `${mountPath}/account`],
-    counted(limits.signInRequestsPerMinute),
+    addressCounters(limits.signInRequestsPerMinute),
   )
-  app.post(`${mountPath}/device`, counted(limits.deviceCodesPerMinute))
-  app.use(`${mountPath}/device`, counted(limits.signInRequestsPerMinute))
-  app.use(counted.others(limits.otherRequestsPerMinute))
+  app.post(`${mountPath}/device`, addressCounters(limits.deviceCodesPerMinute))
+  app.use(`${mountPath}/device`, addressCounters(limits.signInRequestsPerMinute))
+  app.use(addressCounters.others(limits.otherRequestsPerMinute))
   app.all(`${protocol}/userinfo`, userinfo(options))
   const shared = { provider: () => current.provider, guesses, formKey: () => formKey(options.keys) }
   const external = options.external && createExternalSignIn(options.external, options)

@@ -43,8 +43,8 @@ export function targetsOf(...addresses: unknown[]): string[] {
 
 /** Shows a sentence and the error code. The cause of a server error is not shown. */
 export function renderError(context: KoaContextWithOIDC, { error, error_description: detail }: ErrorOut): void {
-  const isOurs = error === 'server_error'
-  const sentence = isOurs
+  const isServerError = error === 'server_error'
+  const sentence = isServerError
     ? 'The platform could not finish this. Try again in a moment.'
     : `The request is not valid: ${detail ?? error}.`
   show(context, errorPage(SENTENCES[error] ?? sentence, error))
@@ -52,8 +52,8 @@ export function renderError(context: KoaContextWithOIDC, { error, error_descript
 
 /** Shows an OAuth error to a person. Anybody can create such a link, so only known codes are shown. */
 export function refusalPage(error: string): Page {
-  const isOurs = Object.hasOwn(SENTENCES, error)
-  return errorPage((isOurs && SENTENCES[error]) || 'The request is not valid.', isOurs ? error : 'invalid_request')
+  const isKnown = Object.hasOwn(SENTENCES, error)
+  return errorPage((isKnown && SENTENCES[error]) || 'The request is not valid.', isKnown ? error : 'invalid_request')
 }
 
 const SENTENCES: Record<string, string> = {

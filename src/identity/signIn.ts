@@ -180,13 +180,13 @@ async function checkPassword(
   address: string,
   { login, password }: { login: string; password: string },
 ): Promise<{ user: IdentityUser } | SignInRefusal> {
-  let whose = {}
+  let userFields = {}
   const judged = await guesses.judge(address, login, async () => {
     const found = login.length > 254 ? undefined : await users.findByLogin(login)
     // People with an external identity provider cannot use a password here, whatever is stored.
     const user = found?.isExternal === true ? undefined : found
     const isRight = await passwords.verify(user?.id ?? NOBODY, password.slice(0, 1024))
-    whose = user === undefined ? {} : { userId: user.id }
+    userFields = user === undefined ? {} : { userId: user.id }
     return isRight ? user : undefined
   })
   if ('blockedFor' in judged) {
@@ -197,7 +197,7 @@ async function checkPassword(
   }
   const { value: user } = judged
   if (user === undefined) {
-    log.info({ address, ...whose }, 'A sign-in was refused.')
+    log.info({ address, ...userFields }, 'A sign-in was refused.')
     return { status: 401, problem: WRONG_CREDENTIALS }
   }
   if (!user.isEnabled) {
@@ -232,13 +232,13 @@ async function allow(
 async function grantFor(options: SignInOptions, interaction: Interaction, user: IdentityUser) {
   const { Grant } = options.provider()
   const found = interaction.grantId === undefined ? undefined : await Grant.find(interaction.grantId)
-  const lasts = Date.now() / 1000 + options.sessionLifetimeSeconds
-  if (found?.accountId === user.id && (found.exp ?? 0) > lasts) return found
+  const expiresAt = Date.now() / 1000 + options.sessionLifetimeSeconds
+  if (found?.accountId === user.id && (found.exp ?? 0) > expiresAt) return found
   return new Grant({ accountId: user.id, clientId: String(interaction.params.client_id) })
 }
 
-async function deny({ provider }: SignInOptions, request: Request, response: Response, why: string): Promise<void> {
-  await finish(provider(), request, response, { error: 'access_denied', error_description: why })
+async function deny({ provider }: SignInOptions, request: Request, response: Response, reason: string): Promise<void> {
+  await finish(provider(), request, response, { error: 'access_denied', error_description: reason })
 }
 
 async function finish(
@@ -253,8 +253,8 @@ async function finish(
 
 async function signIn(options: SignInOptions, interaction: Interaction, login: string, error?: string): Promise<Page> {
   const hasOrganizations = options.external !== undefined
-  const shown = { ...(await pageWords(options, interaction)), login, hasOrganizations }
-  return signInPage(error === undefined ? shown : { ...shown, error })
+  const words = { ...(await pageWords(options, interaction)), login, hasOrganizations }
+  return signInPage(error === undefined ? words : { ...words, error })
 }
 
 async function pageWords(options: SignInOptions, interaction: Interaction) {

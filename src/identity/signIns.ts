@@ -16,8 +16,8 @@ const grantNames = ({ entries }: StateRecord) => grantsOf(entries.value).map((id
 export function signInsOf(records: readonly StateRecord[], here: string): SignedIn[] {
   const browsers = records.filter(({ name }) => name.startsWith(SESSION))
   const ofBrowsers = new Set(browsers.flatMap(grantNames))
-  const alone = records.filter(({ name }) => name.startsWith(GRANT) && !ofBrowsers.has(name))
-  return [...browsers, ...alone]
+  const programGrants = records.filter(({ name }) => name.startsWith(GRANT) && !ofBrowsers.has(name))
+  return [...browsers, ...programGrants]
     .map((record) => signInOf(record, here))
     .sort((one, other) => Number(other.isHere) - Number(one.isHere) || (other.since ?? 0) - (one.since ?? 0))
 }

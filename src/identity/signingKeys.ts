@@ -56,14 +56,14 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     publishAhead: PUBLISH_AHEAD_MS,
     keepAfter: options.tokenLifetimeSeconds * 1000 + CLOCK_SKEW_MS,
   }
-  const settle = () => ensureRing(options.store, times, clock, options.generate ?? generateSigningKey)
+  const ensure = () => ensureRing(options.store, times, clock, options.generate ?? generateSigningKey)
   const listeners = new Set<() => void>()
-  let ring = await settle()
+  let ring = await ensure()
   let timer: Timer | undefined
   let stopped = false
 
   async function look(): Promise<void> {
-    const found = await settle()
+    const found = await ensure()
     if (stopped || sameRing(ring, found)) return
     ring = found
     log.info({ keys: ring.map(({ kid }) => kid) }, 'The published signing keys changed.')
@@ -118,7 +118,7 @@ async function ensureRing(
   clock: Clock,
   generate: (notBefore: number) => Promise<SigningKey>,
 ): Promise<KeyRing> {
-  for (let race = 0; race < MAX_RACES; race += 1) {
+  for (let attempt = 0; attempt < MAX_RACES; attempt += 1) {
     const stored = await store.read()
     const wanted = await updateRing(stored?.ring ?? [], times, clock.now(), generate)
     if (stored !== undefined && sameRing(stored.ring, wanted)) return stored.ring
@@ -135,9 +135,9 @@ async function updateRing(
   now: number,
   generate: (notBefore: number) => Promise<SigningKey>,
 ): Promise<KeyRing> {
-  const due = nextKeyDueAt(ring, now, times)
+  const dueAt = nextKeyDueAt(ring, now, times)
   const kept = withoutExpired(ring, now, times)
-  return due === undefined ? kept : withKey(kept, await generate(due))
+  return dueAt === undefined ? kept : withKey(kept, await generate(dueAt))
 }
 
 function requireKey(key: SigningKey | undefined): SigningKey {

@@ -85,7 +85,7 @@ export function secretStateStore(
       onWrite(record.expiresAt)
     },
     async change(name, change) {
-      for (let race = 0; race < MAX_RACES; race += 1) {
+      for (let attempt = 0; attempt < MAX_RACES; attempt += 1) {
         const found = await get(name)
         if (found === undefined) return false
         const next = change(recordOf(found))

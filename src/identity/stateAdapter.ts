@@ -55,27 +55,30 @@ function markUsed(entry: StateEntry): StateEntry {
  * the same id or a new one.
  */
 function sessionAdapter(store: StateStore, current: StateAdapterOptions['session']): Adapter {
-  const stood = new WeakMap<RequestSession, boolean>()
+  const wasStored = new WeakMap<RequestSession, boolean>()
   const nameOf = (id: string) => stateName('Session', id)
   const onlyStored: Pick<StateStore, 'write'> = {
     write: async (record) => void (await store.change(record.name, () => record)),
   }
-  const [anyhow, ifStored] = [modelAdapter('Session', store), modelAdapter('Session', { ...store, ...onlyStored })]
+  const [unconditional, ifStored] = [
+    modelAdapter('Session', store),
+    modelAdapter('Session', { ...store, ...onlyStored }),
+  ]
   return {
-    ...anyhow,
+    ...unconditional,
     async upsert(id, payload, expiresIn) {
       const session = current()
-      if (session?.iat === undefined) return anyhow.upsert(id, payload, expiresIn)
+      if (session?.iat === undefined) return unconditional.upsert(id, payload, expiresIn)
       // A session whose id changes is written under the new id right after the old one was destroyed.
-      const didStand = stood.get(session)
-      if (session.oldId === undefined || didStand === undefined) return ifStored.upsert(id, payload, expiresIn)
-      if (didStand) return anyhow.upsert(id, payload, expiresIn)
+      const isStored = wasStored.get(session)
+      if (session.oldId === undefined || isStored === undefined) return ifStored.upsert(id, payload, expiresIn)
+      if (isStored) return unconditional.upsert(id, payload, expiresIn)
     },
     async destroy(id) {
       const session = current()
-      if (session?.oldId !== id) return anyhow.destroy(id)
+      if (session?.oldId !== id) return unconditional.destroy(id)
       const found = await store.take(nameOf(id))
-      if (!stood.has(session)) stood.set(session, found !== undefined)
+      if (!wasStored.has(session)) wasStored.set(session, found !== undefined)
     },
   }
 }
@@ -127,46 +130,48 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
   }
   return {
     async upsert(id, payload, expiresIn = DEFAULT_TTL_SECONDS) {
-      const place = placeOf(id)
-      if (place === undefined) throw new Error(`An id of a ${model} names no grant.`)
+      const location = placeOf(id)
+      if (location === undefined) throw new Error(`An id of a ${model} names no grant.`)
       const expiresAt = now() + expiresIn
       const put = (record: StateRecord): StateRecord => ({
         ...record,
-        entries: pruneEntries({ ...record.entries, [place.key]: entryOf(payload) }),
+        entries: pruneEntries({ ...record.entries, [location.key]: entryOf(payload) }),
         expiresAt: Math.max(record.expiresAt, expiresAt),
       })
-      if (await store.change(place.name, put)) return
+      if (await store.change(location.name, put)) return
       // Revoked in the meantime, by a sign-out or because a code was reused.
       if (model !== 'Grant') throw new errors.InvalidGrant('the grant was revoked')
       const { accountId: userId } = payload
-      await store.write(put({ name: place.name, entries: {}, expiresAt, ...(userId === undefined ? {} : { userId }) }))
+      await store.write(
+        put({ name: location.name, entries: {}, expiresAt, ...(userId === undefined ? {} : { userId }) }),
+      )
     },
     async find(id) {
-      const place = placeOf(id)
-      return place && payloadOf((await store.read(place.name))?.entries[place.key], id)
+      const location = placeOf(id)
+      return location && payloadOf((await store.read(location.name))?.entries[location.key], id)
     },
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
     async consume(id) {
-      const place = placeOf(id)
-      if (place === undefined) return
+      const location = placeOf(id)
+      if (location === undefined) return
       try {
-        await store.change(place.name, (record) => ({
+        await store.change(location.name, (record) => ({
           ...record,
-          entries: { ...record.entries, [place.key]: markUsed(record.entries[place.key] ?? {}) },
+          entries: { ...record.entries, [location.key]: markUsed(record.entries[location.key] ?? {}) },
         }))
       } catch (error) {
         // The token was used twice, so one of the two callers stole it: revoke the grant.
-        if (error instanceof errors.InvalidGrant) await store.remove(place.name)
+        if (error instanceof errors.InvalidGrant) await store.remove(location.name)
         throw error
       }
     },
     async destroy(id) {
-      const place = placeOf(id)
-      if (place === undefined) return
-      if (model === 'Grant') return store.remove(place.name)
-      await store.change(place.name, (record) => {
-        const { [place.key]: _, ...entries } = record.entries
+      const location = placeOf(id)
+      if (location === undefined) return
+      if (model === 'Grant') return store.remove(location.name)
+      await store.change(location.name, (record) => {
+        const { [location.key]: _, ...entries } = record.entries
         return { ...record, entries }
       })
     },
@@ -178,13 +183,13 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
 
 /** A grant outlives its tokens, so drop the expired ones and the oldest used ones. */
 function pruneEntries(entries: Record<string, StateEntry>): Record<string, StateEntry> {
-  const alive = Object.entries(entries).filter(([, { exp }]) => exp === undefined || exp > now())
-  const usedOnes = alive.filter(([, { consumed }]) => consumed !== undefined)
-  const surplus = new Set(
-    usedOnes
+  const unexpired = Object.entries(entries).filter(([, { exp }]) => exp === undefined || exp > now())
+  const consumedEntries = unexpired.filter(([, { consumed }]) => consumed !== undefined)
+  const excess = new Set(
+    consumedEntries
       .sort(([, first], [, second]) => (second.consumed ?? 0) - (first.consumed ?? 0))
       .slice(MAX_USED)
       .map(([key]) => key),
   )
-  return Object.fromEntries(alive.filter(([key]) => !surplus.has(key)))
+  return Object.fromEntries(unexpired.filter(([key]) => !excess.has(key)))
 }

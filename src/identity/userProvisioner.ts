@@ -36,23 +36,23 @@ const CLAIMS_MAX = 20
 
 export function kubeUserProvisioner({ client, bindings, inTenant }: UserProvisionerOptions): UserProvisioner {
   async function joining<Result>(tenantId: string, work: () => Promise<Result>): Promise<Result> {
-    const joined = await inTenant(tenantId, work)
-    if (joined !== undefined) return joined
+    const result = await inTenant(tenantId, work)
+    if (result !== undefined) return result
     throw new ProvisioningRefused('Your organization is no longer known here. Ask an administrator.')
   }
   return {
     async arrive(provider, claims) {
-      const asked = (await bindings())
+      const claimNames = (await bindings())
         .filter(({ spec }) => spec.issuer === provider.issuer && spec.tenantId === provider.tenantId)
         .map(({ spec }) => spec.claim)
-      const wanted = userSpecOf(provider, claims, asked)
+      const wanted = userSpecOf(provider, claims, claimNames)
       // Read from the API server, because another replica may have just created the account.
       const { items } = await client.list<UserObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE })
-      const known = accountFor(items, wanted, provider)
-      if (known === undefined) return joining(provider.tenantId, () => create(wanted))
-      if (!known.spec.isEnabled) throw new ProvisioningRefused('This account is disabled. Ask an administrator.')
-      const enter = () => update(known, wanted)
-      return (known.spec.tenantIds ?? []).includes(provider.tenantId) ? enter() : joining(provider.tenantId, enter)
+      const account = accountFor(items, wanted, provider)
+      if (account === undefined) return joining(provider.tenantId, () => create(wanted))
+      if (!account.spec.isEnabled) throw new ProvisioningRefused('This account is disabled. Ask an administrator.')
+      const enter = () => update(account, wanted)
+      return (account.spec.tenantIds ?? []).includes(provider.tenantId) ? enter() : joining(provider.tenantId, enter)
     },
   }
 
@@ -73,10 +73,13 @@ export function kubeUserProvisioner({ client, bindings, inTenant }: UserProvisio
     const { namespace, name, uid } = metadata
     if (JSON.stringify({ ...spec, ...changed }) === JSON.stringify(spec)) return name
     // A merge patch keeps keys that it does not mention, so claims that the issuer no longer sends are set to null.
-    const gone = Object.keys(spec.externalIdentity?.claims ?? {}).filter(
+    const removedClaims = Object.keys(spec.externalIdentity?.claims ?? {}).filter(
       (claim) => !Object.hasOwn(next.externalIdentity?.claims ?? {}, claim),
     )
-    const claims = { ...Object.fromEntries(gone.map((claim) => [claim, null])), ...next.externalIdentity?.claims }
+    const claims = {
+      ...Object.fromEntries(removedClaims.map((claim) => [claim, null])),
+      ...next.externalIdentity?.claims,
+    }
     const patch = { spec: { ...changed, externalIdentity: { ...next.externalIdentity, claims } } }
     await client.mergePatch(PlatformUser.resource, { namespace, name }, patch, { uid })
     return name
@@ -87,7 +90,7 @@ export function kubeUserProvisioner({ client, bindings, inTenant }: UserProvisio
 export function userSpecOf(
   provider: ExternalProvider,
   claims: Readonly<Record<string, unknown>>,
-  asked: readonly string[],
+  claimNames: readonly string[],
 ): Spec {
   const { tenantId, alias, issuer, emailClaim, trustEmail, domains } = provider
   const { sub: subject } = claims
@@ -109,18 +112,21 @@ export function userSpecOf(
     isEnabled: true,
     isExternal: true,
     tenantIds: [tenantId],
-    externalIdentity: { tenantId, alias, issuer, subject, claims: selectClaims(claims, asked) },
+    externalIdentity: { tenantId, alias, issuer, subject, claims: selectClaims(claims, claimNames) },
   }
 }
 
 /** OpenID Connect Core 5.1 defines it for the claim `email` only. Some providers send a string. */
-const isUnverified = ({ email_verified: said }: Readonly<Record<string, unknown>>, emailClaim: string) =>
-  emailClaim === 'email' && (said === false || said === 'false')
+const isUnverified = ({ email_verified: isVerified }: Readonly<Record<string, unknown>>, emailClaim: string) =>
+  emailClaim === 'email' && (isVerified === false || isVerified === 'false')
 
 const parseName = (claim: unknown) => (typeof claim === 'string' ? shownName(claim, 64) : undefined)
 
-function selectClaims(claims: Readonly<Record<string, unknown>>, asked: readonly string[]): Record<string, string[]> {
-  const found = [...new Set(asked)].slice(0, CLAIMS_MAX).flatMap((name): [string, string[]][] => {
+function selectClaims(
+  claims: Readonly<Record<string, unknown>>,
+  claimNames: readonly string[],
+): Record<string, string[]> {
+  const found = [...new Set(claimNames)].slice(0, CLAIMS_MAX).flatMap((name): [string, string[]][] => {
     const value = Object.hasOwn(claims, name) ? claims[name] : undefined
     const values = (Array.isArray(value) ? value : [value]).filter(
       (one): one is string => typeof one === 'string' && one.length <= VALUE_LENGTH_MAX,
@@ -144,14 +150,15 @@ export function accountFor(
   const subject = wanted.externalIdentity?.subject
   const isSame = ({ spec: { externalIdentity: one } }: UserObject) =>
     one?.tenantId === tenantId && one.issuer === issuer && one.subject === subject
-  const folded = (text: string | undefined) => text?.trim().toLowerCase()
-  const address = folded(wanted.email)
-  const before = users.find(isSame)
-  const holder = users.find(
-    (user) => user !== before && [folded(user.spec.email), folded(user.spec.userName)].includes(address),
+  const normalize = (text: string | undefined) => text?.trim().toLowerCase()
+  const address = normalize(wanted.email)
+  const linked = users.find(isSame)
+  const sameAddress = users.find(
+    (user) => user !== linked && [normalize(user.spec.email), normalize(user.spec.userName)].includes(address),
   )
-  if (holder === undefined) return before
-  const isOurs = (holder.spec.tenantIds ?? []).includes(tenantId) && holder.spec.externalIdentity === undefined
-  if (before === undefined && wanted.emailVerified && isOurs) return holder
+  if (sameAddress === undefined) return linked
+  const isLinkable =
+    (sameAddress.spec.tenantIds ?? []).includes(tenantId) && sameAddress.spec.externalIdentity === undefined
+  if (linked === undefined && wanted.emailVerified && isLinkable) return sameAddress
   throw new ProvisioningRefused('There is another account with your e-mail address. Ask an administrator.')
 }

@@ -48,19 +48,20 @@ export function kubeUserStore(
   return {
     find,
     async findByLogin(login) {
-      const wanted = folded(login)
+      const wanted = normalize(login)
       if (wanted === '') return undefined
       const everybody = (await list()).filter(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE)
-      const named = everybody.filter(({ spec }) => folded(spec.userName) === wanted)
+      const named = everybody.filter(({ spec }) => normalize(spec.userName) === wanted)
       // kubectl can create duplicate names. They match nobody, so that no one signs in as somebody else.
-      const candidates = named.length > 0 ? named : everybody.filter(({ spec }) => folded(spec.email ?? '') === wanted)
+      const candidates =
+        named.length > 0 ? named : everybody.filter(({ spec }) => normalize(spec.email ?? '') === wanted)
       const [only, ...others] = candidates
       return only === undefined || others.length > 0 ? undefined : find(only.metadata.name)
     },
   }
 }
 
-const folded = (text: string) => text.normalize('NFKC').trim().toLowerCase()
+const normalize = (text: string) => text.normalize('NFKC').trim().toLowerCase()
 
 function userOf({ metadata, spec }: UserObject): IdentityUser {
   const fullName = [spec.firstName, spec.lastName].filter((part) => part !== undefined && part !== '').join(' ')

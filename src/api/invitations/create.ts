@@ -141,7 +141,7 @@ function duplicatePending(): PlatformError {
  * @throws PlatformError TOO_MANY_REQUESTS
  */
 function limitMails({ records, accounts, clock }: Services, caller: Caller, namespace: string, email: string): void {
-  const { free, interval } = accounts.resendLimits
+  const { immediate: free, interval } = accounts.resendLimits
   const since = clock.now() - interval
   const sent = records
     .peekAll(MemberInvitation)
