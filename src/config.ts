@@ -306,13 +306,13 @@ export function readConfiguration(
 ): Configuration {
   const file = environment.PLATFORM_CONFIG_FILE
   const ofFile = file === undefined ? {} : readFile(file)
-  const given = { ...readVariables(environment), ...flags }
-  const whole = { ...ofFile, ...given } as { role?: unknown }
-  const schema = whole.role === 'agent' ? Configuration : PlatformConfiguration
-  const parsed = schema.safeParse(whole, { reportInput: true })
-  const empty = Object.keys(whole).filter((name) => isInvalidNumber(name, (whole as Record<string, unknown>)[name]))
+  const overrides = { ...readVariables(environment), ...flags }
+  const merged = { ...ofFile, ...overrides } as { role?: unknown }
+  const schema = merged.role === 'agent' ? Configuration : PlatformConfiguration
+  const parsed = schema.safeParse(merged, { reportInput: true })
+  const empty = Object.keys(merged).filter((name) => isInvalidNumber(name, (merged as Record<string, unknown>)[name]))
   if (parsed.success && empty.length === 0) return parsed.data
-  const isInFile = (name: string) => name in ofFile && !(name in given)
+  const isInFile = (name: string) => name in ofFile && !(name in overrides)
   const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
   const others = parsed.error?.issues.filter(({ path }) => !empty.includes(path.join('.'))) ?? []
   const problems = others.flatMap((issue) => {
@@ -347,9 +347,9 @@ function readFile(path: string): Record<string, unknown> {
 
 /** Returns the variables that are meant for the platform, unknown ones included. */
 export function settingsIn(environment: Record<string, string | undefined>): Record<string, string> {
-  const isMeant = ([name, value]: [string, string | undefined]) =>
+  const isOfPlatform = ([name, value]: [string, string | undefined]) =>
     name.startsWith(PREFIX) && value !== undefined && !CLIENT_VARIABLES.has(name)
-  return Object.fromEntries(Object.entries(environment).filter(isMeant)) as Record<string, string>
+  return Object.fromEntries(Object.entries(environment).filter(isOfPlatform)) as Record<string, string>
 }
 
 function readVariables(environment: Record<string, string | undefined>): Record<string, string> {

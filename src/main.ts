@@ -20,22 +20,22 @@ Everything else is configured by PLATFORM_* variables or the file that PLATFORM_
 docs/reference/configuration.md lists them. --check looks at the cluster and at what the configuration names, changes
 nothing, and ends with status 1 if something is wrong.`
 
-type Wish = 'run' | 'print' | 'check'
+type Mode = 'run' | 'print' | 'check'
 
-function readFlags(): { flags: Record<string, string>; wish: Wish } {
+function readFlags(): { flags: Record<string, string>; mode: Mode } {
   const { values } = parseArgs({
     options: { role: { type: 'string' }, 'print-config': { type: 'boolean' }, check: { type: 'boolean' } },
   })
-  const wish = values['print-config'] ? 'print' : values.check ? 'check' : 'run'
-  return { flags: values.role === undefined ? {} : { role: values.role }, wish }
+  const mode = values['print-config'] ? 'print' : values.check ? 'check' : 'run'
+  return { flags: values.role === undefined ? {} : { role: values.role }, mode }
 }
 
-type Configured = { configuration: Configuration; flags: Record<string, string>; wish: Wish }
+type Configured = { configuration: Configuration; flags: Record<string, string>; mode: Mode }
 
 function configure(): Configured | undefined {
   try {
-    const { flags, wish } = readFlags()
-    return { configuration: readConfiguration(process.env, flags), flags, wish }
+    const { flags, mode } = readFlags()
+    return { configuration: readConfiguration(process.env, flags), flags, mode }
   } catch (error) {
     console.error(`${messageOf(error)}\n\n${USAGE}`)
     process.exitCode = error instanceof ConfigurationError ? 78 : 64
@@ -51,12 +51,12 @@ async function run({ configuration, flags }: Configured): Promise<void> {
   const parts: Part[] = []
   let stopping: Promise<void> | undefined
   const stop = (exitCode: number, why: string): Promise<void> => {
-    stopping ??= stopAll(parts, { log, why, within: STOP_WITHIN + configuration.drainSeconds * 1000 }).then(() =>
+    stopping ??= stopAll(parts, { log, why, timeout: STOP_WITHIN + configuration.drainSeconds * 1000 }).then(() =>
       process.exit(exitCode),
     )
     return stopping
   }
-  const surroundings: PartDependencies = {
+  const dependencies: PartDependencies = {
     log,
     registry,
     fail: (why) => {
@@ -76,14 +76,14 @@ async function run({ configuration, flags }: Configured): Promise<void> {
         read: () => readConfiguration(process.env, flags),
         log,
         // Facades restart in turn, because callers always need one. Other roles have one active replica, or need one.
-        turn: async () => connection && turnAmongReplicas(connection.client, log)(),
+        waitForTurn: async () => connection && turnAmongReplicas(connection.client, log)(),
         restart: () => void stop(0, 'new settings'),
       }),
     )
-    connection = await startParts(configuration, surroundings, parts)
+    connection = await startParts(configuration, dependencies, parts)
     log.info({ seconds: Number((performance.now() / 1000).toFixed(2)) }, 'Started.')
   } catch (error) {
-    if (stopping === undefined) surroundings.fail(`The start failed: ${messageOf(error)}`)
+    if (stopping === undefined) dependencies.fail(`The start failed: ${messageOf(error)}`)
   }
 }
 
@@ -97,40 +97,43 @@ type FacadeConnection = ReturnType<typeof openFacadeConnection>
  */
 async function startParts(
   configuration: Configuration,
-  surroundings: PartDependencies,
+  dependencies: PartDependencies,
   parts: Part[],
 ): Promise<FacadeConnection | undefined> {
   const { role, managementHost: host, managementPort: port } = configuration
   let isStarted = false
   const started: ReadinessCheck = { name: 'started', isReady: () => isStarted }
   const checks = () => parts.flatMap((part) => part.checks)
-  const management = await startManagementServer({ host, port, registry: surroundings.registry, checks })
+  const management = await startManagementServer({ host, port, registry: dependencies.registry, checks })
   parts.push({ name: 'management', checks: [started], stop: management.stop })
   if (role === 'agent') {
-    parts.push(await runAgent(configuration, surroundings))
+    parts.push(await runAgent(configuration, dependencies))
     isStarted = true
     return undefined
   }
-  const agents = new AgentHub(surroundings.log)
+  const agents = new AgentHub(dependencies.log)
   await agents.open()
   parts.push({ name: 'tunnels', checks: [], stop: () => agents.stop() })
   const hasFacade = role === 'facade' || role === 'all'
-  const connection = hasFacade ? openFacadeConnection(configuration, surroundings) : undefined
+  const connection = hasFacade ? openFacadeConnection(configuration, dependencies) : undefined
   if (connection !== undefined) parts.push(connection)
   if (role === 'controllers' || role === 'all')
-    parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
+    parts.push(await runControllers(configuration, dependencies, connection?.caches, agents))
   const activatorHere = { calls: undefined }
   if (connection !== undefined)
-    parts.push(await runFacade(configuration, surroundings, connection, checks, agents, activatorHere))
+    parts.push(await runFacade(configuration, dependencies, connection, checks, agents, activatorHere))
   if (role === 'activator' || role === 'all')
-    parts.push(await runActivator(configuration, surroundings, connection?.caches, agents, activatorHere))
+    parts.push(await runActivator(configuration, dependencies, connection?.caches, agents, activatorHere))
   isStarted = true
   return connection
 }
 
-async function stopAll(parts: Part[], { log, why, within }: { log: Log; why: string; within: number }): Promise<void> {
+async function stopAll(
+  parts: Part[],
+  { log, why, timeout }: { log: Log; why: string; timeout: number },
+): Promise<void> {
   log.info({ why }, 'Stopping.')
-  const timer = setTimeout(() => process.exit(1), within)
+  const timer = setTimeout(() => process.exit(1), timeout)
   timer.unref()
   for (const part of parts.toReversed()) {
     await part
@@ -149,6 +152,6 @@ async function check(configuration: Configuration): Promise<void> {
 }
 
 const configured = configure()
-if (configured?.wish === 'print') console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
-else if (configured?.wish === 'check') await check(configured.configuration)
+if (configured?.mode === 'print') console.log(JSON.stringify(withoutSecrets(configured.configuration), null, 2))
+else if (configured?.mode === 'check') await check(configured.configuration)
 else if (configured !== undefined) await run(configured)

@@ -52,8 +52,8 @@ export async function runActivator(
   activatorHere: LocalActivatorRef,
 ): Promise<Part> {
   const log = root.child({ part: 'activator' })
-  const closing = new ShutdownHooks()
-  const connection = openConnection(configuration, facade, log, closing)
+  const shutdown = new ShutdownHooks()
+  const connection = openConnection(configuration, facade, log, shutdown)
   await waitForApiServer(connection.client, log)
   connection.caches.start()
   await connection.caches.whenAllSynced()
@@ -61,12 +61,16 @@ export async function runActivator(
   const work = async () => {
     isWorking = true
     const running = await start(configuration, connection, log, { activatorHere, agents })
-    closing.onStop(() => running.stop())
+    shutdown.onStop(() => running.stop())
   }
   const begin = () => void work().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
-  if (configuration.leaderElection) holdLease(configuration, log, closing, begin, fail)
+  if (configuration.leaderElection) holdLease(configuration, log, shutdown, begin, fail)
   else begin()
-  return { name: 'activator', checks: [{ name: 'activator', isReady: () => isWorking }], stop: () => closing.stop() }
+  return {
+    name: 'activator',
+    checks: [{ name: 'activator', isReady: () => isWorking }],
+    stop: () => shutdown.stop(),
+  }
 }
 
 /** Uses its own service account even in role all, so that its rights are equally small everywhere. */
@@ -88,11 +92,11 @@ function holdLease(
   log: Log,
   { onStop }: ShutdownHooks,
   onAcquired: () => void,
-  fail: (why: string) => void,
+  fail: (reason: string) => void,
 ): void {
   const access = loadKubeconfig(kubeconfig, activatorContext)
   const client = createKubeClient(access, { fieldManager: ACTIVATOR_LEASE, userAgent: userAgent('lease'), log })
-  const onLost = (why: string) => fail(`The lease ${ACTIVATOR_LEASE} was lost: ${why}`)
+  const onLost = (reason: string) => fail(`The lease ${ACTIVATOR_LEASE} was lost: ${reason}`)
   const names = { namespace: SYSTEM_NAMESPACE, name: ACTIVATOR_LEASE, identity: instanceName() }
   const lease = new LeaderLease({ client, ...names, log, onAcquired, onLost })
   onStop(() => client.close())
@@ -107,9 +111,9 @@ async function start(
   { activatorHere, agents }: { activatorHere: LocalActivatorRef; agents: AgentHub },
 ) {
   const { activatorHost, activatorPort, facadeUrl, facadePort, engines } = configuration
-  const isPlayed = engines === 'simulated'
+  const isSimulated = engines === 'simulated'
   const scaler = new Scaler(client, log)
-  const figures = new CallStatistics(systemClock)
+  const statistics = new CallStatistics(systemClock)
   const functions = caches.get<CachedFunction>(ServerlessFunction.resource)
   const namespaces = caches.get<CachedNamespace>(FunctionNamespace.resource)
   const switchboard = new Switchboard({
@@ -119,7 +123,7 @@ async function start(
     scale: (object, desired) => scaler.scale(object, desired),
   })
   const base = facadeUrl ?? `http://127.0.0.1:${facadePort}`
-  const gate = new CallAuthorizer({
+  const authorizer = new CallAuthorizer({
     digestKey: () => digestKey(client),
     mayRead: (token, path) => mayRead(base, token, path),
   })
@@ -131,41 +135,42 @@ async function start(
   )
   const server = createActivatorServer({
     switchboard,
-    authorizer: gate,
-    statistics: figures,
+    authorizer,
+    statistics,
     reach,
     clock: systemClock,
     log,
-    isSimulated: isPlayed,
+    isSimulated,
   })
   const runs = createTimerHooks({
     switchboard,
     client,
-    statistics: figures,
+    statistics,
     reach,
     clock: systemClock,
     log,
-    isSimulated: isPlayed,
+    isSimulated,
   })
   const call = createTestCaller({
     switchboard,
-    statistics: figures,
+    statistics,
     reach,
     clock: systemClock,
     log,
-    isSimulated: isPlayed,
+    isSimulated,
   })
-  activatorHere.calls = { of: (key) => figures.of(key), call }
+  activatorHere.calls = { of: (key) => statistics.of(key), call }
   const timers = new Timers({ clock: systemClock, log, ...runs })
-  const look = () => timers.check()
-  const endings = [functions.subscribe(look), namespaces.subscribe(look), dropDeletedFunctions(figures, functions)]
-  look()
+  const check = () => timers.check()
+  const dropping = dropDeletedFunctions(statistics, functions)
+  const subscriptions = [functions.subscribe(check), namespaces.subscribe(check), dropping]
+  check()
   const servers = [server]
   await listen(server, 'The activator', { port: activatorPort, host: activatorHost })
-  if (configuration.role === 'activator') servers.push(await serveFacades(figures, call, configuration))
+  if (configuration.role === 'activator') servers.push(await serveFacades(statistics, call, configuration))
   return {
     async stop() {
-      for (const end of endings) end()
+      for (const unsubscribe of subscriptions) unsubscribe()
       timers.stop()
       // Held calls still count: a successor starts only when the lease is released.
       await Promise.all(servers.map((each) => closeServer(each, DRAIN_TIMEOUT_MS)))
@@ -176,11 +181,11 @@ async function start(
 
 /** On a port of its own, separate from the ports for calls and for metrics. */
 async function serveFacades(
-  figures: CallStatistics,
+  statistics: CallStatistics,
   call: MakeTestCall,
   { managementHost, figuresPort }: Configuration,
 ): Promise<Server> {
-  const server = createStatisticsServer(figures, call)
+  const server = createStatisticsServer(statistics, call)
   await listen(server, 'The activator', { port: figuresPort, host: managementHost })
   return server
 }

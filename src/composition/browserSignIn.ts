@@ -23,14 +23,14 @@ export async function browserSignIn(options: Options): Promise<BrowserSignIn & {
   const { issuer, issuerCertificateAuthority: path, clientId, linkBase, tokens } = options
   const agent = new Agent(path === undefined ? {} : { connect: { ca: await readFile(path, 'utf8') } })
   const redirectUri = `${linkBase}${SIGNED_IN_PATH}`
-  const reach = async (url: string, init: object) =>
+  const customFetch = async (url: string, init: object) =>
     (await fetch(url, { ...init, dispatcher: agent })) as unknown as Response
   let discovered: ReturnType<typeof oidc.discovery> | undefined
   const client = async () => {
     discovered ??= oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), {
       execute: issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [],
       timeout: TIMEOUT_SECONDS,
-      [oidc.customFetch]: reach,
+      [oidc.customFetch]: customFetch,
     })
     try {
       return await discovered
@@ -60,10 +60,10 @@ export async function browserSignIn(options: Options): Promise<BrowserSignIn & {
       return url.href
     },
     async finish({ state, nonce, verifier }, search) {
-      const came = new URL(`${redirectUri}?${search}`)
+      const callbackUrl = new URL(`${redirectUri}?${search}`)
       const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true }
       try {
-        const granted = await oidc.authorizationCodeGrant(await client(), came, checks)
+        const granted = await oidc.authorizationCodeGrant(await client(), callbackUrl, checks)
         return await tokens.verify(`Bearer ${granted.access_token}`)
       } catch (error) {
         const isAnswer = error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError

@@ -48,8 +48,8 @@ export function connect(options: ConnectionOptions): Connection {
       ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
       ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
     })
-  const both = withCaches(clientOf, (client) => new CacheSet({ client, log, sharedWith: beside, counts }))
-  return { ...both, exec: createExec(access, userAgent(options.fieldManager)) }
+  const connection = withCaches(clientOf, (client) => new CacheSet({ client, log, sharedWith: beside, counts }))
+  return { ...connection, exec: createExec(access, userAgent(options.fieldManager)) }
 }
 
 /** Milliseconds between attempts to reach the API server, and between log lines about it. */
@@ -64,13 +64,13 @@ export async function waitForApiServer(
   log: Pick<Log, 'warn'>,
   { lookAgain, sayAgain } = WAIT_INTERVALS_MS,
 ): Promise<void> {
-  let saidAt = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
   for (;;) {
-    const why = await whyNotServed(client)
-    if (why === undefined) return
-    if (performance.now() - saidAt >= sayAgain) {
-      log.warn({ reason: why }, 'Waiting for the API server.')
-      saidAt = performance.now()
+    const reason = await whyNotServed(client)
+    if (reason === undefined) return
+    if (performance.now() - loggedAt >= sayAgain) {
+      log.warn({ reason }, 'Waiting for the API server.')
+      loggedAt = performance.now()
     }
     await sleep(lookAgain)
   }

@@ -27,16 +27,16 @@ const LEASE = 'freehold-controllers'
  */
 export async function runControllers(
   configuration: Configuration,
-  surroundings: PartDependencies,
+  dependencies: PartDependencies,
   facade: CacheSet | undefined,
   agents: AgentHub,
 ): Promise<Part> {
-  const { registry, fail } = surroundings
-  const log = surroundings.log.child({ part: 'controllers' })
-  const closing = new ShutdownHooks()
+  const { registry, fail } = dependencies
+  const log = dependencies.log.child({ part: 'controllers' })
+  const shutdown = new ShutdownHooks()
   let running: RunningControllers | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
-  const lease = openLease(configuration, log, closing, {
+  const lease = openLease(configuration, log, shutdown, {
     onAcquired: () => void lead(),
     onLost: (why) => fail(`The lease ${LEASE} was lost: ${why}`),
   })
@@ -51,15 +51,15 @@ export async function runControllers(
     ...(configuration.leaderElection ? { fence: lease.fence } : {}),
   })
   const { client } = connection
-  closing.onStop(() => client.close())
-  if (configuration.leaderElection) closing.onStop(() => lease.stop())
+  shutdown.onStop(() => client.close())
+  if (configuration.leaderElection) shutdown.onStop(() => lease.stop())
   await waitForApiServer(client, log)
   const events = new EventRecorder({ client, controller: 'freehold.dev/controllers', instance: instanceName(), log })
-  closing.onStop(() => events.stop())
-  closing.onStop(() => connection.caches.stopAll())
+  shutdown.onStop(() => events.stop())
+  shutdown.onStop(() => connection.caches.stopAll())
   agents.reads(connection)
-  const ports = await areaPorts({ configuration, client, agents, log, onStop: closing.onStop })
-  closing.onStop(() => running?.stop())
+  const ports = await areaPorts({ configuration, client, agents, log, onStop: shutdown.onStop })
+  shutdown.onStop(() => running?.stop())
 
   async function lead(): Promise<void> {
     state = 'starting'
@@ -96,7 +96,7 @@ export async function runControllers(
     ],
     async stop() {
       state = 'stopping'
-      await closing.stop()
+      await shutdown.stop()
     },
   }
 }
@@ -106,10 +106,17 @@ function openLease(
   { kubeconfig, controllersContext }: Configuration,
   log: Log,
   { onStop }: ShutdownHooks,
-  hears: { onAcquired: () => void; onLost: (why: string) => void },
+  handlers: { onAcquired: () => void; onLost: (why: string) => void },
 ): LeaderLease {
   const access = loadKubeconfig(kubeconfig, controllersContext)
   const client = createKubeClient(access, { fieldManager: FIELD_MANAGER, userAgent: userAgent('lease'), log })
   onStop(() => client.close())
-  return new LeaderLease({ client, namespace: SYSTEM_NAMESPACE, name: LEASE, identity: instanceName(), log, ...hears })
+  return new LeaderLease({
+    client,
+    namespace: SYSTEM_NAMESPACE,
+    name: LEASE,
+    identity: instanceName(),
+    log,
+    ...handlers,
+  })
 }

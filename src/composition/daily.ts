@@ -7,5 +7,5 @@ import { runPeriodically } from '../core/runPeriodically.ts'
  */
 export const runDaily = (
   work: () => Promise<unknown>,
-  where: Parameters<typeof runPeriodically>[2],
-): { stop(): void } => runPeriodically(work, DAY_MS, where)
+  dependencies: Parameters<typeof runPeriodically>[2],
+): { stop(): void } => runPeriodically(work, DAY_MS, dependencies)

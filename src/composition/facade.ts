@@ -63,8 +63,8 @@ import { type Connection, connect, waitForApiServer } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
 import { readOpenApi } from './openApi.ts'
 import type { Part, PartDependencies } from './part.ts'
+import { principalStatusOf } from './principalStatus.ts'
 import { ssoServices } from './sso.ts'
-import { standingOf } from './standing.ts'
 import { openTracing } from './tracing.ts'
 import { runWebhooks } from './webhooks.ts'
 
@@ -75,14 +75,14 @@ const LINK_PAGES = [signedInPages, invitationPages, resetPages, installPages]
 /** Runs the REST facade, and the local identity provider if configured. */
 export async function runFacade(
   configuration: Configuration,
-  surroundings: PartDependencies,
+  dependencies: PartDependencies,
   { client, caches, exec }: Connection,
   otherChecks: () => readonly ReadinessCheck[],
   agents: AgentHub,
   activatorHere: LocalActivatorRef,
 ): Promise<Part> {
-  const log = surroundings.log.child({ part: 'facade' })
-  const closing = new ShutdownHooks()
+  const log = dependencies.log.child({ part: 'facade' })
+  const shutdown = new ShutdownHooks()
   let isStopping = false
   const isReady = () => caches.unsynced().length === 0
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
@@ -90,16 +90,16 @@ export async function runFacade(
   const access = buildAccess(client, caches, log)
   await waitForApiServer(client, log)
   caches.start()
-  const tokens = await openTokens(configuration, surroundings, closing)
+  const tokens = await openTokens(configuration, dependencies, shutdown)
   let served: Services | undefined
-  const doors = buildSecretGuards(client, caches, log)
-  const beside: AccountDependencies = { surroundings, log, closing, tokens, ...doors, whole: () => served }
-  const people = await openAccounts(configuration, { client, caches, exec }, beside)
-  const standing = standingOf(configuration, { client, caches, users: people.accounts.users })
+  const guards = buildSecretGuards(client, caches, log)
+  const accountSetup: AccountDependencies = { dependencies, log, shutdown, tokens, ...guards, services: () => served }
+  const people = await openAccounts(configuration, { client, caches, exec }, accountSetup)
+  const principalStatus = principalStatusOf(configuration, { client, caches, users: people.accounts.users })
   const { linkBase } = people.accounts
-  const setup = { configuration, client, agents, caches, exec, log, onStop: closing.onStop, linkBase, activatorHere }
+  const setup = { configuration, client, agents, caches, exec, log, onStop: shutdown.onStop, linkBase, activatorHere }
   const gate = await openGate(configuration, agents, { client, caches, records: people.records, log })
-  closing.onStop(() => gate?.stop())
+  shutdown.onStop(() => gate?.stop())
   const services: Services = {
     ...people,
     access,
@@ -109,30 +109,30 @@ export async function runFacade(
     namespaces: kubeNamespaces(client),
     capacity: createCapacity(caches, systemClock),
     clusters: { gate: gate && { serverUrl: gate.serverUrl, caPem: gate.caPem, caFingerprint: gate.caFingerprint } },
-    ...(await areaServices({ ...setup, tokens, standing, ...doors })),
+    ...(await areaServices({ ...setup, tokens, principalStatus, ...guards })),
     documentation: loadDocumentation(DOCS_FOLDER, VERSION, openApiDocument),
     wholeDocument: wholeDocument(readOpenApi),
     ...(await platformFacts(configuration, client, { address: linkBase, readiness: [...checks, ...otherChecks()] })),
   }
   served = services
   const { recorder, witness } = activityRecorder(setup, services)
-  const webhooks = await runWebhooks(configuration, { ...setup, services, isReady, staleness, standing, recorder })
-  closing.onStop(() => webhooks?.stop())
+  const hooks = await runWebhooks(configuration, { ...setup, services, isReady, staleness, principalStatus, recorder })
+  shutdown.onStop(() => hooks?.stop())
   const facade = createFacade({
     routes: SERVED_ROUTES,
     tokens,
-    standing,
+    standing: principalStatus,
     log,
-    metrics: createHttpMetrics(surroundings.registry),
+    metrics: createHttpMetrics(dependencies.registry),
     isReady,
     staleness,
     observer: witness,
-    tracer: await openTracer(configuration, closing),
+    tracer: await openTracer(configuration, shutdown),
     limits: limitsOf(configuration),
     services,
     pages: [platformPages(services.platform), linkPages(services, LINK_PAGES, SERVED_ROUTES)],
   })
-  closing.onStop(() => facade.stop())
+  shutdown.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)
   await caches.whenAllSynced()
   return {
@@ -142,7 +142,7 @@ export async function runFacade(
       isStopping = true
       facade.drain()
       await delay(configuration.drainSeconds * 1000)
-      await closing.stop()
+      await shutdown.stop()
     },
   }
 }
@@ -184,9 +184,9 @@ async function openGate(configuration: Configuration, agents: AgentHub, parts: P
   return runGate(configuration, agents, parts)
 }
 
-async function openTracer(configuration: Configuration, closing: ShutdownHooks) {
+async function openTracer(configuration: Configuration, shutdown: ShutdownHooks) {
   const tracing = await openTracing(configuration)
-  closing.onStop(() => tracing?.stop())
+  shutdown.onStop(() => tracing?.stop())
   return tracing
 }
 
@@ -235,10 +235,10 @@ export function openFacadeConnection(
 
 type AccountDependencies = {
   /** The services, once they are complete. */
-  whole: () => Services | undefined
-  surroundings: PartDependencies
+  services: () => Services | undefined
+  dependencies: PartDependencies
   log: Log
-  closing: ShutdownHooks
+  shutdown: ShutdownHooks
   tokens: TokenVerifier
   secretGuesses: GuessLimiter
   lastSeen: LastSeen
@@ -248,7 +248,7 @@ type AccountDependencies = {
 async function openAccounts(
   configuration: Configuration,
   connection: Connection,
-  { surroundings, log, closing, tokens, secretGuesses, lastSeen, whole }: AccountDependencies,
+  { dependencies, log, shutdown, tokens, secretGuesses, lastSeen, services }: AccountDependencies,
 ): Promise<Pick<Services, 'records' | 'principals' | 'accounts' | 'sso'>> {
   const { client, caches } = connection
   const administration = await openAdministration(configuration, connection)
@@ -256,36 +256,36 @@ async function openAccounts(
   // Shared by all endpoints where passwords are entered.
   const guesses = limitPasswords()
   const accounts = await accountServices(configuration, administration, records, log, { client, guesses })
-  closing.onStop(() => accounts.outbox.stop())
+  shutdown.onStop(() => accounts.outbox.stop())
   const sso = ssoServices(configuration, client, administration.federation)
-  closing.onStop(() => sso.outgoing.close())
+  shutdown.onStop(() => sso.outgoing.close())
   const secrets = watchSecretMetadata({ client, log })
   secrets.start()
-  closing.onStop(() => secrets.stop())
+  shutdown.onStop(() => secrets.stop())
   const notes = noteMissingSecrets({ client, objects: (kind) => caches.get(kind.resource), secrets, log })
-  closing.onStop(() => notes.stop())
+  shutdown.onStop(() => notes.stop())
   const recorded = recordedPrincipals(records)
   if (configuration.identityProvider === 'local') {
     const onKeysChange = () => void tokens.keysChanged()
     const changePassword = accountPagePasswordChange({ accounts, records })
     const { fetch } = sso.outgoing
-    const identity = await runIdentityProvider(configuration, connection, fetch, surroundings, {
+    const identity = await runIdentityProvider(configuration, connection, fetch, dependencies, {
       onKeysChange,
       guesses,
       secretGuesses,
       lastSeen,
       changePassword,
-      invitations: invitationsOnAccountPage(whole),
+      invitations: invitationsOnAccountPage(services),
       inTenant: (tenantId, work) => withTenantLock({ records }, tenantId, work),
     })
-    closing.onStop(() => identity.stop())
+    shutdown.onStop(() => identity.stop())
     return { records, principals: recorded, accounts, sso }
   }
   const { browserClientId: clientId } = configuration
   const { linkBase } = accounts
   const signIn =
     clientId === undefined ? undefined : await browserSignIn({ ...configuration, clientId, linkBase, tokens })
-  closing.onStop(() => signIn?.close())
+  shutdown.onStop(() => signIn?.close())
   const follower = followConnections({
     connections: caches.get(SsoConnection.resource),
     tenants: caches.get(PlatformTenant.resource),
@@ -294,7 +294,7 @@ async function openAccounts(
     clock: systemClock,
     log,
   })
-  closing.onStop(() => follower.stop())
+  shutdown.onStop(() => follower.stop())
   const isAdministered = configuration.identityProvider === 'keycloak'
   const principals = isAdministered
     ? directoryPrincipals(recorded, administration.users, systemClock)
@@ -302,7 +302,7 @@ async function openAccounts(
   if (isAdministered) {
     const keys = caches.get<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource)
     const sessions = endSessionsOfEnded({ keys, principals, client, clock: systemClock, log })
-    closing.onStop(() => sessions.stop())
+    shutdown.onStop(() => sessions.stop())
   }
   return {
     records,
@@ -322,9 +322,9 @@ async function platformFacts(
   return { platform, protectedResource: { address, issuer } }
 }
 
-async function openTokens(configuration: Configuration, surroundings: PartDependencies, closing: ShutdownHooks) {
-  const tokens = createTokenVerifier(await tokenOptions(configuration, surroundings))
-  closing.onStop(() => tokens.stop())
+async function openTokens(configuration: Configuration, dependencies: PartDependencies, shutdown: ShutdownHooks) {
+  const tokens = createTokenVerifier(await tokenOptions(configuration, dependencies))
+  shutdown.onStop(() => tokens.stop())
   return tokens
 }
 

@@ -43,10 +43,10 @@ export async function runIdentityProvider(
   configuration: Configuration,
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
-  surroundings: PartDependencies,
+  dependencies: PartDependencies,
   { onKeysChange, inTenant, ...account }: IdentityGuards,
 ): Promise<Part> {
-  const log = surroundings.log.child({ part: 'identity' })
+  const log = dependencies.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
   if (identityCertificate === undefined || identityKey === undefined) {
     throw new ConfigurationError(

@@ -29,7 +29,7 @@ describe('followSettings', () => {
     await symlink(data, join(folder, '..data_tmp'))
     await rename(join(folder, '..data_tmp'), join(folder, '..data'))
   }
-  const follow = (turn?: () => Promise<void>) => {
+  const follow = (waitForTurn?: () => Promise<void>) => {
     const seen = { restarts: 0, errors: [] as unknown[] }
     const file = join(folder, 'configuration.yaml')
     const log: Log = { ...silentLog, error: (fields) => void seen.errors.push(fields) }
@@ -37,7 +37,7 @@ describe('followSettings', () => {
     const restart = () => {
       seen.restarts += 1
     }
-    parts.push(followSettings({ file, read, log, turn, restart }))
+    parts.push(followSettings({ file, read, log, waitForTurn, restart }))
     return seen
   }
 
@@ -57,12 +57,12 @@ describe('followSettings', () => {
       begin = done
     })
     let go: () => void = () => undefined
-    const turn = () =>
+    const waitForTurn = () =>
       new Promise<void>((done) => {
         go = done
         begin()
       })
-    const seen = follow(turn)
+    const seen = follow(waitForTurn)
     await mount({ 'configuration.yaml': `${ISSUER}region: north\n` })
     await asked
     expect(seen.restarts).to.equal(0)

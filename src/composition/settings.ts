@@ -21,7 +21,7 @@ type SettingsSource = {
   read: () => object
   log: Log
   /** Resolves when this replica may restart, so that not all do at once. */
-  turn?: (() => Promise<void>) | undefined
+  waitForTurn?: (() => Promise<void>) | undefined
   /** Ends the process, which its pod restarts. */
   restart: () => void
 }
@@ -30,32 +30,32 @@ type SettingsSource = {
  * Restarts the process when its mounted ConfigMap changes. Files are read only when the kubelet has updated them.
  * Outside of pods nothing is watched, because nothing would restart the process.
  */
-export function followSettings({ file, read, log, turn, restart }: SettingsSource): Part {
+export function followSettings({ file, read, log, waitForTurn, restart }: SettingsSource): Part {
   const name = 'settings'
   const folder = file === undefined ? undefined : dirname(file)
   if (file === undefined || folder === undefined || !existsSync(join(folder, MOUNT_SYMLINK)))
     return { name, checks: [], stop: () => Promise.resolve() }
-  const begun = checksumOf(file, read)
+  const initialChecksum = checksumOf(file, read)
   let refused: string | undefined
   const isAnother = () => {
     const now = tryChecksum(file, read, (why) => {
       if (why !== refused) log.error({ why }, 'The changed settings cannot be used: the previous ones stay in use.')
       refused = why
     })
-    return now !== undefined && now !== begun
+    return now !== undefined && now !== initialChecksum
   }
   let isGoing = false
-  const look = async () => {
+  const restartIfChanged = async () => {
     if (isGoing || !isAnother()) return
     isGoing = true
     log.info({}, 'The settings have changed: the process restarts with them.')
-    await turn?.()
+    await waitForTurn?.()
     // They may have changed again meanwhile, or have become invalid.
     isGoing = isAnother()
     if (isGoing) restart()
   }
   const watcher = watch(folder, (_event, changed) => {
-    if (changed === null || changed === MOUNT_SYMLINK) void look()
+    if (changed === null || changed === MOUNT_SYMLINK) void restartIfChanged()
   })
   // The process keeps running; only later changes are missed.
   watcher.on('error', (error) => log.warn({ error: messageOf(error) }, 'The settings are no longer watched.'))
@@ -74,8 +74,8 @@ function tryChecksum(file: string, read: () => object, refuse: (why: string) => 
 /** Hashes the parsed settings, which ignores comments, and the files beside them, which they may name. */
 function checksumOf(file: string, read: () => object): string {
   const folder = dirname(file)
-  const beside = readdirSync(folder).filter((each) => !each.startsWith('..') && each !== basename(file))
-  const contents = beside.sort().map((each) => [each, readFileSync(join(folder, each), 'utf8')])
+  const siblings = readdirSync(folder).filter((each) => !each.startsWith('..') && each !== basename(file))
+  const contents = siblings.sort().map((each) => [each, readFileSync(join(folder, each), 'utf8')])
   return sha256(JSON.stringify([read(), contents]))
 }
 
@@ -85,19 +85,19 @@ function checksumOf(file: string, read: () => object): string {
  */
 export function turnAmongReplicas(client: KubeClient, log: Log): () => Promise<void> {
   const timings = { duration: RESTART_GAP_MS, timeout: Number.POSITIVE_INFINITY, pause: { min: 1000, max: 3000 } }
-  const turns = new KeyedLeaseMutex(client, timings)
-  const taken = () =>
+  const lock = new KeyedLeaseMutex(client, timings)
+  const takeTurn = () =>
     new Promise<void>((done, fail) => {
       const held = () => {
         done()
         return new Promise<never>(() => undefined)
       }
-      turns.take('settings', held).catch(fail)
+      lock.take('settings', held).catch(fail)
     })
   return async () => {
     for (;;) {
       try {
-        await taken()
+        await takeTurn()
         return
       } catch (error) {
         log.warn({ error: messageOf(error) }, 'The restart waits for the API server.')

@@ -54,7 +54,7 @@ export type WebhookOptions = {
   client: KubeClient
   isReady: () => boolean
   staleness: Staleness
-  standing?: PrincipalStatus | undefined
+  principalStatus?: PrincipalStatus | undefined
   recorder: ActivityRecorder
   log: Log
 }
@@ -64,14 +64,14 @@ type Review = {
   /** Answers a review; undefined if the body is not a review. */
   readonly answer: (body: unknown) => unknown
   /** Maximum size of a body in bytes. */
-  readonly most: number
+  readonly maxBytes: number
   /** Returns undefined if it is not JSON. */
   readonly parse: (bytes: Buffer) => unknown
 }
 /** Reviews by path. */
 type Reviews = ReadonlyMap<string, Review>
 
-const reviewOf = (answer: Review['answer']): Review => ({ answer, most: BODY_MAX_BYTES, parse: json })
+const reviewOf = (answer: Review['answer']): Review => ({ answer, maxBytes: BODY_MAX_BYTES, parse: json })
 
 function json(bytes: Buffer): unknown {
   try {
@@ -94,7 +94,7 @@ function auditOf(answer: Review['answer'], { workers }: Services): Review {
           if (error instanceof WorkRefused && error.reason === 'Overdue') return undefined
           throw error
         })
-  return { answer, most: MAX_AUDIT_LOG_BYTES + LIST_BYTES_MAX, parse }
+  return { answer, maxBytes: MAX_AUDIT_LOG_BYTES + LIST_BYTES_MAX, parse }
 }
 
 /**
@@ -108,17 +108,17 @@ export async function runWebhooks(
   configuration: Configuration,
   options: WebhookOptions,
 ): Promise<Webhooks | undefined> {
-  const { services, caches, client, isReady, staleness, standing, recorder, log } = options
+  const { services, caches, client, isReady, staleness, principalStatus, recorder, log } = options
   const { webhookCertificate, webhookOwnAuthority, requestsPerMinute } = configuration
   if (webhookCertificate === undefined && !webhookOwnAuthority) return undefined
   const admit = createAdmission({ services, caches, isReady })
   if (webhookCertificate === undefined) {
-    const own = await openOwnAuthority(client, new Date(services.clock.now()))
-    const listener = listenerOf(new Map([[own.path, reviewOf(admit)]]), () => true, log)
-    const server = boundConnections(createServer(await ownTls(own), listener))
+    const ownAuthority = await openOwnAuthority(client, new Date(services.clock.now()))
+    const listener = listenerOf(new Map([[ownAuthority.path, reviewOf(admit)]]), () => true, log)
+    const server = boundConnections(createServer(await ownTls(ownAuthority), listener))
     const webhooks = await serve(server, configuration)
-    const announced = keepAuthorityPublished(client, own, log)
-    const renewal = renewed(server, () => ownTls(own), options)
+    const announced = keepAuthorityPublished(client, ownAuthority, log)
+    const renewal = renewed(server, () => ownTls(ownAuthority), options)
     return withStopHook(webhooks, () => {
       renewal.stop()
       announced.stop()
@@ -135,7 +135,7 @@ export async function runWebhooks(
     getGrantRefusal: (principalId, roleName, scope) => grantRefusalMessage(services, { principalId }, roleName, scope),
     isReady,
     staleness,
-    standing,
+    standing: principalStatus,
   })
   const isKnown = (resource: Parameters<typeof resourceExists>[1]) => resourceExists(services.records, resource)
   const audit = createAuditor({
@@ -191,11 +191,11 @@ async function configuredTls({ webhookCertificate, webhookKey, webhookClientAuth
   return { ...LIMITS, cert, key, ca, requestCert: true, rejectUnauthorized: true }
 }
 
-async function ownTls(own: OwnAuthority) {
+async function ownTls(ownAuthority: OwnAuthority) {
   // Loaded on demand, because the libraries are large.
   const { issueCertificate } = await import('./certificates.ts')
   const request = { commonName: WEBHOOK_SERVER_NAME, purpose: 'server', names: [WEBHOOK_SERVER_NAME] } as const
-  const { certPem, keyPem } = await issueCertificate(own, request, new Date())
+  const { certPem, keyPem } = await issueCertificate(ownAuthority, request, new Date())
   return { ...LIMITS, cert: certPem, key: keyPem }
 }
 
@@ -216,11 +216,11 @@ async function serve(server: Server, { webhookPort, webhookHost }: Configuration
   }
 }
 
-function withStopHook(webhooks: Webhooks, end: () => void): Webhooks {
+function withStopHook(webhooks: Webhooks, onStop: () => void): Webhooks {
   return {
     port: webhooks.port,
     stop() {
-      end()
+      onStop()
       return webhooks.stop()
     },
   }
@@ -267,7 +267,7 @@ function requesterOf(body: unknown): string {
 
 /** In constant time, so that a caller cannot guess the secret path step by step. */
 function reviewAt(path: string, reviews: Reviews): Review | undefined {
-  for (const [known, review] of reviews) if (isSameText(known, path)) return review
+  for (const [reviewPath, review] of reviews) if (isSameText(reviewPath, path)) return review
   return undefined
 }
 
@@ -275,15 +275,15 @@ function reviewAt(path: string, reviews: Reviews): Review | undefined {
 const LARGE_BODY_LOCK = new KeyedMutex()
 
 /** Returns undefined for a body that is too long or not JSON. */
-async function readBody(request: IncomingMessage, { most, parse }: Review): Promise<unknown> {
+async function readBody(request: IncomingMessage, { maxBytes, parse }: Review): Promise<unknown> {
   const read = async () => {
     // Keeps the connection open, to send the refusal on it.
     const bytes = request.iterator({ destroyOnReturn: false })
-    const whole = await readWithin(most, bytes, () => new Error('too long')).catch(() => undefined)
-    return whole === undefined ? undefined : parse(whole)
+    const body = await readWithin(maxBytes, bytes, () => new Error('too long')).catch(() => undefined)
+    return body === undefined ? undefined : parse(body)
   }
-  const isSmall = most <= BODY_MAX_BYTES || Number(request.headers['content-length']) <= BODY_MAX_BYTES
-  return isSmall ? read() : LARGE_BODY_LOCK.take('', read)
+  const isBounded = maxBytes <= BODY_MAX_BYTES || Number(request.headers['content-length']) <= BODY_MAX_BYTES
+  return isBounded ? read() : LARGE_BODY_LOCK.take('', read)
 }
 
 function send(response: ServerResponse, status: number, body?: object): void {

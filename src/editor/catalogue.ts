@@ -48,8 +48,8 @@ export type Catalogue = { database: string; schemas: readonly { name: string; ta
  * @throws SqlFault TableNotFound
  */
 export function findTable(catalogue: Catalogue, schema: string, name: string): Table {
-  const place = catalogue.schemas.find((each) => each.name === schema)
-  const table = [...(place?.tables ?? []), ...(place?.views ?? [])].find((each) => each.name === name)
+  const found = catalogue.schemas.find((each) => each.name === schema)
+  const table = [...(found?.tables ?? []), ...(found?.views ?? [])].find((each) => each.name === name)
   if (table === undefined)
     throw new SqlFault('TableNotFound', `There is no table "${schema.slice(0, 128)}"."${name.slice(0, 128)}".`)
   return table

@@ -32,14 +32,14 @@ export async function classify(
     return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${TOKENS_MAX} words and signs.`))
   const obstacle = findObstacle(tokens)
   if (obstacle !== undefined) return unsplitBatch(sql, refusedStatement('Unknown', obstacle))
-  const pieces = statementsOf(dialect, tokens)
-  if (pieces.length === 0) return unsplitBatch(sql, refusedStatement('Unknown', 'It contains no statement.'))
-  if (pieces.length > STATEMENTS_MAX)
+  const statementTokens = statementsOf(dialect, tokens)
+  if (statementTokens.length === 0) return unsplitBatch(sql, refusedStatement('Unknown', 'It contains no statement.'))
+  if (statementTokens.length > STATEMENTS_MAX)
     return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
   const judge = await judgeOf(dialect)
-  const statements: Statement[] = pieces.map((piece, index) => {
-    const bound = bindParameters(dialect, piece, parameters)
-    return { index, ...bound, ...requireAlone(dialect, judge(bound.text, piece), pieces.length) }
+  const statements: Statement[] = statementTokens.map((piece, index) => {
+    const bindings = bindParameters(dialect, piece, parameters)
+    return { index, ...bindings, ...requireAlone(dialect, judge(bindings.text, piece), statementTokens.length) }
   })
   return { statements, kind: strongest(statements.map(({ kind }): StatementKind => kind)) }
 }

@@ -132,14 +132,14 @@ function blockComment(dialect: Dialect, sql: string, at: number): Token | undefi
  * space, and in MariaDB `--` is split, so that another parser does not see a comment where the engine sees none.
  */
 export function statementsOf(dialect: Dialect, tokens: readonly Token[]): Token[][] {
-  const pieces: Token[][] = [[]]
+  const statements: Token[][] = [[]]
   let depth = 0
   for (const token of tokens) {
-    const piece = pieces.at(-1) as Token[]
+    const piece = statements.at(-1) as Token[]
     if (token.kind === 'symbol' && token.text === '(') depth += 1
     if (token.kind === 'symbol' && token.text === ')') depth -= 1
     if (token.kind === 'symbol' && token.text === ';' && depth <= 0) {
-      pieces.push([])
+      statements.push([])
       depth = 0
     } else if (token.kind === 'comment') piece.push({ kind: 'space', text: ' ' })
     else {
@@ -148,7 +148,7 @@ export function statementsOf(dialect: Dialect, tokens: readonly Token[]): Token[
       piece.push(token)
     }
   }
-  return pieces.map(trimmed).filter((piece) => piece.length > 0)
+  return statements.map(trimmed).filter((piece) => piece.length > 0)
 }
 
 function trimmed(piece: Token[]): Token[] {

@@ -104,7 +104,7 @@ function judge(dialect: ParsedDialect, tree: Node, piece: readonly Token[], tabl
   if (dialect === 'mariadb' && kind === 'Ddl' && REMOTE_SOURCES.test(textOf(piece)))
     return refusedStatement('Admin', ADMINISTRATION_REASON, tables)
   const into = intoTargetOf(tree)
-  const weighed =
+  const effectiveKind =
     kind === 'Read' && into === 'table'
       ? 'Ddl'
       : kind === 'Read' && (locksRows(tree) || blocksOthers(dialect, piece))
@@ -119,7 +119,7 @@ function judge(dialect: ParsedDialect, tree: Node, piece: readonly Token[], tabl
       tables,
     )
   const isDestructive = destroysData(tree, kind, piece)
-  return { kind: weighed, tables, isDestructive, reads: readsData(tree, weighed, piece, tables) }
+  return { kind: effectiveKind, tables, isDestructive, reads: readsData(tree, effectiveKind, piece, tables) }
 }
 
 /** Returns what a schema change is about. For tables, the parsers do not name it in some of these statements. */
@@ -160,8 +160,8 @@ const READING_WORDS = /^(select|table|with|where|returning|output|using|join|ord
 const REVEALING_WORDS = /^(default|check|generated|references|partition|like|select|as|with)$/i
 
 function makesPlainTable(tree: Node, piece: readonly Token[]): boolean {
-  const brings = piece.some(({ kind, text }) => kind === 'word' && REVEALING_WORDS.test(text))
-  return tree.type === 'create' && subjectOf(tree) === 'table' && !brings
+  const isRevealing = piece.some(({ kind, text }) => kind === 'word' && REVEALING_WORDS.test(text))
+  return tree.type === 'create' && subjectOf(tree) === 'table' && !isRevealing
 }
 
 /** Whether a statement reveals or compares stored values. */
@@ -211,9 +211,9 @@ function blocksOthers(dialect: ParsedDialect, piece: readonly Token[]): boolean 
  * `next` is the following token, ignoring spaces and comments.
  */
 function wordsAndCalls(piece: readonly Token[]): { text: string; next: string }[] {
-  const shown = piece.filter(({ kind }) => kind !== 'space' && kind !== 'comment')
-  return shown.flatMap(({ kind, text }, index) => {
-    const next = shown[index + 1]?.text ?? ''
+  const significant = piece.filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+  return significant.flatMap(({ kind, text }, index) => {
+    const next = significant[index + 1]?.text ?? ''
     if (kind === 'word') return [{ text, next }]
     return kind === 'identifier' && next === '(' ? [{ text: text.replace(/^[`"[]|[`"\]]$/g, ''), next }] : []
   })

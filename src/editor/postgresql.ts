@@ -108,26 +108,26 @@ type Survey = {
   tables: Set<string>
   named: Set<string>
   writes: boolean
-  whole: boolean
+  affectsAllRows: boolean
   locks: boolean
-  makes: boolean
+  creates: boolean
   drops: boolean
-  brings: boolean
+  isRevealing: boolean
   reads: boolean
   grants: boolean
   function: string | undefined
 }
 
 function toVerdict(name: string, kind: StatementKind, found: Survey): Omit<StatementVerdict, 'tables'> {
-  if (kind === 'Ddl' || found.makes) {
+  if (kind === 'Ddl' || found.creates) {
     const removes = name === 'DropStmt' || name === 'TruncateStmt'
-    const isPlain = removes || (name === 'CreateStmt' && !found.brings)
-    return { kind: 'Ddl', isDestructive: removes || found.drops || found.whole, reads: !isPlain }
+    const isPlain = removes || (name === 'CreateStmt' && !found.isRevealing)
+    return { kind: 'Ddl', isDestructive: removes || found.drops || found.affectsAllRows, reads: !isPlain }
   }
   const isRead = kind === 'Read'
   return {
     kind: found.writes || found.locks ? 'Write' : kind,
-    isDestructive: found.whole,
+    isDestructive: found.affectsAllRows,
     reads: isRead || found.reads,
   }
 }
@@ -138,11 +138,11 @@ function survey(root: Node): Survey {
     tables: new Set(),
     named: new Set(),
     writes: false,
-    whole: false,
+    affectsAllRows: false,
     locks: false,
-    makes: false,
+    creates: false,
     drops: false,
-    brings: false,
+    isRevealing: false,
     reads: false,
     grants: false,
     function: undefined,
@@ -161,12 +161,12 @@ function survey(root: Node): Survey {
 
 function inspectNode(name: string, child: Node, found: Survey): void {
   if (WRITES.has(name)) found.writes = true
-  if ((name === 'UpdateStmt' || name === 'DeleteStmt') && child.whereClause === undefined) found.whole = true
+  if ((name === 'UpdateStmt' || name === 'DeleteStmt') && child.whereClause === undefined) found.affectsAllRows = true
   if (name === 'lockingClause') found.locks = true
   if (name === 'GrantStmt') found.grants = true
-  if (name === 'intoClause') found.makes = true
+  if (name === 'intoClause') found.creates = true
   if (name === 'subtype' && String(child).startsWith('AT_Drop')) found.drops = true
-  if (REVEALING_NODES.has(name)) found.brings = true
+  if (REVEALING_NODES.has(name)) found.isRevealing = true
   if (READING_NODES.has(name)) found.reads = true
   if (name === 'relation' || name === 'RangeVar') recordTable(child, found)
   if (name === 'CommonTableExpr') found.named.add(String(child.ctename))

@@ -76,10 +76,13 @@ export function countRows(dialect: Dialect, table: Table, filters: readonly Filt
 
 /** Every order ends with the key, or else with all columns, so that pages neither overlap nor have gaps. */
 function orderOf(dialect: Dialect, table: Table, sort: Page['sort']): string {
-  const rest =
+  const remaining =
     table.primaryKey.length > 0 ? keyColumns(table) : table.columns.filter(({ encoding }) => encoding !== 'wkt')
-  const own = sort === undefined ? [] : [`${ordered(dialect, sort.column)}${sort.isDescending ? ' DESC' : ''}`]
-  const order = [...own, ...rest.filter((column) => column !== sort?.column).map((column) => ordered(dialect, column))]
+  const sortTerms = sort === undefined ? [] : [`${ordered(dialect, sort.column)}${sort.isDescending ? ' DESC' : ''}`]
+  const order = [
+    ...sortTerms,
+    ...remaining.filter((column) => column !== sort?.column).map((column) => ordered(dialect, column)),
+  ]
   return order.length > 0 ? order.join(', ') : '1'
 }
 
@@ -100,8 +103,8 @@ function textOf(dialect: Dialect, column: Column): string {
 }
 
 function whereFilters(writer: Writer, filters: readonly Filter[]): string {
-  const terms = filters.map((filter) => filterTerm(writer, filter))
-  return terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`
+  const conditions = filters.map((filter) => filterTerm(writer, filter))
+  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
 }
 
 /** Types whose values the engine cannot compare, so their texts are compared. */
@@ -123,17 +126,17 @@ function filterTerm(writer: Writer, { column, operator, values }: Filter): strin
     const at = writer.raw(operator === 'contains' ? `%${pattern}%` : `${pattern}%`)
     return `LOWER(${text}) LIKE LOWER(${at}) ESCAPE '!'`
   }
-  const compared = (each: BoundValue) => (isText ? writer.raw(String(each)) : writer.compared(column, each))
-  const side = isText ? textOf(dialect, column) : name
-  if (operator === 'in') return `${side} IN (${values.map(compared).join(', ')})`
-  return `${side} ${COMPARISONS[operator] ?? '='} ${compared(value)}`
+  const operand = (each: BoundValue) => (isText ? writer.raw(String(each)) : writer.compared(column, each))
+  const expression = isText ? textOf(dialect, column) : name
+  if (operator === 'in') return `${expression} IN (${values.map(operand).join(', ')})`
+  return `${expression} ${COMPARISONS[operator] ?? '='} ${operand(value)}`
 }
 
 function whereKey(writer: Writer, key: BoundValues): string {
-  const terms = [...key].map(
+  const conditions = [...key].map(
     ([column, value]) => `${quoteIdentifier(writer.dialect, column.name)} = ${writer.compared(column, value)}`,
   )
-  return terms.join(' AND ')
+  return conditions.join(' AND ')
 }
 
 export function selectByKey(dialect: Dialect, table: Table, key: BoundValues, isLocking: boolean): SqlCommand {
@@ -149,18 +152,18 @@ export function selectByKey(dialect: Dialect, table: Table, key: BoundValues, is
 export function insertRow(dialect: Dialect, table: Table, values: BoundValues): SqlCommand {
   const writer = new Writer(dialect)
   const names = [...values.keys()].map(({ name }) => quoteIdentifier(dialect, name)).join(', ')
-  const places = [...values].map(([column, value]) => writer.stored(column, value)).join(', ')
+  const placeholders = [...values].map(([column, value]) => writer.stored(column, value)).join(', ')
   const isEmpty = values.size === 0
   const head = `INSERT INTO ${quoteTable(dialect, table)}`
-  const shown = shownList(dialect, table)
+  const columns = shownList(dialect, table)
   if (dialect === 'mssql') {
     const output = ` OUTPUT ${table.columns.map((column) => insertedExpression(column)).join(', ')}`
     return writer.command(
-      `${head}${isEmpty ? '' : ` (${names})`}${output} ${isEmpty ? 'DEFAULT VALUES' : `VALUES (${places})`}`,
+      `${head}${isEmpty ? '' : ` (${names})`}${output} ${isEmpty ? 'DEFAULT VALUES' : `VALUES (${placeholders})`}`,
     )
   }
-  const body = isEmpty && dialect === 'postgresql' ? 'DEFAULT VALUES' : `(${names}) VALUES (${places})`
-  return writer.command(`${head} ${body} RETURNING ${shown}`)
+  const body = isEmpty && dialect === 'postgresql' ? 'DEFAULT VALUES' : `(${names}) VALUES (${placeholders})`
+  return writer.command(`${head} ${body} RETURNING ${columns}`)
 }
 
 function insertedExpression(column: Column): string {

@@ -69,15 +69,15 @@ export function bindValue(
   value: unknown,
 ): BoundValue {
   if (value === null) return null
-  const bound = readForm(column.encoding, value)
-  if (bound === undefined) {
+  const parsed = readForm(column.encoding, value)
+  if (parsed === undefined) {
     const message = `The value of "${column.name}" is not a valid ${column.encoding} value.`
     throw new SqlFault('InvalidValue', message, { column: column.name })
   }
-  const size = typeof bound === 'string' ? Buffer.byteLength(bound) : bound.byteLength
+  const size = typeof parsed === 'string' ? Buffer.byteLength(parsed) : parsed.byteLength
   if (size > VALUE_MAX_BYTES)
     throw new SqlFault('InvalidValue', `The value of "${column.name}" is longer than 1 MiB.`, { column: column.name })
-  return bound
+  return parsed
 }
 
 type Form = string | Uint8Array | undefined

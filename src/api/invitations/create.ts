@@ -141,14 +141,14 @@ function duplicatePending(): PlatformError {
  * @throws PlatformError TOO_MANY_REQUESTS
  */
 function limitMails({ records, accounts, clock }: Services, caller: Caller, namespace: string, email: string): void {
-  const { immediate: free, interval } = accounts.resendLimits
+  const { immediate, interval } = accounts.resendLimits
   const since = clock.now() - interval
   const sent = records
     .peekAll(MemberInvitation)
     .filter(({ metadata, spec }) => metadata.namespace === namespace || spec.invitedBy === caller.principalId)
     .filter(({ spec }) => isSameAddress(spec.email, email) && Date.parse(spec.lastSentAt ?? '') > since)
     .map(({ spec }) => Date.parse(spec.lastSentAt ?? ''))
-  if (sent.length <= free) return
+  if (sent.length <= immediate) return
   const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...sent) - since) / 1000))
   const message = `The address was invited ${pluralize(sent.length, 'time')} recently: invite it again later.`
   throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })

@@ -120,10 +120,10 @@ class ClusterAgent {
       return stored.membership
     }
     try {
-      const joined = await joinHub(this.#hub, token, fingerprint)
-      await storeMembership(this.#client, joined, token)
-      this.#log.info({ clusterId: joined.clusterId }, 'Joined.')
-      return joined
+      const membership = await joinHub(this.#hub, token, fingerprint)
+      await storeMembership(this.#client, membership, token)
+      this.#log.info({ clusterId: membership.clusterId }, 'Joined.')
+      return membership
     } catch (error) {
       // A token stays in the configuration long after it was used.
       if (stored !== undefined && error instanceof HubRefusal) return stored.membership

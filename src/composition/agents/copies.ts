@@ -49,14 +49,14 @@ export async function relayToCopy(
   const copy = parseRemoteCopyPath(request.url)
   if (request.headers.upgrade !== COPY_PROTOCOL || copy === undefined) return refuseUpgrade(socket, 403)
   if (!isCopy(copy, options.caches)) return refuseUpgrade(socket, 404)
-  let far: Duplex
+  let remote: Duplex
   try {
-    far = await reachThroughTunnel(options)(copy)
+    remote = await reachThroughTunnel(options)(copy)
   } catch {
     return refuseUpgrade(socket, 502)
   }
-  if (socket.destroyed) return void far.destroy()
-  acceptUpgrade({ socket, head }, far, COPY_PROTOCOL)
+  if (socket.destroyed) return void remote.destroy()
+  acceptUpgrade({ socket, head }, remote, COPY_PROTOCOL)
 }
 
 class Refused extends Error {}
@@ -86,21 +86,21 @@ export function reachThroughGate(client: Pick<KubeClient, 'get'>, url: string): 
 function askGate(gate: RequestOptions, copy: RemoteCopy): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const headers = { connection: 'Upgrade', upgrade: COPY_PROTOCOL }
-    const asked = requestHttps({ ...gate, path: remoteCopyPath(copy, remoteCopyName(copy)), headers })
-    const timer = setTimeout(() => asked.destroy(new Error('The gate did not answer in time.')), OPEN_TIMEOUT_MS)
-    asked.once('close', () => clearTimeout(timer))
-    asked.on('error', reject)
-    asked.once('response', (answer) => {
+    const outgoing = requestHttps({ ...gate, path: remoteCopyPath(copy, remoteCopyName(copy)), headers })
+    const timer = setTimeout(() => outgoing.destroy(new Error('The gate did not answer in time.')), OPEN_TIMEOUT_MS)
+    outgoing.once('close', () => clearTimeout(timer))
+    outgoing.on('error', reject)
+    outgoing.once('response', (answer) => {
       answer.resume()
       reject(new Refused(`the gate answered ${answer.statusCode}.`))
     })
-    asked.once('upgrade', (_answer, socket, head) => {
+    outgoing.once('upgrade', (_answer, socket, head) => {
       clearTimeout(timer)
       // Avoids an unhandled error before the caller has attached a handler.
       socket.on('error', () => {})
       if (head.length > 0) socket.unshift(head)
       resolve(socket)
     })
-    asked.end()
+    outgoing.end()
   })
 }

@@ -64,7 +64,7 @@ export type GateOptions = {
   clock: Clock
   log: Log
   /** For tests. */
-  visitors?: UnidentifiedConnections
+  unidentified?: UnidentifiedConnections
 }
 /** Refused joins per minute and address. */
 const REFUSED_JOINS_PER_MINUTE = 10
@@ -86,7 +86,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   http.on('upgrade', (incoming, socket, head) => gate.upgrade({ request: incoming, socket, head }))
   http.requestTimeout = 0
   const connections = new OpenConnections()
-  const visitors = options.visitors ?? new UnidentifiedConnections()
+  const unidentified = options.unidentified ?? new UnidentifiedConnections()
   const server = createTlsServer(
     {
       ...(await ownTls(options.authority)),
@@ -98,7 +98,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
     (socket) => {
       socket.on('error', () => {})
       connections.add(socket)
-      if (isExempt(socket)) visitors.leave(socket)
+      if (isExempt(socket)) unidentified.leave(socket)
       if (socket.alpnProtocol === TUNNEL_PROTOCOL) gate.admit(socket)
       else {
         limitLifetime(socket)
@@ -106,7 +106,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
       }
     },
   )
-  server.on('connection', (socket) => visitors.enter(socket))
+  server.on('connection', (socket) => unidentified.enter(socket))
   // Node reports failed and late handshakes, but leaves their sockets open.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   await listen(server, 'The gate of agents', address)
@@ -162,9 +162,10 @@ class AgentGate {
   /** Opens a tunnel, or ends the connection. */
   admit(socket: TLSSocket): void {
     const identity = identityOf(socket)
-    const why = identity === undefined ? 'It presents no certificate of an agent.' : this.#presence.whyRefused(identity)
-    if (identity === undefined || why !== undefined) {
-      this.#options.log.info({ clusterId: identity?.clusterId, reason: why }, 'An agent was refused.')
+    const reason =
+      identity === undefined ? 'It presents no certificate of an agent.' : this.#presence.whyRefused(identity)
+    if (identity === undefined || reason !== undefined) {
+      this.#options.log.info({ clusterId: identity?.clusterId, reason }, 'An agent was refused.')
       socket.destroy()
       return
     }
@@ -174,17 +175,17 @@ class AgentGate {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const path = request.url ?? ''
-      const asked = readTunnelPath(request.url)
-      const isOurs = asked !== undefined && isPeer(request.socket as TLSSocket)
-      if (!isOurs) await this.#limitRequests(request, response)
+      const target = readTunnelPath(request.url)
+      const isFromReplica = target !== undefined && isPeer(request.socket as TLSSocket)
+      if (!isFromReplica) await this.#limitRequests(request, response)
       if (request.method === 'POST' && path === JOIN_PATH)
         return sendJson(response, 200, await this.#joinWithinLimit(request))
       if (request.method === 'POST' && path === RENEW_PATH) return sendJson(response, 200, await this.#renew(request))
-      if (asked === undefined) return sendJson(response, 404, { message: 'There is no such path.' })
-      if (!isOurs) return sendStatusError(response, 'Not for you.', 403)
-      const session = this.#options.tunnels.find(asked.clusterId)
+      if (target === undefined) return sendJson(response, 404, { message: 'There is no such path.' })
+      if (!isFromReplica) return sendStatusError(response, 'Not for you.', 403)
+      const session = this.#options.tunnels.find(target.clusterId)
       if (session === undefined) return sendStatusError(response, 'The agent of the cluster is not connected here.')
-      await relay(session, asked.path, request, response)
+      await relay(session, target.path, request, response)
     } catch (error) {
       if (error instanceof Refusal) return sendJson(response, error.status, { message: error.message })
       this.#options.log.warn({ error: messageOf(error) }, 'A request of an agent could not be answered.')
@@ -197,11 +198,11 @@ class AgentGate {
     const { request, socket } = upgrade
     socket.on('error', () => {})
     if (isActivator(request.socket as TLSSocket)) return void relayToCopy(this.#options, upgrade)
-    const asked = readTunnelPath(request.url)
-    const isOurs = asked !== undefined && isPeer(request.socket as TLSSocket)
-    const session = isOurs ? this.#options.tunnels.find(asked.clusterId) : undefined
-    if (isOurs && session !== undefined) relayUpgrade(session, asked.path, upgrade)
-    else refuseUpgrade(socket, isOurs ? 503 : 403)
+    const target = readTunnelPath(request.url)
+    const isFromReplica = target !== undefined && isPeer(request.socket as TLSSocket)
+    const session = isFromReplica ? this.#options.tunnels.find(target.clusterId) : undefined
+    if (isFromReplica && session !== undefined) relayUpgrade(session, target.path, upgrade)
+    else refuseUpgrade(socket, isFromReplica ? 503 : 403)
   }
 
   /** @throws Refusal after a second, if the address has made too many requests */
@@ -215,10 +216,10 @@ class AgentGate {
   /** Joins within the limit on refused joins. The request is read first, so that slow senders hold no slot. */
   async #joinWithinLimit(request: IncomingMessage): Promise<JoinAnswer> {
     const address = request.socket.remoteAddress ?? ''
-    const asked = await readJoinRequest(request)
+    const joinRequest = await readJoinRequest(request)
     let refusal: Refusal | undefined
     const judged = await this.#guesses.judge(address, JOIN_PATH, () =>
-      this.#join(asked).catch((error: unknown) => {
+      this.#join(joinRequest).catch((error: unknown) => {
         if (!(error instanceof Refusal && error.status < 500)) throw error
         refusal = error
         return undefined
@@ -305,8 +306,8 @@ class AgentGate {
   }
 }
 
-function refuseFor(why: string | undefined): void {
-  if (why !== undefined) throw new Refusal(403, why)
+function refuseFor(reason: string | undefined): void {
+  if (reason !== undefined) throw new Refusal(403, reason)
 }
 
 /** Certificates have times in seconds. One issued in the second of a revocation would count as revoked. */

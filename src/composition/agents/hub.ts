@@ -122,8 +122,8 @@ export class AgentHub {
         ...(fence === undefined ? {} : { fence }),
       })
     const budget = { limit: OBJECTS_MAX_BYTES, used: 0 }
-    const both = withCaches(clientOf, (client) => new CacheSet({ client, log: named, observer: watched, budget }))
-    return { ...both, close: () => both.client.close() }
+    const connection = withCaches(clientOf, (client) => new CacheSet({ client, log: named, observer: watched, budget }))
+    return { ...connection, close: () => connection.client.close() }
   }
 
   async stop(): Promise<void> {
@@ -139,8 +139,8 @@ export class AgentHub {
     if (endpoint === undefined) return undefined
     const { hostname: host, port } = new URL(endpoint)
     const { certificate: cert, key, authority: ca } = await this.#peer()
-    const shown = { cert, key, ca, servername: HUB_SERVER_NAME, agent: this.#peerAgent }
-    return { ...shown, host: host.replace(/^\[|\]$/g, ''), port }
+    const tlsOptions = { cert, key, ca, servername: HUB_SERVER_NAME, agent: this.#peerAgent }
+    return { ...tlsOptions, host: host.replace(/^\[|\]$/g, ''), port }
   }
 }
 

@@ -28,9 +28,9 @@ export async function renewMembership(hub: string, { certificate, key, authority
   return requestMembership(hub, RENEW_PATH, { ca: authority, cert: certificate, key }, {})
 }
 
-async function requestMembership(hub: string, path: string, tls: RequestOptions, more: object): Promise<Membership> {
+async function requestMembership(hub: string, path: string, tls: RequestOptions, fields: object): Promise<Membership> {
   const { keyPem, requestPem } = await requestCertificate('freehold agent')
-  const { status, text } = await post(hub, path, tls, JSON.stringify({ ...more, request: requestPem }))
+  const { status, text } = await post(hub, path, tls, JSON.stringify({ ...fields, request: requestPem }))
   const answer = JSON.parse(text) as JoinAnswer & { message?: string }
   if (status === 401 || status === 403) throw new HubRefusal(answer.message ?? 'The hub refuses.')
   if (status !== 200) throw new Error(`The hub answered ${status}: ${answer.message ?? ''}`)
@@ -45,11 +45,11 @@ function fetchAuthority(hub: string, fingerprint: string): Promise<string> {
     // Without verification by Node, because only the fingerprint is known; it is compared below.
     const options = { host, port: Number(port || 443), servername: HUB_SERVER_NAME, rejectUnauthorized: false }
     const socket = connectTls({ ...options, ALPNProtocols: ['http/1.1'] }, () => {
-      const own = socket.getPeerCertificate(true)
-      const issuer = own.issuerCertificate?.raw
+      const certificate = socket.getPeerCertificate(true)
+      const issuer = certificate.issuerCertificate?.raw
       const authority = issuer && new X509Certificate(issuer)
       const isNamed = authority?.fingerprint256 === fingerprint
-      const isSigned = authority !== undefined && new X509Certificate(own.raw).verify(authority.publicKey)
+      const isSigned = authority !== undefined && new X509Certificate(certificate.raw).verify(authority.publicKey)
       socket.destroy()
       if (isNamed && isSigned) resolve(authority.toString())
       else reject(new Error(`The server at ${hub} does not have the given fingerprint.`))

@@ -41,7 +41,7 @@ const CACHE_TTL_MS = 60_000
  */
 export function currentPeerCertificate(
   client: () => Pick<KubeClient, 'get'> | undefined,
-  kept = CACHE_TTL_MS,
+  ttl = CACHE_TTL_MS,
 ): () => Promise<PeerCertificate> {
   let last: PeerCertificate | undefined
   return memoizeWithTtl(async () => {
@@ -53,7 +53,7 @@ export function currentPeerCertificate(
       if (last === undefined) throw error
     }
     return last
-  }, kept)
+  }, ttl)
 }
 
 type Secrets = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>

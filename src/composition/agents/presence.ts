@@ -96,9 +96,9 @@ export class AgentPresence {
   #judge({ metadata, status }: StoredCluster): void {
     for (const [tunnel, present] of this.#present) {
       if (present.identity.clusterId !== metadata.name) continue
-      const why = this.whyRefused(present.identity)
-      if (why !== undefined) {
-        this.#options.log.info({ clusterId: metadata.name, reason: why }, 'The tunnel of an agent was ended.')
+      const reason = this.whyRefused(present.identity)
+      if (reason !== undefined) {
+        this.#options.log.info({ clusterId: metadata.name, reason }, 'The tunnel of an agent was ended.')
         tunnel.session.destroy()
       } else if (present.connection !== undefined && present.connection === status?.agent?.lostConnection) {
         present.connection = undefined
@@ -112,9 +112,9 @@ export class AgentPresence {
     const present = this.#present.get(tunnel)
     if (present === undefined) return
     const { clock } = this.#options
-    const left = present.expiresAt - clock.now()
-    if (left <= 0) tunnel.session.destroy()
-    else present.timer = clock.setTimeout(() => this.#endAtExpiry(tunnel), Math.min(left, TIMER_MAX_MS))
+    const remaining = present.expiresAt - clock.now()
+    if (remaining <= 0) tunnel.session.destroy()
+    else present.timer = clock.setTimeout(() => this.#endAtExpiry(tunnel), Math.min(remaining, TIMER_MAX_MS))
   }
 
   /** Records the connection, once the agent answers. */
@@ -171,7 +171,7 @@ export class AgentPresence {
     if (present === undefined || lostConnection === undefined) return
     // If the write fails, the controllers notice that nothing gets through.
     const lastSeenAt = timestamp(clock.now())
-    const farewell = this.#patch(present, { lostConnection, lastSeenAt })
+    const departure = this.#patch(present, { lostConnection, lastSeenAt })
       .catch((error: unknown) => {
         if (isKubeError(error, 'NotFound', 'Conflict')) return
         log.warn(
@@ -179,8 +179,8 @@ export class AgentPresence {
           'The departure of an agent could not be stored.',
         )
       })
-      .finally(() => this.#pendingWrites.delete(farewell))
-    this.#pendingWrites.add(farewell)
+      .finally(() => this.#pendingWrites.delete(departure))
+    this.#pendingWrites.add(departure)
   }
 
   #patch({ identity, uid }: ConnectedAgent, agent: object): Promise<void> {

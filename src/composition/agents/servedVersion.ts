@@ -16,9 +16,9 @@ export class ServedVersion {
 
   /** Reads the version. @returns whether it has changed; a failure counts as unchanged */
   async look(): Promise<boolean> {
-    const before = this.#known
-    this.#known = (await servedVersion(this.#client).catch(() => undefined)) ?? before
-    return this.#known !== before
+    const previous = this.#known
+    this.#known = (await servedVersion(this.#client).catch(() => undefined)) ?? previous
+    return this.#known !== previous
   }
 }
 

@@ -46,7 +46,7 @@ describe('UnidentifiedConnections at the gate', () => {
     credentials = { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
     gate = await openGate(
       {
-        ...{ authority, client, caches, tunnels, visitors, clock: systemClock, log: silentLog },
+        ...{ authority, client, caches, tunnels, unidentified: visitors, clock: systemClock, log: silentLog },
         records: {} as Records,
         endpoint: (port) => `https://127.0.0.1:${port}`,
         portForwardOf: () => () => Promise.reject(new Error('No pod is asked for.')),

@@ -10,12 +10,12 @@ const MAX_CONNECTIONS = 2_000
  * identified before its handshake.
  */
 export class UnidentifiedConnections {
-  readonly #places: SharedPlaces
+  readonly #slots: SharedPlaces
   /** Functions that release a connection, by address and port. */
   readonly #releases = new Map<string, () => void>()
 
-  constructor(most = MAX_CONNECTIONS) {
-    this.#places = new SharedPlaces(most)
+  constructor(max = MAX_CONNECTIONS) {
+    this.#slots = new SharedPlaces(max)
   }
 
   get count(): number {
@@ -25,17 +25,17 @@ export class UnidentifiedConnections {
   /** Admits a connection until it closes or is identified, or destroys it. */
   enter(socket: Socket): void {
     const key = addressKey(socket.remoteAddress)
-    if (this.#places.isFullFor(key)) {
+    if (this.#slots.isFullFor(key)) {
       socket.destroy()
       return
     }
-    const place = placeOf(socket)
-    this.#releases.get(place)?.()
-    this.#places.take(key)
-    this.#releases.set(place, () => {
-      if (this.#releases.delete(place)) this.#places.free(key)
+    const addressSlot = placeOf(socket)
+    this.#releases.get(addressSlot)?.()
+    this.#slots.take(key)
+    this.#releases.set(addressSlot, () => {
+      if (this.#releases.delete(addressSlot)) this.#slots.free(key)
     })
-    socket.once('close', this.#releases.get(place) as () => void)
+    socket.once('close', this.#releases.get(addressSlot) as () => void)
   }
 
   /** Releases a connection that has closed, or that may stay. */

@@ -46,8 +46,8 @@ export function activityRecorder(
   return {
     recorder,
     witness(request) {
-      const told = activityOfRequest(request, (resource) => resourceExists(records, resource))
-      if (told !== undefined) recorder.note(told)
+      const activity = activityOfRequest(request, (resource) => resourceExists(records, resource))
+      if (activity !== undefined) recorder.note(activity)
     },
   }
 }

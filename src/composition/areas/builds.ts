@@ -27,14 +27,14 @@ export function buildParts(setup: AreaSetup): Parts {
   const { outgoingHosts, circuitUrl, simulated } = configuration
   const blobs = secretBlobs(client)
   const logs = blobBuildLogs(blobs)
-  const isPlayed = simulated.includes('pods')
-  const image = configuration.buildImage ?? (isPlayed ? PLAYED_IMAGE : undefined)
+  const isSimulated = simulated.includes('pods')
+  const image = configuration.buildImage ?? (isSimulated ? PLAYED_IMAGE : undefined)
   const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
   return {
     deployments: { logs },
     builds: {
       settings: image === undefined ? undefined : settingsOf(image, configuration),
-      isSimulated: isPlayed,
+      isSimulated,
       addressesOf: createAddressResolver(allowedHosts),
       logs: podLogs(setup),
       buildLogs: logs,
@@ -90,7 +90,7 @@ const PRIVATE_6 = ['fc00::/7', 'fe80::/10']
 function openedNetwork(text: string, closed: readonly string[]): Network {
   const network = parseNetworkSetting(text)
   const { cidr } = network
-  const inside = cidr === '0.0.0.0/0' ? PRIVATE : cidr === '::/0' ? PRIVATE_6 : undefined
+  const privateRanges = cidr === '0.0.0.0/0' ? PRIVATE : cidr === '::/0' ? PRIVATE_6 : undefined
   const also = closed.filter((one) => one.includes(':') === cidr.includes(':'))
-  return inside === undefined ? network : { ...network, except: [...new Set([...inside, ...also])] }
+  return privateRanges === undefined ? network : { ...network, except: [...new Set([...privateRanges, ...also])] }
 }

@@ -110,7 +110,7 @@ describe('clientSignIn with a recently accepted secret', () => {
   beforeEach(() => {
     right = 'old'
     const check = async (_id: string, secret: string) => (secret === right ? { uid: 'u1' } : undefined)
-    ;({ signIn } = clientSignIn(check, limitSecrets(2), { looksAgain: true }))
+    ;({ signIn } = clientSignIn(check, limitSecrets(2), { checksAgain: true }))
   })
 
   it('rejects it after the secret of the account changed, and counts it as wrong', async () => {

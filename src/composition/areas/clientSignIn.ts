@@ -24,10 +24,10 @@ const Answer = z.object({ access_token: z.string().max(16_384) })
 export function clientSignIn<T extends object>(
   check: SecretCheck<T>,
   guesses: GuessLimiter,
-  { looksAgain = false }: { looksAgain?: boolean } = {},
+  { checksAgain = false }: { checksAgain?: boolean } = {},
 ) {
   // Successful callers bypass the limit, so that others at their address cannot block them.
-  const known = createLruCache<string, T>(10_000, VERIFIED_TTL_MS)
+  const verified = createLruCache<string, T>(10_000, VERIFIED_TTL_MS)
   return {
     /**
      * Returns the result of `check`; undefined if the secret is wrong.
@@ -38,14 +38,14 @@ export function clientSignIn<T extends object>(
     async signIn(clientId: string, secret: string, address: string): Promise<T | undefined> {
       // Includes the address: otherwise other addresses could test guesses beyond the limit.
       const pair = sha256(JSON.stringify([address, clientId, secret]))
-      const held = known.get(pair)
-      const still = held !== undefined && looksAgain ? await check(clientId, secret) : held
-      if (still !== undefined) return still
-      known.delete(pair)
+      const held = verified.get(pair)
+      const valid = held !== undefined && checksAgain ? await check(clientId, secret) : held
+      if (valid !== undefined) return valid
+      verified.delete(pair)
       const judged = await guesses.judge(address, clientId, async () => {
         // Another request may have verified it while this one waited.
-        const found = known.get(pair) ?? (await check(clientId, secret))
-        if (found !== undefined) known.set(pair, found)
+        const found = verified.get(pair) ?? (await check(clientId, secret))
+        if (found !== undefined) verified.set(pair, found)
         return found
       })
       if ('blockedFor' in judged) throw tooMany(judged.blockedFor)

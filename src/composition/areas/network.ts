@@ -5,6 +5,6 @@ import type { AreaSetup } from './setup.ts'
 
 /** Provides observations of boundaries' networks. */
 export function networkServices({ client, agents }: AreaSetup): Pick<Services, 'network'> {
-  const looks = createNetworkStateReader(client, (clusterId) => agents.clientOf(clusterId))
-  return { network: { looks, flows: noFlows } }
+  const networkState = createNetworkStateReader(client, (clusterId) => agents.clientOf(clusterId))
+  return { network: { looks: networkState, flows: noFlows } }
 }

@@ -14,10 +14,10 @@ const REMOTE_OPTIONS = { isPlayed: false, most: 256 * 1024 * 1024 }
 
 /** Reads logs of pods in all clusters. Only pods of the platform's own cluster may be simulated, without logs. */
 export function podLogs({ configuration, client, agents }: AreaSetup): PodLogs {
-  const own = kubePodLogs(client, { isPlayed: configuration.simulated.includes('pods') })
+  const ownLogs = kubePodLogs(client, { isPlayed: configuration.simulated.includes('pods') })
   return {
     open(source, window) {
-      if (source.clusterId === undefined) return own.open(source, window)
+      if (source.clusterId === undefined) return ownLogs.open(source, window)
       return kubePodLogs(agents.clientOf(source.clusterId), REMOTE_OPTIONS).open(source, window)
     },
   }

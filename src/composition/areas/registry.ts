@@ -58,8 +58,8 @@ export const uploadTokens =
   ({ keys, audit }: Pick<RegistryPort, 'keys' | 'audit'>): TokenFor =>
   async (type, name, actions) => {
     const now = systemClock.now()
-    const what = { actor: PLATFORM_ACTOR, repository: name, granted: actions, detail: actions.join(',') }
-    await audit.append([auditEntry(now, { action: 'Token', ...what })]).catch((error: unknown) => {
+    const entry = { actor: PLATFORM_ACTOR, repository: name, granted: actions, detail: actions.join(',') }
+    await audit.append([auditEntry(now, { action: 'Token', ...entry })]).catch((error: unknown) => {
       throw new RegistryError('Unreachable', 'The audit of the registry cannot be written.', error)
     })
     return keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now, seconds: UPLOAD_TOKEN_SECONDS })
@@ -105,10 +105,10 @@ async function imagesOfOtherClusters(
   { clientOf }: Pick<AreaSetup['agents'], 'clientOf'>,
 ): Promise<string[]> {
   const { items: clusters } = await client.list<OtherCluster>(PlatformCluster.resource)
-  const asked = clusters.filter(({ spec, status }) => !spec.isPlatform && isConnected(status?.agent))
+  const connected = clusters.filter(({ spec, status }) => !spec.isPlatform && isConnected(status?.agent))
   const namesOf = async ({ metadata: { name } }: OtherCluster) =>
     imageNamesIn((await clientOf(name).list(pod, { signal: AbortSignal.timeout(LIST_TIMEOUT_MS) })).items)
-  return (await Promise.all(asked.map((cluster) => namesOf(cluster).catch(() => [])))).flat()
+  return (await Promise.all(connected.map((cluster) => namesOf(cluster).catch(() => [])))).flat()
 }
 
 type RegistryPorts = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }
@@ -154,7 +154,7 @@ const USE_TTL_MS = 10_000
 
 export type SignInParts = {
   tokens: Pick<TokenVerifier, 'verify'>
-  standing: PrincipalStatus | undefined
+  principalStatus: PrincipalStatus | undefined
   /** Shared by all endpoints at which service accounts present their secret. */
   secretGuesses: GuessLimiter
   lastSeen: LastSeen
@@ -163,14 +163,14 @@ export type SignInParts = {
 type SignIn = RegistryService['signIn']
 
 async function signInWith({ configuration, client, onStop }: AreaSetup, parts: SignInParts): Promise<SignIn> {
-  const { tokens, standing, secretGuesses, lastSeen } = parts
-  const stands: SignIn['stands'] = async ({ principalId, principalType, principalUid }) =>
-    (await standing?.endOf(principalId, principalType, principalUid)) === undefined
-  const standingOrNone = async <Found extends RegistryCaller>(caller: Found) =>
-    (await stands(caller)) ? caller : undefined
+  const { tokens, principalStatus, secretGuesses, lastSeen } = parts
+  const isActive: SignIn['stands'] = async ({ principalId, principalType, principalUid }) =>
+    (await principalStatus?.endOf(principalId, principalType, principalUid)) === undefined
+  const ifActive = async <Found extends RegistryCaller>(caller: Found) =>
+    (await isActive(caller)) ? caller : undefined
   const byToken: SignIn['byToken'] = async (token) => {
     try {
-      return await standingOrNone(await tokens.verify(`Bearer ${token}`))
+      return await ifActive(await tokens.verify(`Bearer ${token}`))
     } catch (error) {
       if (error instanceof PlatformError && error.status === 401) return undefined
       throw error
@@ -179,20 +179,19 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
   if (configuration.identityProvider === 'local') {
     const clients = kubeClientStore(client)
     const check = clientSecretCheck(clients, lastSeen)
-    const { signIn } = clientSignIn(check, secretGuesses, { looksAgain: true })
+    const { signIn } = clientSignIn(check, secretGuesses, { checksAgain: true })
     const byClient: SignIn['byClient'] = async (principalId, secret, address) => {
       const found = await signIn(principalId, secret, address)
       const secretDigest = found && digestOf(found)
       return (
-        found &&
-        standingOrNone({ principalId, principalType: 'ServicePrincipal', principalUid: found.uid, secretDigest })
+        found && ifActive({ principalId, principalType: 'ServicePrincipal', principalUid: found.uid, secretDigest })
       )
     }
     const holdsSecret = async ({ principalId, secretDigest }: RegistryCaller) => {
       const found = secretDigest === undefined ? undefined : await clients.find(principalId)
       return secretDigest === (found && digestOf(found))
     }
-    return { stands: async (caller) => (await stands(caller)) && holdsSecret(caller), byToken, byClient }
+    return { stands: async (caller) => (await isActive(caller)) && holdsSecret(caller), byToken, byClient }
   }
   const issuer = await issuerSecretCheck(configuration)
   onStop(() => issuer.close())
@@ -201,7 +200,7 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
     const found = await signIn(id, secret, address)
     return found && byToken(found.accessToken)
   }
-  return { stands, byToken, byClient }
+  return { stands: isActive, byToken, byClient }
 }
 
 const digestOf = ({ clientId, secret }: IdentityClient) => sha256(`${clientId} ${secret}`)

@@ -26,9 +26,9 @@ function vectorEngine(
   agents: AreaSetup['agents'],
 ): QdrantPort {
   if (configuration.engines === 'simulated') return playedEngine()
-  const own = configuration.engineAccess === 'service' ? directTransport() : podProxyTransport(client)
+  const ownTransport = configuration.engineAccess === 'service' ? directTransport() : podProxyTransport(client)
   // DNS names of other clusters do not resolve here, so their API servers are used.
   const reachOf = (clusterId: string | undefined) =>
-    clusterId === undefined ? own : podProxyTransport(agents.clientOf(clusterId))
+    clusterId === undefined ? ownTransport : podProxyTransport(agents.clientOf(clusterId))
   return createQdrantClient({ send: async (target, request) => reachOf(target.clusterId).send(target, request) })
 }

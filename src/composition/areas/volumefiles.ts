@@ -17,17 +17,19 @@ export function volumeFileServices({
   agents,
 }: FacadeSetup): Pick<Services, 'volumeFiles'> {
   const { filesImage, simulated } = configuration
-  let own: Promise<string> | undefined
+  let imageOfPod: Promise<string> | undefined
   const image = async () => {
     if (filesImage !== undefined) return filesImage
-    own ??= ownImage(client)
-    return own.catch((error) => {
-      own = undefined
+    imageOfPod ??= ownImage(client)
+    return imageOfPod.catch((error) => {
+      imageOfPod = undefined
       throw error
     })
   }
-  const other = (clusterId: string) => ({ client: agents.clientOf(clusterId), exec: agents.execOf(clusterId) })
-  return { volumeFiles: podVolumeFiles({ client, exec, image, isPlayed: simulated.includes('pods'), other }) }
+  const otherCluster = (clusterId: string) => ({ client: agents.clientOf(clusterId), exec: agents.execOf(clusterId) })
+  return {
+    volumeFiles: podVolumeFiles({ client, exec, image, isPlayed: simulated.includes('pods'), other: otherCluster }),
+  }
 }
 
 type Pod = KubeObject & { spec: { containers: { image: string }[] } }
@@ -38,8 +40,8 @@ type Pod = KubeObject & { spec: { containers: { image: string }[] } }
  * @throws PlatformError FEATURE_UNSUPPORTED if the process does not run in a pod
  */
 async function ownImage(client: KubeClient): Promise<string> {
-  const asked = client.get<Pod>(pod, { namespace: SYSTEM_NAMESPACE, name: hostname() })
-  const { spec } = await asked.catch((error: unknown) => {
+  const podRequest = client.get<Pod>(pod, { namespace: SYSTEM_NAMESPACE, name: hostname() })
+  const { spec } = await podRequest.catch((error: unknown) => {
     if (!isKubeError(error, 'NotFound')) throw error
     const message = 'Files cannot be reached: the platform does not run in a pod, and the setting filesImage is empty.'
     throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature: 'files' })

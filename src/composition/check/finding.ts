@@ -2,21 +2,21 @@
 export type Finding = {
   readonly verdict: 'ok' | 'off' | 'fault'
   /** What was found, in one sentence. */
-  readonly what: string
+  readonly message: string
   /** What to do about it. */
   readonly remedy?: string
 }
 
-export const ok = (what: string): Finding => ({ verdict: 'ok', what })
-export const off = (what: string, remedy: string): Finding => ({ verdict: 'off', what, remedy })
-export const fault = (what: string, remedy: string): Finding => ({ verdict: 'fault', what, remedy })
+export const ok = (message: string): Finding => ({ verdict: 'ok', message })
+export const off = (message: string, remedy: string): Finding => ({ verdict: 'off', message, remedy })
+export const fault = (message: string, remedy: string): Finding => ({ verdict: 'fault', message, remedy })
 
 /** Formats findings for a terminal: a line each, with the remedy below. */
 export function formatFindings(findings: readonly (Finding & { name: string })[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings
-    .map(({ name, verdict, what, remedy }) => {
-      const line = `${verdict.padEnd(5)}  ${name.padEnd(width)}  ${what}\n`
+    .map(({ name, verdict, message, remedy }) => {
+      const line = `${verdict.padEnd(5)}  ${name.padEnd(width)}  ${message}\n`
       return remedy === undefined ? line : `${line}${' '.repeat(width + 9)}${remedy}\n`
     })
     .join('')

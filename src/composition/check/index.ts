@@ -56,37 +56,37 @@ export type CheckContext = {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'request'>
   readonly configuration: Configuration
 }
-type Check = { readonly name: string; readonly look: (scene: CheckContext) => Promise<Finding> }
+type Check = { readonly name: string; readonly run: (context: CheckContext) => Promise<Finding> }
 
 const TIMEOUT_MS = 10_000
 
 const CHECKS: readonly Check[] = [
-  { name: 'API server', look: async ({ client }) => judgeVersion(await getJson(client, '/version')) },
-  { name: 'Clock', look: checkClock },
-  { name: 'Kinds', look: checkKinds },
-  { name: 'Webhook', look: checkWebhook },
-  { name: 'Policies', look: checkPolicies },
-  { name: 'kubectl', look: async ({ configuration }) => judgeKubectl(configuration) },
-  { name: 'Audit log', look: async ({ configuration }) => judgeAuditLog(configuration) },
-  { name: 'Identity', look: checkIssuer },
-  { name: 'First Owner', look: checkOwners },
-  { name: 'Secret vaults', look: checkVaultKeys },
-  { name: 'Object store', look: checkObjectStore },
-  { name: 'Registry', look: checkRegistry },
-  { name: 'Databases', look: checkPostgres },
-  { name: 'Gateway', look: checkGateway },
-  { name: 'Git host', look: checkGitHost },
-  { name: 'Backups', look: checkBackups },
-  { name: 'Mail', look: checkMail },
+  { name: 'API server', run: async ({ client }) => judgeVersion(await getJson(client, '/version')) },
+  { name: 'Clock', run: checkClock },
+  { name: 'Kinds', run: checkKinds },
+  { name: 'Webhook', run: checkWebhook },
+  { name: 'Policies', run: checkPolicies },
+  { name: 'kubectl', run: async ({ configuration }) => judgeKubectl(configuration) },
+  { name: 'Audit log', run: async ({ configuration }) => judgeAuditLog(configuration) },
+  { name: 'Identity', run: checkIssuer },
+  { name: 'First Owner', run: checkOwners },
+  { name: 'Secret vaults', run: checkVaultKeys },
+  { name: 'Object store', run: checkObjectStore },
+  { name: 'Registry', run: checkRegistry },
+  { name: 'Databases', run: checkPostgres },
+  { name: 'Gateway', run: checkGateway },
+  { name: 'Git host', run: checkGitHost },
+  { name: 'Backups', run: checkBackups },
+  { name: 'Mail', run: checkMail },
 ]
 
 /** Runs all checks in parallel. They change nothing, and a failing one does not stop the others. */
-export function checkInstallation(scene: CheckContext): Promise<(Finding & { name: string })[]> {
+export function checkInstallation(context: CheckContext): Promise<(Finding & { name: string })[]> {
   return Promise.all(
-    CHECKS.map(async ({ name, look }) => {
+    CHECKS.map(async ({ name, run: look }) => {
       const failed = (error: unknown) =>
         fault(`It could not be checked: ${messageOf(error)}`, 'Correct the named problem, and check again.')
-      return { name, ...(await look(scene).catch(failed)) }
+      return { name, ...(await look(context).catch(failed)) }
     }),
   )
 }
@@ -106,10 +106,10 @@ async function findJson<T>(client: CheckContext['client'], path: string): Promis
 }
 
 async function checkClock({ client }: CheckContext): Promise<Finding> {
-  const asked = systemClock.now()
+  const requestedAt = systemClock.now()
   const answer = await client.request({ path: '/version', timeout: TIMEOUT_MS })
   await answer.text()
-  return judgeClock(String(answer.headers.date), asked, systemClock.now())
+  return judgeClock(String(answer.headers.date), requestedAt, systemClock.now())
 }
 
 async function servesGroup({ client }: CheckContext, group: string): Promise<boolean> {
@@ -182,8 +182,8 @@ async function checkPolicies({ client }: CheckContext): Promise<Finding> {
   const found = policies.items.map(
     ({ metadata }) => [metadata.name, metadata.annotations?.[DIGEST_ANNOTATION] ?? ''] as const,
   )
-  const bound = bindings.items.filter(({ spec }) => spec.validationActions?.includes('Deny') === true)
-  return judgePolicies(POLICIES, new Map(found), new Set(bound.map(({ spec }) => spec.policyName)))
+  const denying = bindings.items.filter(({ spec }) => spec.validationActions?.includes('Deny') === true)
+  return judgePolicies(POLICIES, new Map(found), new Set(denying.map(({ spec }) => spec.policyName)))
 }
 
 /** Connects to the webhook. Any answer will do, because only the API server knows the path. */
@@ -283,19 +283,19 @@ async function checkRegistry({ configuration }: CheckContext): Promise<Finding> 
   }
 }
 
-async function checkPostgres(scene: CheckContext): Promise<Finding> {
-  const isPlayed = scene.configuration.simulated.includes('relational-engine')
-  const isServed = isPlayed ? 'simulated' : await servesGroup(scene, 'postgresql.cnpg.io')
+async function checkPostgres(context: CheckContext): Promise<Finding> {
+  const isSimulated = context.configuration.simulated.includes('relational-engine')
+  const isServed = isSimulated ? 'simulated' : await servesGroup(context, 'postgresql.cnpg.io')
   return judgeEngine(isServed, 'CloudNativePG', 'relational databases', 'docs/areas/relational.md')
 }
 
-async function checkGateway(scene: CheckContext): Promise<Finding> {
-  const { items } = await scene.client.list(PlatformCluster.resource, {})
+async function checkGateway(context: CheckContext): Promise<Finding> {
+  const { items } = await context.client.list(PlatformCluster.resource, {})
   const named = items.flatMap(({ spec }) => {
     const { gateway } = spec as { gateway?: { namespace: string; name: string } }
     return gateway === undefined ? [] : [`${gateway.namespace}/${gateway.name}`]
   })
-  return judgeGateway(named, await servesGroup(scene, 'gateway.networking.k8s.io'))
+  return judgeGateway(named, await servesGroup(context, 'gateway.networking.k8s.io'))
 }
 
 async function checkGitHost({ configuration }: CheckContext): Promise<Finding> {
@@ -316,9 +316,9 @@ async function checkGitHost({ configuration }: CheckContext): Promise<Finding> {
   }
 }
 
-async function checkBackups(scene: CheckContext): Promise<Finding> {
-  const { client, configuration } = scene
-  const isInstalled = await servesGroup(scene, veleroBackupStorageLocation.group)
+async function checkBackups(context: CheckContext): Promise<Finding> {
+  const { client, configuration } = context
+  const isInstalled = await servesGroup(context, veleroBackupStorageLocation.group)
   const locations = isInstalled
     ? (
         await client.list<BackupLocationWithStatus>(veleroBackupStorageLocation, {
@@ -337,9 +337,9 @@ async function checkMail({ configuration: { smtpUrl, mailFolder } }: CheckContex
   if (smtpUrl === undefined)
     return off('No mail server is set: nobody gets links by mail.', 'Set smtpUrl and mailFrom.')
   const { hostname, port, protocol } = new URL(smtpUrl)
-  const place = { host: hostname, port: Number(port || (protocol === 'smtps:' ? 465 : 587)) }
+  const server = { host: hostname, port: Number(port || (protocol === 'smtps:' ? 465 : 587)) }
   return new Promise((resolve) => {
-    const socket = openSocket({ ...place, timeout: TIMEOUT_MS }, () => {
+    const socket = openSocket({ ...server, timeout: TIMEOUT_MS }, () => {
       socket.destroy()
       resolve(ok(`${hostname} takes connections.`))
     })

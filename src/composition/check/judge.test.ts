@@ -265,7 +265,7 @@ describe('installation check', () => {
   ] as const) {
     it(sentence, () => {
       expect(finding.verdict).to.equal(verdict)
-      expect(finding.what).to.contain(words)
+      expect(finding.message).to.contain(words)
       if (verdict === 'fault') expect(finding.remedy, 'a fault says what to do').to.be.a('string')
     })
   }

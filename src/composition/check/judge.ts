@@ -24,38 +24,39 @@ export function judgeVersion({
 /** Tolerated clock skew in milliseconds. */
 const CLOCK_SKEW_MAX_MS = 60_000
 
-/** @param said the Date header of an answer @param asked local time of the request @param answered of the answer */
-export function judgeClock(said: string, asked: number, answered: number): Finding {
-  const at = Date.parse(said)
-  const ahead = asked - at > CLOCK_SKEW_MAX_MS ? asked - at : at - answered > CLOCK_SKEW_MAX_MS ? answered - at : 0
-  if (Number.isNaN(at) || ahead === 0) return ok('It is that of the API server.')
+/** @param dateHeader the Date header of an answer @param requestedAt local time of the request @param answeredAt of the answer */
+export function judgeClock(dateHeader: string, requestedAt: number, answeredAt: number): Finding {
+  const at = Date.parse(dateHeader)
+  const skew =
+    requestedAt - at > CLOCK_SKEW_MAX_MS ? requestedAt - at : at - answeredAt > CLOCK_SKEW_MAX_MS ? answeredAt - at : 0
+  if (Number.isNaN(at) || skew === 0) return ok('It is that of the API server.')
   return fault(
-    `The clock of the facade is ${Math.round(Math.abs(ahead) / 60_000)} minutes ${ahead > 0 ? 'ahead of' : 'behind'} that of the API server.`,
+    `The clock of the facade is ${Math.round(Math.abs(skew) / 60_000)} minutes ${skew > 0 ? 'ahead of' : 'behind'} that of the API server.`,
     'Have all nodes set their clocks by the same source (NTP): grants, tokens, timers and certificates go by them.',
   )
 }
 
 /**
  * @param wanted all kinds as plural.group @param served the kinds that the API server serves
- * @param other kinds of `wanted` with another schema there
+ * @param changed kinds of `wanted` with another schema there
  */
 export function judgeKinds(
   wanted: readonly string[],
   served: ReadonlySet<string>,
-  other: readonly string[] = [],
+  changed: readonly string[] = [],
 ): Finding {
   const missing = wanted.filter((name) => !served.has(name))
   const remedy = 'Apply the definitions of this version: deploy/crds, or the chart.'
   if (missing.length > 0) return fault(`These kinds are not served: ${listFirst(missing)}.`, remedy)
   // The API server would drop or refuse fields that their schemas lack.
-  if (other.length > 0)
-    return fault(`The definitions of these kinds are of another version: ${listFirst(other)}.`, remedy)
+  if (changed.length > 0)
+    return fault(`The definitions of these kinds are of another version: ${listFirst(changed)}.`, remedy)
   return ok(`All ${wanted.length} kinds are served.`)
 }
 
 function listFirst(names: readonly string[]): string {
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
-  return `${names.slice(0, 3).join(', ')}${more}`
+  const remainder = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  return `${names.slice(0, 3).join(', ')}${remainder}`
 }
 
 /** Whether a published schema equals a declared one, apart from descriptions and additions of the API server. */
@@ -95,20 +96,21 @@ export function judgeWebhook(
 
 /**
  * @param wanted digest per policy @param found digest per installed policy, '' for a version without digests
- * @param bound policies with a binding that denies
+ * @param denying policies with a binding that denies
  */
 export function judgePolicies(
   wanted: Readonly<Record<string, string>>,
   found: ReadonlyMap<string, string>,
-  bound: ReadonlySet<string>,
+  denying: ReadonlySet<string>,
 ): Finding {
   const names = Object.keys(wanted)
   const remedy = 'Apply the manifests of this version: deploy/manifests, or the chart.'
-  const missing = names.filter((name) => !found.has(name) || !bound.has(name))
+  const missing = names.filter((name) => !found.has(name) || !denying.has(name))
   if (missing.length > 0)
     return fault(`These admission policies, or their bindings, are not installed: ${listFirst(missing)}.`, remedy)
-  const other = names.filter((name) => found.get(name) !== wanted[name])
-  if (other.length > 0) return fault(`These admission policies are of another version: ${listFirst(other)}.`, remedy)
+  const changed = names.filter((name) => found.get(name) !== wanted[name])
+  if (changed.length > 0)
+    return fault(`These admission policies are of another version: ${listFirst(changed)}.`, remedy)
   return ok(`All ${names.length} admission policies are installed.`)
 }
 
@@ -169,8 +171,8 @@ export function judgeRegistry(
     return fault(`${url} does not answer: ${answer.reason ?? 'no reason given'}.`, 'Check registryUrl.')
   }
   if (answer.status !== 401 || !/^bearer /i.test(answer.challenge ?? '')) {
-    const what = `${url} answers ${answer.status} without asking for a token: anybody may pull and push.`
-    return fault(what, 'Configure auth.token of the registry, as docs/areas/registry.md says.')
+    const message = `${url} answers ${answer.status} without asking for a token: anybody may pull and push.`
+    return fault(message, 'Configure auth.token of the registry, as docs/areas/registry.md says.')
   }
   if (!answer.challenge?.includes('/registry/auth/token')) {
     return fault(
@@ -179,8 +181,8 @@ export function judgeRegistry(
     )
   }
   if (!seesPushes) {
-    const what = 'Facade and controllers do not share the audit of the registry: retention removes nothing.'
-    return fault(what, 'Set registryAuditFolder to a folder on a volume that the pods of both mount.')
+    const message = 'Facade and controllers do not share the audit of the registry: retention removes nothing.'
+    return fault(message, 'Set registryAuditFolder to a folder on a volume that the pods of both mount.')
   }
   return ok(`${url} asks for tokens of the platform.`)
 }
@@ -214,10 +216,10 @@ export function judgeOwners(count: number): Finding {
   return fault('Nobody is Owner of the platform.', 'Write a first RoleAssignment, as docs/install.md says.')
 }
 
-export function judgeEngine(isServed: boolean | 'simulated', name: string, what: string, link: string): Finding {
-  if (isServed === 'simulated') return ok(`${name} is simulated: ${what} show its states, and nothing runs.`)
+export function judgeEngine(isServed: boolean | 'simulated', name: string, purpose: string, link: string): Finding {
+  if (isServed === 'simulated') return ok(`${name} is simulated: ${purpose} show its states, and nothing runs.`)
   if (isServed) return ok(`${name} is installed.`)
-  return off(`${name} is not installed: ${what} wait with EngineMissing.`, `Install it if you want them: ${link}`)
+  return off(`${name} is not installed: ${purpose} wait with EngineMissing.`, `Install it if you want them: ${link}`)
 }
 
 /** @param answer result of asking for the token's owner; neither status nor reason if there is no token */
@@ -227,8 +229,8 @@ export function judgeGitHost(
 ): Finding {
   const link = 'docs/areas/sources.md'
   if (url === undefined) {
-    const what = 'No Git host is set: deployment sources of type circuit wait with EngineMissing.'
-    return off(what, `Set circuitUrl and circuitTokenFile if you want them: ${link}.`)
+    const message = 'No Git host is set: deployment sources of type circuit wait with EngineMissing.'
+    return off(message, `Set circuitUrl and circuitTokenFile if you want them: ${link}.`)
   }
   const remedy = `Write a token of an administrator of ${url} to circuitTokenFile: ${link}.`
   if (answer.reason !== undefined)
@@ -266,8 +268,8 @@ export function judgeBackups(
     return fault(`Velero cannot reach ${name}. ${plainLine(message, 512)}`.trim(), `Correct the target: ${link}.`)
   if (target.spec?.accessMode === 'ReadOnly')
     return fault(`Velero may not write to ${name}: it is read-only.`, 'Set its accessMode to ReadWrite.')
-  const isSeldom = (target.spec as { validationFrequency?: string } | undefined)?.validationFrequency !== undefined
-  if (!isSeldom && now - Date.parse(lastValidationTime) > VELERO_TIMEOUT_MS)
+  const hasFrequency = (target.spec as { validationFrequency?: string } | undefined)?.validationFrequency !== undefined
+  if (!hasFrequency && now - Date.parse(lastValidationTime) > VELERO_TIMEOUT_MS)
     return fault(`Velero has not looked at ${name} since ${lastValidationTime}.`, remedy)
   return ok(`Velero reaches ${name}.`)
 }

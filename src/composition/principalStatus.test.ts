@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { Configuration } from '../config.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
-import { standingOf } from './standing.ts'
+import { principalStatusOf } from './principalStatus.ts'
 
-describe('standingOf', () => {
+describe('principalStatusOf', () => {
   const client = new FakeKubeClient()
-  const users = { find: async () => undefined } as unknown as Parameters<typeof standingOf>[1]['users']
+  const users = { find: async () => undefined } as unknown as Parameters<typeof principalStatusOf>[1]['users']
   const endOf = (identityProvider: Configuration['identityProvider'], record?: { spec: object }) => {
-    const caches = { get: () => ({ get: () => record }) } as unknown as Parameters<typeof standingOf>[1]['caches']
-    return standingOf({ identityProvider }, { client, caches, users }).endOf(randomUUID(), 'User')
+    const caches = { get: () => ({ get: () => record }) } as unknown as Parameters<
+      typeof principalStatusOf
+    >[1]['caches']
+    return principalStatusOf({ identityProvider }, { client, caches, users }).endOf(randomUUID(), 'User')
   }
 
   it('returns no end for a principal without a record if the provider is external', async () => {

@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts'
  * Returns the check for principals that were deleted or disabled while their token is still valid. For an external
  * issuer, only those that have a record here can be.
  */
-export function standingOf(
+export function principalStatusOf(
   { identityProvider }: Pick<Configuration, 'identityProvider'>,
   { client, caches, users }: Pick<Connection, 'client' | 'caches'> & Pick<AccountServices, 'users'>,
 ): PrincipalStatus {
