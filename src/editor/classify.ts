@@ -32,14 +32,14 @@ export async function classify(
     return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${TOKENS_MAX} words and signs.`))
   const obstacle = findObstacle(tokens)
   if (obstacle !== undefined) return unsplitBatch(sql, refusedStatement('Unknown', obstacle))
-  const statementTokens = statementsOf(dialect, tokens)
-  if (statementTokens.length === 0) return unsplitBatch(sql, refusedStatement('Unknown', 'It contains no statement.'))
-  if (statementTokens.length > STATEMENTS_MAX)
+  const tokenLists = statementsOf(dialect, tokens)
+  if (tokenLists.length === 0) return unsplitBatch(sql, refusedStatement('Unknown', 'It contains no statement.'))
+  if (tokenLists.length > STATEMENTS_MAX)
     return unsplitBatch(sql, refusedStatement('Unknown', `A batch has at most ${STATEMENTS_MAX} statements.`))
   const judge = await judgeOf(dialect)
-  const statements: Statement[] = statementTokens.map((piece, index) => {
-    const bindings = bindParameters(dialect, piece, parameters)
-    return { index, ...bindings, ...requireAlone(dialect, judge(bindings.text, piece), statementTokens.length) }
+  const statements: Statement[] = tokenLists.map((statement, index) => {
+    const bindings = bindParameters(dialect, statement, parameters)
+    return { index, ...bindings, ...requireAlone(dialect, judge(bindings.text, statement), tokenLists.length) }
   })
   return { statements, kind: strongest(statements.map(({ kind }): StatementKind => kind)) }
 }
@@ -65,7 +65,7 @@ function findObstacle(tokens: readonly Token[]): string | undefined {
   return undefined
 }
 
-type Judge = (text: string, piece: readonly Token[]) => StatementVerdict
+type Judge = (text: string, statement: readonly Token[]) => StatementVerdict
 const judges = new Map<Dialect, Promise<Judge>>()
 
 /** Parsers are large, so each is loaded only when the first batch of its dialect arrives. */
@@ -91,11 +91,11 @@ export async function loadParsers(): Promise<void> {
 /** Replaces `@name` by the engine's parameter syntax. SQL Server uses `@name` itself. */
 function bindParameters(
   dialect: Dialect,
-  piece: readonly Token[],
+  statement: readonly Token[],
   names: ReadonlySet<string>,
 ): { text: string; parameters: string[] } {
   const parameters: string[] = []
-  const words = piece.map((token) => {
+  const words = statement.map((token) => {
     const name = token.text.slice(1)
     if (token.kind !== 'parameter' || !token.text.startsWith('@') || !names.has(name)) return token.text
     const known = parameters.indexOf(name)

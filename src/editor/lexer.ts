@@ -135,24 +135,24 @@ export function statementsOf(dialect: Dialect, tokens: readonly Token[]): Token[
   const statements: Token[][] = [[]]
   let depth = 0
   for (const token of tokens) {
-    const piece = statements.at(-1) as Token[]
+    const statement = statements.at(-1) as Token[]
     if (token.kind === 'symbol' && token.text === '(') depth += 1
     if (token.kind === 'symbol' && token.text === ')') depth -= 1
     if (token.kind === 'symbol' && token.text === ';' && depth <= 0) {
       statements.push([])
       depth = 0
-    } else if (token.kind === 'comment') piece.push({ kind: 'space', text: ' ' })
+    } else if (token.kind === 'comment') statement.push({ kind: 'space', text: ' ' })
     else {
-      if (dialect === 'mariadb' && token.text === '-' && piece.at(-1)?.text === '-')
-        piece.push({ kind: 'space', text: ' ' })
-      piece.push(token)
+      if (dialect === 'mariadb' && token.text === '-' && statement.at(-1)?.text === '-')
+        statement.push({ kind: 'space', text: ' ' })
+      statement.push(token)
     }
   }
-  return statements.map(trimmed).filter((piece) => piece.length > 0)
+  return statements.map(trimmed).filter((statement) => statement.length > 0)
 }
 
-function trimmed(piece: Token[]): Token[] {
+function trimmed(statement: Token[]): Token[] {
   const isContent = ({ kind }: Token) => kind !== 'space'
-  const first = piece.findIndex(isContent)
-  return first < 0 ? [] : piece.slice(first, piece.findLastIndex(isContent) + 1)
+  const first = statement.findIndex(isContent)
+  return first < 0 ? [] : statement.slice(first, statement.findLastIndex(isContent) + 1)
 }

@@ -64,12 +64,12 @@ const WRITING_WORDS = /^(insert|update|delete|set)$/i
 const REMOTE_SOURCES =
   /\bengine\s*=?\s*[`'"]?(federated|federatedx|spider|connect|s3)\b|\b(data|index)\s+directory\b|\bdefiner\s*=|\b(?:to|table|view|from)\s+`?(mysql|sys|performance_schema|information_schema)`?\s*\./i
 
-export function loadClassifier(dialect: ParsedDialect): (text: string, piece: readonly Token[]) => StatementVerdict {
+export function loadClassifier(dialect: ParsedDialect): (text: string, tokens: readonly Token[]) => StatementVerdict {
   const { file, name, engine } = PARSERS[dialect]
   const library = createRequire(import.meta.url)(file) as { Parser: new () => Parser }
   const parser = new library.Parser()
-  return (text, piece) => {
-    const words = wordsOf(piece)
+  return (text, tokens) => {
+    const words = wordsOf(tokens)
     if (ADMINISTRATION[dialect].test(words)) return refusedStatement('Admin', ADMINISTRATION_REASON)
     if (TRANSACTION_CONTROL[dialect].test(words)) return refusedStatement('Transaction', TRANSACTION_REASON)
     try {
@@ -77,7 +77,7 @@ export function loadClassifier(dialect: ParsedDialect): (text: string, piece: re
       const [only, ...more] = Array.isArray(tree) ? (tree as unknown[]) : [tree]
       if (only === undefined || more.length > 0)
         return refusedStatement('Unknown', 'It cannot be read as one statement.')
-      return judge(dialect, only as Node, piece, tablesOf(parser, text, name))
+      return judge(dialect, only as Node, tokens, tablesOf(parser, text, name))
     } catch {
       return refusedStatement('Unknown', `It cannot be read as SQL of ${engine}.`)
     }
@@ -93,33 +93,33 @@ function tablesOf(parser: Parser, text: string, database: string): string[] {
   return [...new Set(found)].sort()
 }
 
-function judge(dialect: ParsedDialect, tree: Node, piece: readonly Token[], tables: string[]): StatementVerdict {
+function judge(dialect: ParsedDialect, tree: Node, tokens: readonly Token[], tables: string[]): StatementVerdict {
   const kind = typeof tree?.type === 'string' ? KINDS[tree.type.toLowerCase()] : undefined
-  const server = wordsAndCalls(piece).find(({ text }) => SERVER_WORDS.test(text))
+  const server = wordsAndCalls(tokens).find(({ text }) => SERVER_WORDS.test(text))
   if (server !== undefined) return refusedStatement('Admin', `${server.text} is for administrators.`, tables)
   if (kind === undefined || kind === 'Unknown')
     return refusedStatement('Unknown', 'Statements of this kind are not supported.', tables)
   if (kind === 'Admin') return refusedStatement('Admin', ADMINISTRATION_REASON, tables)
   if (kind === 'Transaction') return refusedStatement('Transaction', TRANSACTION_REASON, tables)
-  if (dialect === 'mariadb' && kind === 'Ddl' && REMOTE_SOURCES.test(textOf(piece)))
+  if (dialect === 'mariadb' && kind === 'Ddl' && REMOTE_SOURCES.test(textOf(tokens)))
     return refusedStatement('Admin', ADMINISTRATION_REASON, tables)
   const into = intoTargetOf(tree)
   const effectiveKind =
     kind === 'Read' && into === 'table'
       ? 'Ddl'
-      : kind === 'Read' && (locksRows(tree) || blocksOthers(dialect, piece))
+      : kind === 'Read' && (locksRows(tree) || blocksOthers(dialect, tokens))
         ? 'Write'
         : kind
   if (into === 'elsewhere') return refusedStatement('Unknown', 'A query cannot write its result anywhere.', tables)
-  if (isAmbiguous(dialect, kind as 'Read', piece)) return refusedStatement('Unknown', 'It is ambiguous.', tables)
+  if (isAmbiguous(dialect, kind as 'Read', tokens)) return refusedStatement('Unknown', 'It is ambiguous.', tables)
   if (kind === 'Ddl' && !PLAIN_OBJECTS.test(subjectOf(tree)))
     return refusedStatement(
       'Unknown',
       'Only tables, indexes, views and sequences can be created, altered and dropped.',
       tables,
     )
-  const isDestructive = destroysData(tree, kind, piece)
-  return { kind: effectiveKind, tables, isDestructive, reads: readsData(tree, effectiveKind, piece, tables) }
+  const isDestructive = destroysData(tree, kind, tokens)
+  return { kind: effectiveKind, tables, isDestructive, reads: readsData(tree, effectiveKind, tokens, tables) }
 }
 
 /** Returns what a schema change is about. For tables, the parsers do not name it in some of these statements. */
@@ -129,16 +129,16 @@ function subjectOf({ type, keyword, table }: Node): string {
 }
 
 /** Returns the text without comments and strings, whose content is arbitrary. */
-function textOf(piece: readonly Token[]): string {
-  return piece.map(({ kind, text }) => (kind === 'comment' ? ' ' : kind === 'string' ? "''" : text)).join('')
+function textOf(tokens: readonly Token[]): string {
+  return tokens.map(({ kind, text }) => (kind === 'comment' ? ' ' : kind === 'string' ? "''" : text)).join('')
 }
 
 /** Whether the words suggest another kind of statement than the parser found. */
-function isAmbiguous(dialect: ParsedDialect, kind: 'Read' | 'Write' | 'Ddl', piece: readonly Token[]): boolean {
-  if (!FIRST_WORDS[kind].test(piece[0]?.text ?? '')) return true
+function isAmbiguous(dialect: ParsedDialect, kind: 'Read' | 'Write' | 'Ddl', tokens: readonly Token[]): boolean {
+  if (!FIRST_WORDS[kind].test(tokens[0]?.text ?? '')) return true
   if (dialect !== 'mssql' || kind === 'Ddl') return false
   const isNever = (text: string) => FORBIDDEN_WORDS.test(text) || (kind === 'Read' && WRITING_WORDS.test(text))
-  return piece.some(({ kind: word, text }) => word === 'word' && isNever(text))
+  return tokens.some(({ kind: word, text }) => word === 'word' && isNever(text))
 }
 
 function intoTargetOf(tree: Node): 'table' | 'elsewhere' | undefined {
@@ -159,17 +159,17 @@ const READING_WORDS = /^(select|table|with|where|returning|output|using|join|ord
 /** Through these, a new table can reveal other data: expressions (which may call anything), queries, keys. */
 const REVEALING_WORDS = /^(default|check|generated|references|partition|like|select|as|with)$/i
 
-function makesPlainTable(tree: Node, piece: readonly Token[]): boolean {
-  const isRevealing = piece.some(({ kind, text }) => kind === 'word' && REVEALING_WORDS.test(text))
+function makesPlainTable(tree: Node, tokens: readonly Token[]): boolean {
+  const isRevealing = tokens.some(({ kind, text }) => kind === 'word' && REVEALING_WORDS.test(text))
   return tree.type === 'create' && subjectOf(tree) === 'table' && !isRevealing
 }
 
 /** Whether a statement reveals or compares stored values. */
-function readsData(tree: Node, kind: StatementKind, piece: readonly Token[], tables: readonly string[]): boolean {
+function readsData(tree: Node, kind: StatementKind, tokens: readonly Token[], tables: readonly string[]): boolean {
   if (kind === 'Read') return true
-  if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(piece[0]?.text ?? '') && !makesPlainTable(tree, piece)
+  if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(tokens[0]?.text ?? '') && !makesPlainTable(tree, tokens)
   // With several tables, which rows change depends on the content of another table.
-  let found = tables.length > 1 || piece.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
+  let found = tables.length > 1 || tokens.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
   walk(tree, ({ type, column, name }) => {
     if (type === 'function' && isForeign(name as Node)) found = true
     // SQL Server's parser reports parameters as columns.
@@ -199,8 +199,8 @@ const LOCK_HINTS = /^(xlock|updlock|tablock|tablockx|holdlock|serializable|repea
 const BLOCKING_FUNCTIONS =
   /^(get_lock|release_lock|release_all_locks|sleep|nextval|setval|master_pos_wait|master_gtid_wait)$/i
 
-function blocksOthers(dialect: ParsedDialect, piece: readonly Token[]): boolean {
-  return wordsAndCalls(piece).some(({ text, next }) => {
+function blocksOthers(dialect: ParsedDialect, tokens: readonly Token[]): boolean {
+  return wordsAndCalls(tokens).some(({ text, next }) => {
     if (/^next$/i.test(text) && /^value$/i.test(next)) return true
     return dialect === 'mssql' ? LOCK_HINTS.test(text) : next === '(' && BLOCKING_FUNCTIONS.test(text)
   })
@@ -210,8 +210,8 @@ function blocksOthers(dialect: ParsedDialect, piece: readonly Token[]): boolean 
  * Returns the bare words and the quoted names that are called, because quotes do not change which function is called.
  * `next` is the following token, ignoring spaces and comments.
  */
-function wordsAndCalls(piece: readonly Token[]): { text: string; next: string }[] {
-  const significant = piece.filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+function wordsAndCalls(tokens: readonly Token[]): { text: string; next: string }[] {
+  const significant = tokens.filter(({ kind }) => kind !== 'space' && kind !== 'comment')
   return significant.flatMap(({ kind, text }, index) => {
     const next = significant[index + 1]?.text ?? ''
     if (kind === 'word') return [{ text, next }]
@@ -220,13 +220,13 @@ function wordsAndCalls(piece: readonly Token[]): { text: string; next: string }[
 }
 
 /** Returns the first words of a statement, in lower case. */
-function wordsOf(piece: readonly Token[]): string {
-  const words = piece.filter(({ kind }) => kind === 'word').slice(0, 4)
+function wordsOf(tokens: readonly Token[]): string {
+  const words = tokens.filter(({ kind }) => kind === 'word').slice(0, 4)
   return words.map(({ text }) => text.toLowerCase()).join(' ')
 }
 
-function destroysData(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
-  if (kind === 'Ddl') return piece.some(({ kind: word, text }) => word === 'word' && /^(drop|truncate)$/i.test(text))
+function destroysData(tree: Node, kind: StatementKind, tokens: readonly Token[]): boolean {
+  if (kind === 'Ddl') return tokens.some(({ kind: word, text }) => word === 'word' && /^(drop|truncate)$/i.test(text))
   return (tree.type === 'update' || tree.type === 'delete') && (tree.where === undefined || tree.where === null)
 }
 
