@@ -79,7 +79,7 @@ export async function runIdentityProvider(
     external: {
       fetch,
       connections: kubeConnections(client, () => listSynced(connections), fetch),
-      arrivals: kubeUserProvisioner({ client, bindings: () => listSynced(bindings), inTenant }),
+      provisioner: kubeUserProvisioner({ client, bindings: () => listSynced(bindings), inTenant }),
     },
     state,
     keys,

@@ -62,6 +62,6 @@ export function refusedStatement(
 }
 
 /** Classifies a batch that could not be split into statements. */
-export function unsplitBatch(text: string, judgement: StatementVerdict): Classification {
-  return { statements: [{ index: 0, text, parameters: [], ...judgement }], kind: judgement.kind }
+export function unsplitBatch(text: string, verdict: StatementVerdict): Classification {
+  return { statements: [{ index: 0, text, parameters: [], ...verdict }], kind: verdict.kind }
 }

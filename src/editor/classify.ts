@@ -45,10 +45,10 @@ export async function classify(
 }
 
 /** MariaDB commits implicitly at each schema change, so the statements before it could not be rolled back. */
-function requireAlone(dialect: Dialect, judgement: StatementVerdict, count: number): StatementVerdict {
-  if (dialect !== 'mariadb' || judgement.kind !== 'Ddl' || count === 1) return judgement
+function requireAlone(dialect: Dialect, verdict: StatementVerdict, count: number): StatementVerdict {
+  if (dialect !== 'mariadb' || verdict.kind !== 'Ddl' || count === 1) return verdict
   return {
-    ...judgement,
+    ...verdict,
     refusal: 'A change of schema ends the transaction in MariaDB, so it must be alone in its batch.',
   }
 }

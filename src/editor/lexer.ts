@@ -117,12 +117,12 @@ function blockComment(dialect: Dialect, sql: string, at: number): Token | undefi
     const text = sql.slice(at, end + 2)
     return { kind: /^\/\*M?!/.test(text) ? 'trap' : 'comment', text }
   }
-  const edge = /\/\*|\*\//g
-  edge.lastIndex = at + 2
+  const delimiter = /\/\*|\*\//g
+  delimiter.lastIndex = at + 2
   let depth = 1
-  for (let found = edge.exec(sql); found !== null; found = edge.exec(sql)) {
+  for (let found = delimiter.exec(sql); found !== null; found = delimiter.exec(sql)) {
     depth += found[0] === '/*' ? 1 : -1
-    if (depth === 0) return { kind: 'comment', text: sql.slice(at, edge.lastIndex) }
+    if (depth === 0) return { kind: 'comment', text: sql.slice(at, delimiter.lastIndex) }
   }
   return undefined
 }

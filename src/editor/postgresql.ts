@@ -61,7 +61,7 @@ function judge(text: string): StatementVerdict {
 function judgeNode(statement: Node): StatementVerdict {
   const [name = '', body] = Object.entries(statement)[0] ?? []
   if (name === 'ExplainStmt') return judgeExplain(body as Node)
-  const found = survey(statement)
+  const found = findInTree(statement)
   const kind = KINDS[name]
   const tables = [...found.tables].filter((table) => !found.named.has(table)).sort()
   if (found.function !== undefined)
@@ -104,7 +104,7 @@ const REVEALING_NODES = new Set([
   'TableLikeClause',
 ])
 
-type Survey = {
+type TreeFindings = {
   tables: Set<string>
   named: Set<string>
   writes: boolean
@@ -118,7 +118,7 @@ type Survey = {
   function: string | undefined
 }
 
-function toVerdict(name: string, kind: StatementKind, found: Survey): Omit<StatementVerdict, 'tables'> {
+function toVerdict(name: string, kind: StatementKind, found: TreeFindings): Omit<StatementVerdict, 'tables'> {
   if (kind === 'Ddl' || found.creates) {
     const removes = name === 'DropStmt' || name === 'TruncateStmt'
     const isPlain = removes || (name === 'CreateStmt' && !found.isRevealing)
@@ -133,8 +133,8 @@ function toVerdict(name: string, kind: StatementKind, found: Survey): Omit<State
 }
 
 /** Walks the whole tree, because any WITH may contain a write, and function calls may be anywhere. */
-function survey(root: Node): Survey {
-  const found: Survey = {
+function findInTree(root: Node): TreeFindings {
+  const found: TreeFindings = {
     tables: new Set(),
     named: new Set(),
     writes: false,
@@ -147,19 +147,19 @@ function survey(root: Node): Survey {
     grants: false,
     function: undefined,
   }
-  const waiting: unknown[] = [root]
-  while (waiting.length > 0) {
-    const node = waiting.pop()
+  const pending: unknown[] = [root]
+  while (pending.length > 0) {
+    const node = pending.pop()
     if (typeof node !== 'object' || node === null) continue
     for (const [name, child] of Object.entries(node as Node)) {
       inspectNode(name, child as Node, found)
-      waiting.push(child)
+      pending.push(child)
     }
   }
   return found
 }
 
-function inspectNode(name: string, child: Node, found: Survey): void {
+function inspectNode(name: string, child: Node, found: TreeFindings): void {
   if (WRITES.has(name)) found.writes = true
   if ((name === 'UpdateStmt' || name === 'DeleteStmt') && child.whereClause === undefined) found.affectsAllRows = true
   if (name === 'lockingClause') found.locks = true
@@ -179,7 +179,7 @@ function inspectNode(name: string, child: Node, found: Survey): void {
   }
 }
 
-function recordTable({ relname, schemaname }: Node, found: Survey): void {
+function recordTable({ relname, schemaname }: Node, found: TreeFindings): void {
   if (typeof relname !== 'string') return
   found.tables.add(typeof schemaname === 'string' ? `${schemaname}.${relname}` : relname)
 }

@@ -61,7 +61,7 @@ describe('sign-in with the identity provider of a tenant', () => {
       external: {
         fetch: acme.fetch,
         connections: kubeConnections(kube, () => list<SsoConnection & KubeObject>(SsoConnection), acme.fetch),
-        arrivals: kubeUserProvisioner({
+        provisioner: kubeUserProvisioner({
           client: kube,
           bindings: () => list<IdpBinding & KubeObject>(IdpBinding),
           inTenant: async (_tenantId, work) => (hasTenant ? work() : undefined),
@@ -71,7 +71,7 @@ describe('sign-in with the identity provider of a tenant', () => {
       keys: {
         ring: () => [key],
         signing: () => key,
-        look: async () => {},
+        check: async () => {},
         onChange: () => () => {},
         stop: () => {},
       },

@@ -7,7 +7,7 @@ import { ProvisioningRefused, type UserProvisioner } from './userProvisioner.ts'
 
 export type ExternalSignInOptions = {
   connections: Connections
-  arrivals: UserProvisioner
+  provisioner: UserProvisioner
   fetch: ExternalFetch
 }
 
@@ -31,7 +31,7 @@ const STATE = /^([A-Za-z0-9_-]{1,64})\.[A-Za-z0-9_-]{43}$/
 const CALLBACK_PARAMETERS = ['code', 'state', 'iss', 'error'] as const
 
 export function createExternalSignIn(
-  { connections, arrivals, fetch }: ExternalSignInOptions,
+  { connections, provisioner, fetch }: ExternalSignInOptions,
   { issuer, state: store }: { issuer: string; state: StateStore },
 ): ExternalSignIn {
   return {
@@ -72,7 +72,10 @@ export function createExternalSignIn(
       const { tenantId, alias } = pending
       const provider = await connections.open(tenantId, alias)
       if (provider === undefined) throw new ProvisioningRefused('Your organization is no longer connected.')
-      return arrivals.arrive(provider, await claimsOf(provider, fetch, pending, callbackUrl(issuer, pending, query)))
+      return provisioner.provision(
+        provider,
+        await claimsOf(provider, fetch, pending, callbackUrl(issuer, pending, query)),
+      )
     },
   }
 }

@@ -54,7 +54,7 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
   const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, partyOf: () => '' })
   const enqueue = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
   /** After a restart, an object that was complete and whose Secrets still exist needs no check. */
-  const needsLook = (kind: Kind, object: NamingObject) =>
+  const needsCheck = (kind: Kind, object: NamingObject) =>
     (object.status?.missingSecrets ?? []).length > 0 ||
     namesIn(kind, object).some((name) => secrets.get(namespace, name) === undefined)
   const ends: (() => void)[] = []
@@ -62,7 +62,7 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
     for (const kind of KINDS) {
       const each: CacheHandler<KubeObject> = ({ type, object, previous }) => {
         const isChanged = previous?.metadata.generation !== object.metadata.generation
-        if (type === 'added' ? needsLook(kind, object) : type === 'modified' && isChanged) enqueue(kind, object)
+        if (type === 'added' ? needsCheck(kind, object) : type === 'modified' && isChanged) enqueue(kind, object)
       }
       ends.push(objects(kind).subscribe(each, { replay: true }))
     }

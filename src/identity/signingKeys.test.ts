@@ -85,27 +85,27 @@ describe('openSigningKeys', () => {
     const old = keys.signing().kid
 
     clock.freeze(30 * DAY - 60 * MINUTE)
-    await keys.look()
+    await keys.check()
     const [, next] = kids(keys)
     expect(kids(keys)).to.deep.equal([old, next])
     expect(keys.signing().kid).to.equal(old)
 
     clock.freeze(60 * MINUTE)
-    expect(keys.signing().kid, 'without a further look').to.equal(next)
+    expect(keys.signing().kid, 'without a further check').to.equal(next)
 
     clock.freeze(15 * MINUTE)
-    await keys.look()
+    await keys.check()
     expect(kids(keys), 'tokens of the old key live').to.deep.equal([old, next])
     clock.freeze(2 * MINUTE)
-    await keys.look()
+    await keys.check()
     expect(kids(keys)).to.deep.equal([next])
     expect(changes).to.deep.equal([[old, next], [next]])
   })
 
-  it('rotates once when two replicas look concurrently', async () => {
+  it('rotates once when two replicas check concurrently', async () => {
     const [first, second] = [await open(), await open()]
     clock.freeze(30 * DAY)
-    await Promise.all([first.look(), second.look()])
+    await Promise.all([first.check(), second.check()])
     expect(kids(first)).to.have.length(2).and.to.deep.equal(kids(second))
   })
 
@@ -113,7 +113,7 @@ describe('openSigningKeys', () => {
     const keys = await open()
     const old = keys.signing().kid
     store.stored = undefined
-    await keys.look()
+    await keys.check()
     expect(kids(keys)).to.have.length(1).and.to.not.include(old)
     expect(keys.signing().kid).to.equal(kids(keys)[0])
   })

@@ -21,7 +21,7 @@ export interface SigningKeys {
   /** The key that signs now. */
   signing(): SigningKey
   /** Checks the store now; this also happens when the store changes or a key is due. */
-  look(): Promise<void>
+  check(): Promise<void>
   /** Notifies of every change of the published keys; the returned function unsubscribes. */
   onChange(listener: () => void): () => void
   stop(): void
@@ -62,7 +62,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   let timer: Timer | undefined
   let stopped = false
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const found = await ensure()
     if (stopped || sameRing(ring, found)) return
     ring = found
@@ -71,8 +71,8 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   }
   // A failed check is repeated at the next timer tick.
   let missed = false
-  const lookSafely = () =>
-    look().then(
+  const checkSafely = () =>
+    check().then(
       () => {
         missed = false
       },
@@ -88,16 +88,16 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     !sameRing(ring, withoutExpired(ring, clock.now(), times))
   function schedule(): void {
     timer = clock.setTimeout(async () => {
-      if (isDue()) await lookSafely()
+      if (isDue()) await checkSafely()
       if (!stopped) schedule()
     }, MINUTE_MS)
   }
   schedule()
-  const unsubscribe = options.store.onChange?.(() => void lookSafely())
+  const unsubscribe = options.store.onChange?.(() => void checkSafely())
   return {
     ring: () => ring,
     signing: () => requireKey(signingKeyAt(ring, clock.now())),
-    look,
+    check,
     onChange(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

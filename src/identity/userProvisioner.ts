@@ -17,7 +17,7 @@ export class ProvisioningRefused extends Error {}
 /** Admits people who signed in at a tenant's identity provider. */
 export interface UserProvisioner {
   /** Returns the id of the person's account, which is created at the first sign-in. @throws ProvisioningRefused */
-  arrive(provider: ExternalProvider, claims: Readonly<Record<string, unknown>>): Promise<string>
+  provision(provider: ExternalProvider, claims: Readonly<Record<string, unknown>>): Promise<string>
 }
 
 type UserObject = PlatformUser & KubeObject
@@ -41,7 +41,7 @@ export function kubeUserProvisioner({ client, bindings, inTenant }: UserProvisio
     throw new ProvisioningRefused('Your organization is no longer known here. Ask an administrator.')
   }
   return {
-    async arrive(provider, claims) {
+    async provision(provider, claims) {
       const claimNames = (await bindings())
         .filter(({ spec }) => spec.issuer === provider.issuer && spec.tenantId === provider.tenantId)
         .map(({ spec }) => spec.claim)

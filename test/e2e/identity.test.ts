@@ -188,8 +188,8 @@ describe('tokens of the local identity provider', () => {
   it('stay valid while keys rotate, without a restart', async () => {
     const before = await token()
     keyClock.freeze(30 * DAY - HOUR)
-    await keys.look()
-    await replicaKeys.look()
+    await keys.check()
+    await replicaKeys.check()
     expect(keys.ring()).to.have.length(2)
     expect(kidOf(await token()), 'published, not yet in use').to.equal(kidOf(before))
 
@@ -204,7 +204,7 @@ describe('tokens of the local identity provider', () => {
   it('are signed with a new key when the stored keys are deleted, and old ones are rejected', async () => {
     const before = await token()
     await client.remove(secret, { namespace: SYSTEM_NAMESPACE, name: KEYS_SECRET })
-    await keys.look()
+    await keys.check()
     const after = await token()
     expect(kidOf(after)).to.not.equal(kidOf(before))
     await untilAccepted(after)

@@ -13,7 +13,7 @@ export class KeysByHand implements SigningKeys {
   }
   ring = () => this.#ring
   signing = () => this.#signing
-  look = async () => {}
+  check = async () => {}
   stop = () => this.#listeners.clear()
   onChange(listener: () => void) {
     this.#listeners.add(listener)

@@ -114,7 +114,7 @@ export function signInWorld() {
     const keys: SigningKeys = {
       ring: () => [key],
       signing: () => key,
-      look: async () => {},
+      check: async () => {},
       onChange: () => () => {},
       stop: () => {},
     }

@@ -79,7 +79,7 @@ class ClusterAgent {
     while (!this.#stopped.aborted) {
       try {
         this.#reopen = new AbortController()
-        await this.#version.look()
+        await this.#version.refresh()
         const { certificate, key, authority } = await this.#membership()
         const { hostname, port } = new URL(this.#hub)
         const credentials = { cert: certificate, key, ca: authority, servername: HUB_SERVER_NAME }
@@ -133,7 +133,7 @@ class ClusterAgent {
 
   /** The version is only sent when a tunnel opens. */
   async #reopenIfUpgraded(): Promise<void> {
-    if (!(await this.#version.look())) return
+    if (!(await this.#version.refresh())) return
     this.#log.info({ version: this.#version.known }, 'The cluster was upgraded; the next tunnel tells the hub.')
     this.#reopen.abort()
   }

@@ -3,7 +3,7 @@ import { FakeKubeClient } from '../../kube/fake.ts'
 import { ServedVersion } from './servedVersion.ts'
 
 describe('ServedVersion', () => {
-  it('look() returns whether the version changed, and keeps the known one without a valid answer', async () => {
+  it('refresh() returns whether the version changed, and keeps the known one without a valid answer', async () => {
     let served: string | undefined
     const client = new FakeKubeClient()
     client.request = async () => {
@@ -21,7 +21,7 @@ describe('ServedVersion', () => {
     ]
     for (const [answer, hasChanged, known] of rounds) {
       served = answer
-      expect([await version.look(), version.known], answer).to.deep.equal([hasChanged, known])
+      expect([await version.refresh(), version.known], answer).to.deep.equal([hasChanged, known])
     }
   })
 })

@@ -15,7 +15,7 @@ export class ServedVersion {
   }
 
   /** Reads the version. @returns whether it has changed; a failure counts as unchanged */
-  async look(): Promise<boolean> {
+  async refresh(): Promise<boolean> {
     const previous = this.#known
     this.#known = (await servedVersion(this.#client).catch(() => undefined)) ?? previous
     return this.#known !== previous

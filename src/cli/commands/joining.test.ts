@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
+import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
 
 const WORD = 'Correct-horse-7'
 
