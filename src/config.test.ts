@@ -13,7 +13,7 @@ import {
 
 const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
 
-describe('readConfiguration', () => {
+describe('configuration', () => {
   it('has defaults for all settings except the issuer', () => {
     const configuration = readConfiguration(least)
     expect(configuration.facadePort).to.equal(8080)
@@ -44,7 +44,7 @@ describe('readConfiguration', () => {
     ['a boolean that is neither true nor false', { PLATFORM_LEADER_ELECTION: 'perhaps' }, /PLATFORM_LEADER_ELECTION/],
   ]
   for (const [what, variables, message] of refused) {
-    it(`rejects ${what} and names the variable`, () => {
+    it(`is rejected with ${what}, which the error names`, () => {
       expect(() => readConfiguration({ ...least, ...variables })).to.throw(ConfigurationError, message)
     })
   }

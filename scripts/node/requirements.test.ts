@@ -19,7 +19,7 @@ describe('nodeIsImpossible and nodeIsCramped', () => {
     ['a kernel without namespaces', { refusal: 'unshare failed' }, /gives no namespaces or mounts \(unshare failed\)/],
   ]
   for (const [title, facts, expected] of cases) {
-    it(`${expected === undefined ? 'accept' : 'reject, in one sentence,'} ${title}`, () => {
+    it(`${expected === undefined ? 'accept' : 'reject'} ${title}`, () => {
       const told = nodeIsImpossible({ ...able, ...facts })
       if (expected === undefined) return expect(told).to.equal(undefined)
       return expect(told)

@@ -28,7 +28,7 @@ function asGiven(form: string): [string, GivenArguments] {
   ]
 }
 
-describe('chooseRoute', () => {
+describe('collections of the CLI', () => {
   const here = { boundary: 'b', group: 'g' }
   const cases: [string, Verb, string, GivenArguments, string | RegExp][] = [
     [
@@ -98,14 +98,14 @@ describe('chooseRoute', () => {
     ],
   ]
   for (const [what, verb, word, given, expected] of cases) {
-    it(`returns ${what}`, () => {
+    it(`chooseRoute returns ${what}`, () => {
       const found = reached(verb, word, given)
       if (typeof expected === 'string') expect(found).to.equal(expected)
       else expect(found).to.match(expected)
     })
   }
 
-  it('names the missing arguments and the valid forms of the given command', () => {
+  it('chooseRoute names the missing arguments and the valid forms of the given command', () => {
     const said = (word: string, verb: Verb, given: GivenArguments, command: CommandWords) => {
       try {
         chooseRoute(findCollection(word, collections), verb, given, command)
@@ -132,7 +132,7 @@ describe('chooseRoute', () => {
     )
   })
 
-  it('names only valid forms that result in a request, for every verb and kind', () => {
+  it('chooseRoute names only valid forms that result in a request, for every verb and kind', () => {
     const verbs = collections.flatMap((collection) =>
       [...new Set(collection.routes.map(({ verb }) => verb))].map((verb) => ({ verb, noun: collection.noun })),
     )
@@ -143,13 +143,13 @@ describe('chooseRoute', () => {
     expect(forms.length).to.be.greaterThan(100)
   })
 
-  it('chooses the outermost collection if several have the same name', () => {
+  it('chooseRoute chooses the outermost collection if several have the same name', () => {
     expect(reached('list', 'sources', here)).to.equal('GET /boundaries/b/sources')
     expect(reached('list', 'blueprints/sources', here)).to.equal('GET /boundaries/b/resources/blueprints/sources')
     expect(reached('list', 'boundaries/sources', here)).to.equal('GET /boundaries/b/sources')
   })
 
-  it('asks which collection is meant if two of the same depth have the name', () => {
+  it('chooseRoute asks which collection is meant if two of the same depth have the name', () => {
     const operations: Operation[] = [
       { method: 'GET', path: '/a/{x}/things/{name}' },
       { method: 'GET', path: '/b/{x}/things/{name}' },
@@ -163,7 +163,7 @@ describe('chooseRoute', () => {
     expect(chooseRoute(findCollection('b/things', found), 'get', given).route.path).to.equal('/b/{x}/things/{name}')
   })
 
-  it('suggests only spellings that result in different requests', () => {
+  it('chooseRoute suggests only spellings that result in different requests', () => {
     let offered = 0
     for (const collection of collections) {
       for (const { verb, parameters, nameParameter } of collection.routes) {
@@ -183,7 +183,7 @@ describe('chooseRoute', () => {
     expect(offered).to.be.greaterThan(0)
   })
 
-  it('treats paths that differ only in parameter names as one', () => {
+  it('chooseRoute treats paths that differ only in parameter names as one', () => {
     const found = deriveCollections([
       { method: 'GET', path: '/a/{x}/things/{thingId}' },
       { method: 'GET', path: '/a/{x}/things/{slug}' },

@@ -35,7 +35,7 @@ describe('parseCommandLine', () => {
   ]
   for (const [what, line, message] of bad) it(what, () => expect(() => read(line)).to.throw(message))
 
-  it('parsePairs splits at the first equals sign and rejects an empty name', () => {
+  it('splits pairs at the first equals sign and rejects an empty name', () => {
     expect(parsePairs('param', ['a=b=c', 'd='])).to.deep.equal([
       ['a', 'b=c'],
       ['d', ''],

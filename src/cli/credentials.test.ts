@@ -146,7 +146,7 @@ describe('the stored login', () => {
     expect(seen).to.deep.equal([])
   })
 
-  it('withLock fails after its timeout while the lock is held, and succeeds afterwards', async () => {
+  it('has a lock that fails after its timeout while it is held, and is free afterwards', async () => {
     const lock = join(folder, 'lock')
     await withLock(lock, 1000, async () => {
       expect(await failureOf(withLock(lock, 50, async () => 1))).to.include({ exitCode: 5 })

@@ -19,30 +19,30 @@ const SCHEMAS = {
   },
 }
 
-describe('unknownFields', () => {
+describe('unknownFields and schemaOfKind', () => {
   for (const [sentence, spec, expected] of [
     [
-      'returns nothing if all fields are known',
+      'return nothing if all fields are known',
       { replicas: 1, ports: [{ port: 1 }], tags: { any: 'x' }, free: { any: 1 } },
       [],
     ],
     [
-      'suggests a field with a similar name',
+      'suggest a field with a similar name',
       { replcas: 1 },
       ['spec.replcas is not a field of this kind; did you mean "replicas"?'],
     ],
     [
-      'returns all unknown fields',
+      'return all unknown fields',
       { zebra: 1, lion: 2 },
       ['spec.zebra is not a field of this kind.', 'spec.lion is not a field of this kind.'],
     ],
     [
-      'checks the items of a list',
+      'check the items of a list',
       { ports: [{ port: 1 }, { prt: 2 }] },
       ['spec.ports[1].prt is not a field of this kind; did you mean "port"?'],
     ],
     [
-      'checks the values of a map',
+      'check the values of a map',
       { limits: { cpu: { nam: 1 } } },
       ['spec.limits.cpu.nam is not a field of this kind; did you mean "name"?'],
     ],
@@ -53,7 +53,7 @@ describe('unknownFields', () => {
     })
   }
 
-  it('schemaOfKind returns undefined for the kind in another group', () => {
+  it('return no schema for the kind in another group', () => {
     expect(schemaOfKind(SCHEMAS, 'v1', 'Thing')).to.equal(undefined)
   })
 })

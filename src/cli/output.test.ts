@@ -153,7 +153,7 @@ describe('describeFailure', () => {
       4,
       /https:\/\/a\.test: refused/,
     ],
-    ['shows only the message of an own error', notSignedIn('Not signed in.'), 3, /^Not signed in\.$/],
+    ['shows only the message of an error of the CLI', notSignedIn('Not signed in.'), 3, /^Not signed in\.$/],
     ['replaces control characters of a response', refused(400, { error: 'a\u001b[1Ab' }), 2, /^a�\[1Ab/],
   ]
   for (const [what, error, exitCode, text] of cases) {

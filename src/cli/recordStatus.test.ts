@@ -5,7 +5,7 @@ import { describeListChanges } from './commands/waiting.ts'
 import { parseDuration, type SettleState, settleStateOf, statusLine } from './recordStatus.ts'
 import { createResultDebounce, mayScale, requireKnownStatus, waitResultOf } from './waiting.ts'
 
-describe('settleStateOf', () => {
+describe('settleStateOf and statusLine', () => {
   const cases: [string, object, SettleState][] = [
     ['returns settled for a record without a status', { name: 'x' }, 'settled'],
     ['returns settled for Running', { status: 'Running' }, 'settled'],
@@ -25,7 +25,7 @@ describe('settleStateOf', () => {
   ]
   for (const [what, record, expected] of cases) it(what, () => expect(settleStateOf(record)).to.equal(expected))
 
-  it('statusLine returns the status and its message, or "there"', () => {
+  it('returns the status and its message, or "there", as a line', () => {
     expect(statusLine({ status: 'Updating', statusMessage: 'One of two runs.' })).to.equal('Updating: One of two runs.')
     expect(statusLine({ name: 'x' })).to.equal('there')
   })

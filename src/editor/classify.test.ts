@@ -284,10 +284,10 @@ describe('classify: whether a statement reads stored data', () => {
   }
 })
 
-describe('classify: kind', () => {
+describe('classify', () => {
   for (const [sentence, dialects, sql, kinds, more = {}] of CASES) {
     for (const dialect of dialects) {
-      it(`is ${kinds} for ${sentence} (${dialect})`, async () => {
+      it(`returns ${kinds} for ${sentence} (${dialect})`, async () => {
         const { statements } = await classify(dialect, sql)
         expect(statements.map(({ kind }) => kind).join(' ')).to.equal(kinds)
         if (more.destructive !== undefined)
@@ -297,7 +297,7 @@ describe('classify: kind', () => {
     }
   }
 
-  it('comes with a refusal of DDL beside other statements in MariaDB, which would commit them', async () => {
+  it('refuses DDL beside other statements in MariaDB, which would commit them', async () => {
     const sql = 'insert into t values (1); drop table t'
     const [, inMariadb] = (await classify('mariadb', sql)).statements
     expect(inMariadb?.refusal).to.match(/alone in its batch/)
@@ -305,7 +305,7 @@ describe('classify: kind', () => {
     expect((await classify('postgresql', sql)).statements[1]).to.not.have.property('refusal')
   })
 
-  it('comes with the text in which @id is the parameter of the engine', async () => {
+  it('replaces @id with the parameter of the engine', async () => {
     const names = new Set(['id'])
     const sql = "select '@id', @id as a, @other as b where 1=@id"
     const [one] = (await classify('mariadb', sql, names)).statements

@@ -19,7 +19,7 @@ function kubeconfig(cluster: object, user: object, context: object = {}): string
   })
 }
 
-describe('parseKubeconfig', () => {
+describe('kubeconfig', () => {
   let folder = ''
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-kubeconfig-'))

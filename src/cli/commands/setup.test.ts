@@ -42,7 +42,7 @@ describe('freehold setup, use and kubeconfig', () => {
     expect((await settings()).others.map(({ facadeUrl }: { facadeUrl: string }) => facadeUrl)).to.deep.equal([SECOND])
   })
 
-  describe("the issuer of the platform's metadata", () => {
+  describe("with the issuer in the platform's metadata", () => {
     let address: string
     let server: Server
     let metadata: object | undefined
@@ -58,7 +58,7 @@ describe('freehold setup, use and kubeconfig', () => {
     })
     afterEach(() => void server.close())
 
-    it('is stored, and not read again for a known platform', async () => {
+    it('store it, and do not read it again for a known platform', async () => {
       await succeeds('setup', '--facade-url', `${address}/`)
       expect((await settings()).issuer).to.equal('https://mine.example.com')
       await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
@@ -67,7 +67,7 @@ describe('freehold setup, use and kubeconfig', () => {
       expect((await settings()).issuer, 'what is known of it stays').to.equal('https://mine.example.com')
     })
 
-    it('is rejected if the metadata are of another platform or the issuer is not https', async () => {
+    it('reject metadata of another platform and an issuer that is not https', async () => {
       metadata = { resource: FIRST, authorization_servers: ['https://mine.example.com'] }
       expect(await freehold('setup', '--facade-url', address)).to.equal(2)
       expect(said).to.contain(`says that it is at ${FIRST}`)
@@ -76,7 +76,7 @@ describe('freehold setup, use and kubeconfig', () => {
       expect(said).to.contain('must be https')
     })
 
-    it('is replaced by --issuer or that of the previous platform if there are no metadata', async () => {
+    it('use --issuer or that of the previous platform if there are no metadata', async () => {
       metadata = undefined
       expect(await freehold('setup', '--facade-url', address)).to.equal(2)
       expect(said).to.contain('--issuer is missing').and.contain('There is no such route.')
@@ -155,7 +155,7 @@ describe('freehold setup, use and kubeconfig', () => {
     expect(said).to.contain('There is no').and.not.contain(file)
   })
 
-  describe('the boundary and group of `use`', () => {
+  describe('with a boundary and a group', () => {
     let server: Server
     const boundaries = [{ id: ACME, displayName: 'Acme' }]
     const answers: Record<string, [number, object]> = {
@@ -175,25 +175,15 @@ describe('freehold setup, use and kubeconfig', () => {
     afterEach(() => server.close())
 
     const cases: [sentence: string, words: string[], code: number, told: RegExp][] = [
-      ['are stored if they exist', ['-b', ACME, '-g', 'search'], 0, /resource group search/],
-      ['are stored if the caller may not read them', ['-b', ACME, '-g', 'hidden'], 0, /resource group hidden/],
-      [
-        'are rejected with a suggestion for a mistyped id',
-        ['-b', `${ACME.slice(0, -1)}2`],
-        2,
-        new RegExp(`did you mean "${ACME}"`),
-      ],
-      ['are rejected with the id for a display name', ['-b', 'acme'], 2, new RegExp(`did you mean ${ACME} \\(Acme\\)`)],
-      [
-        'are rejected with the list of boundaries for an unknown one',
-        ['-b', 'nobody'],
-        2,
-        new RegExp(`there are ${ACME} \\(Acme\\)`),
-      ],
-      ['are rejected with a suggestion for a mistyped group', ['-b', ACME, '-g', 'serach'], 2, /did you mean "search"/],
-      ['are rejected with the list of groups for an unknown one', ['-b', ACME, '-g', 'x'], 2, /; there are search\./],
-      ['are rejected for a group without a boundary', ['-g', 'search'], 2, /--group needs --boundary/],
-      ['are cleared by an empty boundary', ['-b', ''], 0, /Boundary none/],
+      ['store them if they exist', ['-b', ACME, '-g', 'search'], 0, /resource group search/],
+      ['store them if the caller may not read them', ['-b', ACME, '-g', 'hidden'], 0, /resource group hidden/],
+      ['suggest an id for a mistyped one', ['-b', `${ACME.slice(0, -1)}2`], 2, new RegExp(`did you mean "${ACME}"`)],
+      ['name the id for a display name', ['-b', 'acme'], 2, new RegExp(`did you mean ${ACME} \\(Acme\\)`)],
+      ['list the boundaries for an unknown one', ['-b', 'nobody'], 2, new RegExp(`there are ${ACME} \\(Acme\\)`)],
+      ['suggest a group for a mistyped one', ['-b', ACME, '-g', 'serach'], 2, /did you mean "search"/],
+      ['list the groups for an unknown one', ['-b', ACME, '-g', 'x'], 2, /; there are search\./],
+      ['reject a group without a boundary', ['-g', 'search'], 2, /--group needs --boundary/],
+      ['clear them for an empty boundary', ['-b', ''], 0, /Boundary none/],
     ]
     for (const [sentence, words, code, told] of cases) {
       it(sentence, async () => {
