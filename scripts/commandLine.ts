@@ -21,10 +21,11 @@ export function parsed<const Options extends Flags>(
   environment: NodeJS.ProcessEnv = process.env,
 ): Words<Options> {
   const end = words.indexOf('--')
-  const own = end < 0 ? words : words.slice(0, end)
-  if (own.includes('--help') || own.includes('-h')) throw new HelpAsked(usage)
-  const taken = Object.keys(options).find((flag) => isTakenByNpm(flag, options[flag]?.type, environment))
-  if (taken !== undefined) throw new UsageError(`npm took --${taken} for itself: write it after "--".\n${usage}`)
+  const ownArgs = end < 0 ? words : words.slice(0, end)
+  if (ownArgs.includes('--help') || ownArgs.includes('-h')) throw new HelpAsked(usage)
+  const takenByNpm = Object.keys(options).find((flag) => isTakenByNpm(flag, options[flag]?.type, environment))
+  if (takenByNpm !== undefined)
+    throw new UsageError(`npm took --${takenByNpm} for itself: write it after "--".\n${usage}`)
   try {
     return parseArgs({ args: [...words], options, strict: true, allowPositionals }) as Words<Options>
   } catch (error) {
@@ -61,10 +62,10 @@ export function ownWords<const Options extends Flags>(
 }
 
 /** @throws UsageError for what is no whole number from 1 to `most` */
-export function wholeNumber(flag: string, text: unknown, most: number, usage: string): number {
+export function wholeNumber(flag: string, text: unknown, max: number, usage: string): number {
   const value = /^\d+$/.test(String(text)) ? Number(text) : 0
-  if (value < 1 || value > most) {
-    throw new UsageError(`${flag} must be a whole number from 1 to ${most}, not "${text}".\n${usage}`)
+  if (value < 1 || value > max) {
+    throw new UsageError(`${flag} must be a whole number from 1 to ${max}, not "${text}".\n${usage}`)
   }
   return value
 }

@@ -165,9 +165,9 @@ export async function preparePlatform(controlPlane: ControlPlane, options: Platf
     const credentials = await progress.step('making the first Owners', () => installFirstOwners(admin, folder))
     const tokenUrl = `${realmUrl(`http://127.0.0.1:${ports.token}`)}/protocol/openid-connect/token`
     const platform = { facadeUrl: `http://127.0.0.1:${ports.facade}`, tokenUrl, realm: REALM, ...credentials }
-    const beside = await startCompanions(controlPlane, options)
-    const { store, registry } = beside
-    return { platform, store, registry, operator: await operatorCommand(controlPlane, options, beside, admin) }
+    const companions = await startCompanions(controlPlane, options)
+    const { store, registry } = companions
+    return { platform, store, registry, operator: await operatorCommand(controlPlane, options, companions, admin) }
   } finally {
     await admin.close()
   }
@@ -218,14 +218,14 @@ function simulatedBackupSecret(): KubeObject {
   }
 }
 
-/** @param within milliseconds */
+/** @param timeout milliseconds */
 export function untilReady(
   ports: PlatformPorts,
   signal: AbortSignal,
   logFile: string,
-  within = READY_TIMEOUT_MS,
+  timeout = READY_TIMEOUT_MS,
 ): Promise<void> {
-  return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, within, signal, logFile)
+  return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, timeout, signal, logFile)
 }
 
 /**
@@ -253,7 +253,7 @@ async function programOf({ program }: PlatformOptions): Promise<string[]> {
 async function operatorCommand(
   controlPlane: ControlPlane,
   options: PlatformOptions,
-  beside: Companions,
+  companions: Companions,
   admin: KubeClient,
 ): Promise<PreparedPlatform['operator']> {
   const { folder, ports, outgoingHosts = [], environment = {} } = options
@@ -291,7 +291,7 @@ async function operatorCommand(
         mailFolder: join(folder, 'mails'),
         vaultKeys,
         playedEngines: file('engines.json'),
-        ...beside,
+        ...companions,
         outgoingHosts,
       }),
       ...environment,

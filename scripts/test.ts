@@ -290,13 +290,13 @@ class TestRun {
     // Repeated at the end, because the parts of a run print thousands of lines.
     const list = (failures: Failure[]) =>
       failures.map(({ file, title, reason }) => `  ${file}: ${title}\n    ${reason}`)
-    const [told, unsteady] = [list(this.#failed), list(this.#unsteady)]
+    const [failedList, unsteady] = [list(this.#failed), list(this.#unsteady)]
     if (unsteady.length > 0) console.log(`\nFailed, and passed when run again:\n${unsteady.join('\n')}`)
-    if (told.length > 0) console.log(`\nFailed:\n${told.join('\n')}`)
+    if (failedList.length > 0) console.log(`\nFailed:\n${failedList.join('\n')}`)
     const skipped = this.#pending > 0 ? `, ${this.#pending} skipped` : ''
     const again = unsteady.length > 0 ? `, ${unsteady.length} passed only when run again` : ''
-    console.log(`\n${this.#passes} passed, ${told.length} failed${skipped}${again}`)
-    process.exitCode = told.length > 0 || this.#passes === 0 ? 1 : 0
+    console.log(`\n${this.#passes} passed, ${failedList.length} failed${skipped}${again}`)
+    process.exitCode = failedList.length > 0 || this.#passes === 0 ? 1 : 0
   }
 }
 

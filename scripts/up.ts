@@ -37,13 +37,13 @@ async function main(options: UpArguments): Promise<number> {
 async function runHere(options: UpArguments): Promise<number> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
-  const tell = (message: DetachMessage) => process.connected && process.send?.(message)
+  const sendToParent = (message: DetachMessage) => process.connected && process.send?.(message)
   let parted = false
   process.on('disconnect', () => {
     if (!parted) stop.abort()
   })
   // In the background: output goes to the log, and to the parent process as long as it listens.
-  const output = { write: (text: string) => process.stderr.write(text) && tell({ line: text.trimEnd() }) }
+  const output = { write: (text: string) => process.stderr.write(text) && sendToParent({ line: text.trimEnd() }) }
   const ran = await supervise(options, {
     progress: createProgress(options.supervise ? output : process.stderr),
     signal: stop.signal,
@@ -51,7 +51,7 @@ async function runHere(options: UpArguments): Promise<number> {
     onReady(dev, isPersonNew) {
       if (!options.supervise) return print(`Ready. Ctrl-C stops everything.\n${summary(dev, isPersonNew)}`)
       parted = true
-      tell({ ready: dev, isPersonNew })
+      sendToParent({ ready: dev, isPersonNew })
     },
   })
   return ran ? 0 : alreadyRunning(options)

@@ -156,7 +156,7 @@ export function admissionConfiguration(webhookKubeconfig: string): object {
  * the ciphertext of vaults.
  */
 export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
-  const told = kinds.filter(isActivityRecorded)
+  const recordedKinds = kinds.filter(isActivityRecorded)
   const rule = (level: string, among: readonly AnyKind[]) => ({
     level,
     verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
@@ -171,10 +171,10 @@ export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
     omitStages: ['RequestReceived', 'ResponseStarted'],
     omitManagedFields: true,
     rules: [
-      rule('Metadata', told.filter(isRecordedWithoutContent)),
+      rule('Metadata', recordedKinds.filter(isRecordedWithoutContent)),
       rule(
         'RequestResponse',
-        told.filter((kind) => !isRecordedWithoutContent(kind)),
+        recordedKinds.filter((kind) => !isRecordedWithoutContent(kind)),
       ),
       { level: 'None' },
     ],

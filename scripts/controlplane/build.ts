@@ -167,15 +167,15 @@ export async function takeBuildLock(
   progress: Progress,
   signal: AbortSignal | undefined,
 ): Promise<() => Promise<void>> {
-  let told = false
+  let isReported = false
   for (;;) {
     const release = await tryLock(path)
     if (release !== undefined) return release
     const { pid = process.pid } = (await holderOf(path)) ?? {}
     // Builds of this process report their own progress.
-    if (!told && pid !== process.pid) {
+    if (!isReported && pid !== process.pid) {
       progress.note('Another build of the same programs, or of what they share, is under way: waiting for it')
-      told = true
+      isReported = true
     }
     await delay(LOCK_POLL_MS, undefined, signal === undefined ? {} : { signal })
   }

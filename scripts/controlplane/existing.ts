@@ -16,11 +16,15 @@ export async function openExisting(folder: string, path: string): Promise<Contro
   const access = loadKubeconfig(path)
   const tls = await access.tls()
   const caPem = tls.ca === undefined ? '' : String(tls.ca)
-  const reach = { serverName: tls.servername, isUnchecked: tls.rejectUnauthorized === false, proxyUrl: access.proxyUrl }
+  const accessOptions = {
+    serverName: tls.servername,
+    isUnchecked: tls.rejectUnauthorized === false,
+    proxyUrl: access.proxyUrl,
+  }
   const version = await versionOf(access, path)
   const servingCa = await Authority.open(join(folder, 'pki'), 'serving-ca')
-  const refuse = (what: string) => async () => {
-    throw new Error(`The cluster of ${path} is not ours to ${what}: do it with that cluster's own means.`)
+  const refuse = (action: string) => async () => {
+    throw new Error(`The cluster of ${path} is not ours to ${action}: do it with that cluster's own means.`)
   }
   return {
     source: 'kubeconfig',
@@ -36,7 +40,7 @@ export async function openExisting(folder: string, path: string): Promise<Contro
     issueServingCertificate: (names) =>
       servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),
     writeKubeconfig: (target, ...contexts) =>
-      writeKubeconfigFile(target, kubeconfigOf(access.server, caPem, contexts, reach)),
+      writeKubeconfigFile(target, kubeconfigOf(access.server, caPem, contexts, accessOptions)),
     reconfigure: refuse('configure the API server of'),
     startProcess: (command) => group.start(command),
     processes: group.running,

@@ -20,18 +20,18 @@ const isRunning = (holder: Holder | undefined) => holder !== undefined && identi
  * @returns a function that releases it, or undefined if a living process holds it
  */
 export async function tryLock(path: string): Promise<(() => Promise<void>) | undefined> {
-  const own = `${path}.${randomUUID()}`
-  await writePrivate(own, JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) }))
+  const ownPath = `${path}.${randomUUID()}`
+  await writePrivate(ownPath, JSON.stringify({ pid: process.pid, identity: identityOf(process.pid) }))
   try {
-    if (!(await tryLink(own, path))) {
+    if (!(await tryLink(ownPath, path))) {
       const content = (await readIfThere(path)) ?? ''
       if (isRunning(parseHolder(content))) return undefined
       await removeStale(path, content)
-      if (!(await tryLink(own, path))) return undefined
+      if (!(await tryLink(ownPath, path))) return undefined
     }
     return () => rm(path, { force: true })
   } finally {
-    await rm(own, { force: true })
+    await rm(ownPath, { force: true })
   }
 }
 

@@ -49,9 +49,9 @@ export class Authority {
     if (found !== undefined && renewalReason(known, { names: [], kind: 'authority' }, now()) === undefined) {
       return new Authority(found, now)
     }
-    const made = await createAuthority(`freehold ${name}`, now())
-    await writePair(folder, name, made)
-    return new Authority(made, now)
+    const created = await createAuthority(`freehold ${name}`, now())
+    await writePair(folder, name, created)
+    return new Authority(created, now)
   }
 
   issue(request: LeafRequest): Promise<CertificatePair> {

@@ -37,19 +37,19 @@ const MARKER_TTL_MS = 120_000
  * Ports on loopback for the named listeners: those of the last run if they are free, so that kubeconfigs and bookmarks
  * remain valid, otherwise free ones. All are held open while choosing, so that no two are equal.
  *
- * @param asked ports that somebody wants for some of them; whoever else had one of these gets another
+ * @param requested ports that somebody wants for some of them; whoever else had one of these gets another
  * @throws Error where such a port cannot be had, or no port is free; nothing is remembered then
  */
 export async function choosePorts<Name extends string>(
   folder: string,
   names: readonly Name[],
-  asked: Partial<Ports<Name>> = {},
+  requested: Partial<Ports<Name>> = {},
 ): Promise<Ports<Name>> {
   const path = join(folder, 'ports.json')
-  const wanted = Object.entries<number | undefined>(asked)
+  const wanted = Object.entries<number | undefined>(requested)
   const taken = new Set<unknown>(wanted.map(([, port]) => port))
-  const before = Object.entries(parsePorts(await readIfThere(path))).filter(([, port]) => !taken.has(port))
-  const stored = { ...Object.fromEntries(before), ...asked }
+  const otherPorts = Object.entries(parsePorts(await readIfThere(path))).filter(([, port]) => !taken.has(port))
+  const stored = { ...Object.fromEntries(otherPorts), ...requested }
   const held = new Map<number, Server>()
   try {
     for (const [name, port] of wanted)
@@ -67,8 +67,8 @@ export async function choosePorts<Name extends string>(
 }
 
 function portUnavailable(name: string, port: number): Error {
-  const what = `Nothing can listen on port ${port} of 127.0.0.1, which was asked for ("${name}")`
-  return new Error(`${what}: end what listens there, or name another port.`)
+  const message = `Nothing can listen on port ${port} of 127.0.0.1, which was asked for ("${name}")`
+  return new Error(`${message}: end what listens there, or name another port.`)
 }
 
 function parsePorts(text: string | undefined): Record<string, unknown> {

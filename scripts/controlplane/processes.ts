@@ -100,10 +100,10 @@ const NODE_INIT = 'node'
 
 async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]> {
   const known = STOP_ORDER.flat()
-  const ours = records.filter(({ name }) => !known.includes(name))
+  const unordered = records.filter(({ name }) => !known.includes(name))
   const stages = STOP_ORDER.map((names) => records.filter(({ name }) => names.includes(name)))
   const stopped: string[] = []
-  for (const stage of [ours, ...stages]) {
+  for (const stage of [unordered, ...stages]) {
     const lived = await Promise.all(stage.map((record) => stopRecord(record, stopDeadlineOf(record))))
     stopped.push(...stage.filter((_, index) => lived[index]).map(({ name }) => name))
   }
@@ -133,12 +133,12 @@ export function onPath(name: string): string | undefined {
 
 /** SIGTERM, then SIGKILL at the deadline, but never to another process with the same number. */
 export async function stopRecord(record: ProcessRecord, deadlineMs: number): Promise<boolean> {
-  const lives = () => record.identity !== '' && identityOf(record.pid) === record.identity
-  if (!lives()) return false
+  const isAlive = () => record.identity !== '' && identityOf(record.pid) === record.identity
+  if (!isAlive()) return false
   signal(record.name === NODE_INIT ? (firstChildOf(record.pid) ?? record.pid) : record.pid, 'SIGTERM')
-  for (const end = performance.now() + deadlineMs; lives() && performance.now() < end; ) await delay(STOP_POLL_MS)
-  if (lives()) signal(record.pid, 'SIGKILL')
-  while (lives()) await delay(STOP_POLL_MS)
+  for (const end = performance.now() + deadlineMs; isAlive() && performance.now() < end; ) await delay(STOP_POLL_MS)
+  if (isAlive()) signal(record.pid, 'SIGKILL')
+  while (isAlive()) await delay(STOP_POLL_MS)
   return true
 }
 

@@ -32,9 +32,11 @@ function unchangedPolicy(kinds: readonly AnyKind[]): KubeObject[] {
  * one.
  */
 function dryRunPolicy(kinds: readonly AnyKind[]): KubeObject[] {
-  const told = kinds.filter(isActivityRecorded)
-  const rule = ruleFor(told, ['CREATE', 'UPDATE', 'DELETE'])
-  const scales = told.filter(({ scale }) => scale !== undefined).map(({ resource }) => `${resource.plural}/scale`)
+  const recordedKinds = kinds.filter(isActivityRecorded)
+  const rule = ruleFor(recordedKinds, ['CREATE', 'UPDATE', 'DELETE'])
+  const scales = recordedKinds
+    .filter(({ scale }) => scale !== undefined)
+    .map(({ resource }) => `${resource.plural}/scale`)
   return policyWithBinding({
     name: DRY_RUN_POLICY,
     rules: [{ ...rule, resources: [...rule.resources, ...scales] }],

@@ -121,9 +121,9 @@ function collectionOfKind({ kind, plural, segment }: AnyKind, routes: readonly R
   const byName = ofItems.find((each) => names.includes(nounOf(each)))
   const found = byName ?? own.find(isNamedAlike) ?? own[0]
   if (found === undefined) return undefined
-  const alike = routes.filter((each) => nounOf(each) === nounOf(found))
-  const highest = Math.min(...alike.map((each) => literals(each).length))
-  const isPlain = literals(found).length === highest || alike.every((each) => parentOf(each) === parentOf(found))
+  const sameNoun = routes.filter((each) => nounOf(each) === nounOf(found))
+  const highest = Math.min(...sameNoun.map((each) => literals(each).length))
+  const isPlain = literals(found).length === highest || sameNoun.every((each) => parentOf(each) === parentOf(found))
   return isPlain ? nounOf(found) : `${parentOf(found)}/${nounOf(found)}`
 }
 

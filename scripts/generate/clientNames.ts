@@ -38,10 +38,10 @@ export function clientNames(rows: readonly Row[], kinds: readonly AnyKind[]): Ma
 
 /** If two operations have the same name, the second adds where, and then by what. */
 function unique({ noun, verb, row }: Named, taken: ReadonlySet<string>): string {
-  const place = isInGroup(row.path) ? 'InGroup' : row.path.startsWith('/boundaries/{') ? 'InBoundary' : 'OfPlatform'
+  const suffix = isInGroup(row.path) ? 'InGroup' : row.path.startsWith('/boundaries/{') ? 'InBoundary' : 'OfPlatform'
   const last = /\{(\w+)\}[^{]*$/.exec(row.path)?.[1] ?? ''
   const method = `By${capital(row.method.toLowerCase())}`
-  const found = ['', place, `By${capital(last)}`, `${place}By${capital(last)}`, method]
+  const found = ['', suffix, `By${capital(last)}`, `${suffix}By${capital(last)}`, method]
     .map((end) => `${noun}.${verb}${end}`)
     .find((name) => !taken.has(name))
   if (found === undefined) throw new Error(`${row.method} ${row.path} has no name of its own for the client.`)
@@ -69,10 +69,10 @@ function nameOf(row: Row, collections: ReadonlySet<string>, kinds: readonly AnyK
 function nounOf(segment: string, kinds: readonly AnyKind[]): string {
   const kind = kinds.find(({ plural, segment: own }) => plural === segment || own === segment)
   if (kind === undefined) return camel(segment)
-  const written = kind.kind.slice(0, 1).toLowerCase() + kind.kind.slice(1)
+  const camelCase = kind.kind.slice(0, 1).toLowerCase() + kind.kind.slice(1)
   const { plural } = kind
-  const differs = [...plural].findIndex((letter, index) => written[index]?.toLowerCase() !== letter)
-  return differs < 0 ? plural : written.slice(0, differs) + plural.slice(differs)
+  const differs = [...plural].findIndex((letter, index) => camelCase[index]?.toLowerCase() !== letter)
+  return differs < 0 ? plural : camelCase.slice(0, differs) + plural.slice(differs)
 }
 
 function verbOf(method: string, noun: string, below: readonly string[], collections: ReadonlySet<string>): string {

@@ -228,8 +228,8 @@ const REPLICAS: Readonly<Record<string, string>> = {
 }
 
 function partValues(part: Workload): string {
-  const said = dump({ replicas: part.spec.replicas, resources: resourcesOf(part) }).replace(/^(?=.)/gm, '  ')
-  return `${partOf(part)}:\n${REPLICAS[partOf(part)] ?? ''}${said}`
+  const partYaml = dump({ replicas: part.spec.replicas, resources: resourcesOf(part) }).replace(/^(?=.)/gm, '  ')
+  return `${partOf(part)}:\n${REPLICAS[partOf(part)] ?? ''}${partYaml}`
 }
 
 function values(settings: string, parts: readonly Workload[]): string {

@@ -42,37 +42,37 @@ export async function startGitHost(
   { folder, address, port, certificate }: GitHostPlace,
   start: Start,
 ): Promise<GitHost> {
-  const home = join(folder, 'githost')
-  await mkdir(home, { recursive: true, mode: 0o700 })
-  const place = (name: string) => join(home, name)
-  const random = (name: string) => readOrCreate(place(name), () => randomBytes(32).toString('hex'))
-  await writePrivate(place('tls.crt'), certificate.certPem)
-  await writePrivate(place('tls.key'), certificate.keyPem)
+  const data = join(folder, 'githost')
+  await mkdir(data, { recursive: true, mode: 0o700 })
+  const inData = (name: string) => join(data, name)
+  const random = (name: string) => readOrCreate(inData(name), () => randomBytes(32).toString('hex'))
+  await writePrivate(inData('tls.crt'), certificate.certPem)
+  await writePrivate(inData('tls.key'), certificate.keyPem)
   const url = `https://${address}:${port}`
   const listensOn = address === LOOPBACK ? LOOPBACK : '0.0.0.0'
   const [secretKey, internalToken] = [await random('secret-key'), await random('internal-token')]
   const user = userInfo().username
   await writePrivate(
-    place('app.ini'),
-    settingsOf({ home, assets, listensOn, port, url, secretKey, internalToken, user }),
+    inData('app.ini'),
+    settingsOf({ home: data, assets, listensOn, port, url, secretKey, internalToken, user }),
   )
-  const environment = { PATH: process.env.PATH, HOME: home, USER: user }
+  const environment = { PATH: process.env.PATH, HOME: data, USER: user }
   const run = async (...args: string[]) =>
     (
-      await promisify(execFile)(program, ['--config', place('app.ini'), '--work-path', home, ...args], {
+      await promisify(execFile)(program, ['--config', inData('app.ini'), '--work-path', data, ...args], {
         env: environment,
       })
     ).stdout
-  const tokenFile = place('token')
+  const tokenFile = inData('token')
   await run('migrate')
   await readOrCreate(tokenFile, async () => {
     const account = ['--username', ADMINISTRATOR, '--email', 'admin@circuit.invalid', '--random-password']
     await run('admin', 'user', 'create', '--admin', '--must-change-password=false', ...account).catch(() => '')
     const scopes = ['--scopes', 'write:admin,write:user', '--token-name', `start-${randomBytes(4).toString('hex')}`]
-    const made = await run('admin', 'user', 'generate-access-token', '--username', ADMINISTRATOR, '--raw', ...scopes)
-    return made.trim().split('\n').at(-1) ?? ''
+    const token = await run('admin', 'user', 'generate-access-token', '--username', ADMINISTRATOR, '--raw', ...scopes)
+    return token.trim().split('\n').at(-1) ?? ''
   })
-  const args = ['--config', place('app.ini'), '--work-path', home, 'web']
+  const args = ['--config', inData('app.ini'), '--work-path', data, 'web']
   start({ name: 'githost', program, args, environment })
   return { url, tokenFile }
 }

@@ -78,20 +78,20 @@ const AUTHORITIES = 'usr/share/ca-certificates/mozilla'
 
 /** The image's user, its subordinate ids, the programs that map these, and the trusted certificates. */
 async function accountLayer(base: string): Promise<string> {
-  const place = await mkdtemp(cachedAt('builder-account-'))
-  await chmod(place, 0o755)
+  const temporary = await mkdtemp(cachedAt('builder-account-'))
+  await chmod(temporary, 0o755)
   for (const folder of ['etc/ssl/certs', 'usr/bin', 'home/user', 'work', 'run/build']) {
-    await mkdir(join(place, folder), { recursive: true, mode: 0o755 })
+    await mkdir(join(temporary, folder), { recursive: true, mode: 0o755 })
   }
-  for (const [path, text] of Object.entries(FILES)) await writeFile(join(place, path), text, { mode: 0o644 })
+  for (const [path, text] of Object.entries(FILES)) await writeFile(join(temporary, path), text, { mode: 0o644 })
   const authorities = (await readdir(join(base, AUTHORITIES))).sort()
   const texts = await Promise.all(authorities.map((name) => readFile(join(base, AUTHORITIES, name), 'utf8')))
-  await writeFile(join(place, CA_BUNDLE_PATH), texts.join(''), { mode: 0o644 })
+  await writeFile(join(temporary, CA_BUNDLE_PATH), texts.join(''), { mode: 0o644 })
   for (const [name, capability] of Object.entries(MAPPERS)) {
-    const target = join(place, 'usr/bin', name)
+    const target = join(temporary, 'usr/bin', name)
     await copyFile(join(base, 'usr/bin', name), target)
     await chmod(target, 0o755)
     await run('setcap', [capability, target])
   }
-  return place
+  return temporary
 }

@@ -8,16 +8,16 @@ export type Stage = {
 }
 
 /**
- * @param given values of its arguments (`--build-arg`); their defaults where absent
+ * @param args values of its arguments (`--build-arg`); their defaults where absent
  * @throws Error for an instruction that is not known here: the image would be another one
  */
-export function lastStageOf(text: string, given: Readonly<Record<string, string>> = {}): Stage {
+export function lastStageOf(text: string, args: Readonly<Record<string, string>> = {}): Stage {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const start = lines.findLastIndex((line) => line.startsWith('FROM '))
   const values = new Map<string, string>()
   const stage = lines.slice(start + 1).filter((line) => {
     const [, name, byDefault] = /^ARG ([A-Z_]+)=(\S+)$/.exec(line) ?? []
-    if (name !== undefined) values.set(name, given[name] ?? byDefault ?? '')
+    if (name !== undefined) values.set(name, args[name] ?? byDefault ?? '')
     return name === undefined
   })
   const filled = stage.map((line) => line.replaceAll(/\$([A-Z_]+)/g, (text, name) => values.get(name) ?? text))
@@ -27,7 +27,7 @@ export function lastStageOf(text: string, given: Readonly<Record<string, string>
 function applyInstruction({ copied, config }: Stage, line: string): Stage {
   const [instruction, ...words] = line.split(/\s+/)
   const [first = ''] = words
-  const configured = (more: ImageConfig): Stage => ({ copied, config: { ...config, ...more } })
+  const configured = (added: ImageConfig): Stage => ({ copied, config: { ...config, ...added } })
   switch (instruction) {
     case 'WORKDIR':
       return configured({ WorkingDir: first })

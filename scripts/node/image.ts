@@ -73,31 +73,31 @@ export async function makeImage({ name, layers, config, key }: ImageSource): Pro
   const found = known && (await readIfThere(join(known, 'manifest.json')))
   if (known !== undefined && found !== undefined) return { name, folder: known, manifest: found }
   await mkdir(cachedAt(''), { recursive: true })
-  const place = await mkdtemp(stem)
+  const temporary = await mkdtemp(stem)
   try {
-    const made: { blob: Descriptor; content: string }[] = []
-    for (const layer of layers) made.push(await addLayer(place, layer))
-    const blobs = made.map(({ blob }) => blob)
+    const builtLayers: { blob: Descriptor; content: string }[] = []
+    for (const layer of layers) builtLayers.push(await addLayer(temporary, layer))
+    const blobs = builtLayers.map(({ blob }) => blob)
     const text = JSON.stringify({
       architecture: ARCHITECTURE,
       os: 'linux',
       created: '1970-01-01T00:00:00Z',
       config,
-      rootfs: { type: 'layers', diff_ids: made.map(({ content }) => content) },
+      rootfs: { type: 'layers', diff_ids: builtLayers.map(({ content }) => content) },
       history: layers.map(() => ({ created_by: 'freehold' })),
     })
-    const described = await addText(place, CONFIG, text)
-    const written = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, config: described, layers: blobs })
-    await writeFile(join(place, 'manifest.json'), written)
+    const described = await addText(temporary, CONFIG, text)
+    const manifestText = JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, config: described, layers: blobs })
+    await writeFile(join(temporary, 'manifest.json'), manifestText)
     // The cache keeps one image per content.
-    const folder = known ?? stem + shortHash(written)
-    await rename(place, folder).catch(async (error: NodeJS.ErrnoException) => {
+    const folder = known ?? stem + shortHash(manifestText)
+    await rename(temporary, folder).catch(async (error: NodeJS.ErrnoException) => {
       // It existed already, or another process has created it meanwhile.
       if (!(await exists(join(folder, 'manifest.json')))) throw error
     })
-    return { name, folder, manifest: written }
+    return { name, folder, manifest: manifestText }
   } finally {
-    await rm(place, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
   }
 }
 
@@ -118,14 +118,14 @@ const TAR_FLAGS = [
 /**
  * Compressed, because every build that starts from the image copies its layers. @returns with the digest of the content
  */
-async function addLayer(place: string, layer: Layer): Promise<{ blob: Descriptor; content: string }> {
-  const [archive, file] = [join(place, 'archive'), join(place, 'layer')]
+async function addLayer(temporary: string, layer: Layer): Promise<{ blob: Descriptor; content: string }> {
+  const [archive, file] = [join(temporary, 'archive'), join(temporary, 'layer')]
   await run('tar', [...TAR_FLAGS, '-cf', archive, ...contentOf(layer)])
   await pipeline(createReadStream(archive), createZstdCompress(), createWriteStream(file))
   const [content, digest] = [await digestOf(archive), await digestOf(file)]
   const { size } = await stat(file)
   await rm(archive)
-  await rename(file, join(place, digest))
+  await rename(file, join(temporary, digest))
   return { blob: { mediaType: LAYER, digest, size }, content }
 }
 
@@ -145,9 +145,9 @@ function contentOf(layer: Layer): string[] {
   return [...owned, ...moved, '--anchored', ...excluded, '-C', from, ...paths]
 }
 
-async function addText(place: string, mediaType: string, text: string): Promise<Descriptor> {
+async function addText(temporary: string, mediaType: string, text: string): Promise<Descriptor> {
   const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
-  await writeFile(join(place, digest), text)
+  await writeFile(join(temporary, digest), text)
   return { mediaType, digest, size: Buffer.byteLength(text) }
 }
 
@@ -171,8 +171,8 @@ async function pushBlob(base: string, folder: string, { digest, size }: Descript
   const held = await request(`${base}/blobs/${digest}`, { method: 'HEAD' })
   await held.body.dump()
   if (held.statusCode === 200) return
-  const begun = await requireStatus(202, 'POST', `${base}/blobs/uploads/`, {})
-  const target = new URL(String(begun.location), base)
+  const upload = await requireStatus(202, 'POST', `${base}/blobs/uploads/`, {})
+  const target = new URL(String(upload.location), base)
   target.searchParams.set('digest', digest)
   const body = createReadStream(join(folder, digest))
   const headers = { 'content-type': 'application/octet-stream', 'content-length': String(size) }

@@ -46,11 +46,11 @@ export async function pushInto({ inNetwork }: Pick<Namespaces, 'inNetwork'>, ima
   const script = join(import.meta.dirname, 'push.ts')
   const [command = '', ...args] = inNetwork([process.execPath, script])
   const child = spawn(command, args, { stdio: ['pipe', 'ignore', 'pipe'] })
-  let said = ''
+  let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-2_000)
+    output = (output + chunk.toString()).slice(-2_000)
   })
   child.stdin.end(JSON.stringify({ registry: `http://${WRITABLE_REGISTRY}`, images }))
   const code = await new Promise<number | null>((done, failed) => child.once('error', failed).once('close', done))
-  if (code !== 0) throw new Error(`Images could not be put into the registry of the node:\n${said.trim()}`)
+  if (code !== 0) throw new Error(`Images could not be put into the registry of the node:\n${output.trim()}`)
 }

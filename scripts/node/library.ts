@@ -71,9 +71,9 @@ async function nodeBase(search: ToolSearch): Promise<Image> {
   const command = onPath('npm')
   if (command === undefined) throw new Error('Builds of Node.js need npm, which is not on the PATH.')
   const npm = dirname(dirname(await realpath(command)))
-  const place = await mkdtemp(join(tmpdir(), 'freehold-npm-'))
+  const temporary = await mkdtemp(join(tmpdir(), 'freehold-npm-'))
   try {
-    await writeFile(join(place, 'npm'), NPM, { mode: 0o755 })
+    await writeFile(join(temporary, 'npm'), NPM, { mode: 0o755 })
     return await packageImage(
       {
         name: `library/node:${MAJOR}-slim`,
@@ -81,7 +81,7 @@ async function nodeBase(search: ToolSearch): Promise<Image> {
         layers: [
           { from: dirname(process.execPath), paths: ['node'], to: 'usr/bin' },
           { from: dirname(npm), paths: ['npm'], to: 'usr/lib/node_modules' },
-          { from: place, paths: ['npm'], to: 'usr/bin' },
+          { from: temporary, paths: ['npm'], to: 'usr/bin' },
         ],
         key: `${process.version} ${await readFile(join(npm, 'package.json'), 'utf8')}`,
         config: {},
@@ -89,14 +89,15 @@ async function nodeBase(search: ToolSearch): Promise<Image> {
       search,
     )
   } finally {
-    await rm(place, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
   }
 }
 
 /** The npm registry that this machine uses; by default the public one. */
 export async function npmRegistry(): Promise<string> {
   const command = onPath('npm')
-  const said = command && (await promisify(execFile)(command, ['config', 'get', 'registry']).catch(() => undefined))
-  const url = said ? said.stdout.trim() : ''
+  const configured =
+    command && (await promisify(execFile)(command, ['config', 'get', 'registry']).catch(() => undefined))
+  const url = configured ? configured.stdout.trim() : ''
   return URL.canParse(url) ? url : 'https://registry.npmjs.org/'
 }

@@ -112,21 +112,28 @@ function selects({ metadata, spec }: NetworkPolicy, pod: Pod, { type }: Directio
 /** `labels` are those of namespaces. */
 type PolicyContext = { labels: ReadonlyMap<string, Labels>; running: readonly Pod[]; pod: Pod; direction: Direction }
 
-function allowedBy({ metadata, spec }: NetworkPolicy, place: PolicyContext): string[] {
-  const { direction, pod } = place
+function allowedBy({ metadata, spec }: NetworkPolicy, context: PolicyContext): string[] {
+  const { direction, pod } = context
   const rules = (direction.type === 'Ingress' ? spec.ingress : spec.egress) ?? []
   return rules.flatMap((rule) => {
     const peers = (direction.type === 'Ingress' ? rule.from : rule.to) ?? []
-    const who = peers.length === 0 ? [''] : peers.flatMap((peer) => addressesOf(peer, metadata.namespace, place))
+    const addressMatches =
+      peers.length === 0 ? [''] : peers.flatMap((peer) => addressesOf(peer, metadata.namespace, context))
     // A port may be named by the listening pod: for egress that is the peer, whose names are not resolved.
     const ports = rule.ports ?? []
-    const what =
+    const portMatches =
       ports.length === 0 ? [''] : ports.flatMap((port) => portOf(port, direction.type === 'Ingress' ? pod : undefined))
-    return who.flatMap((address) => what.map((port) => [address, port, 'return'].filter(Boolean).join(' ')))
+    return addressMatches.flatMap((address) =>
+      portMatches.map((port) => [address, port, 'return'].filter(Boolean).join(' ')),
+    )
   })
 }
 
-function addressesOf(peer: Peer, home: string | undefined, { labels, running, direction }: PolicyContext): string[] {
+function addressesOf(
+  peer: Peer,
+  ownNamespace: string | undefined,
+  { labels, running, direction }: PolicyContext,
+): string[] {
   const { ipBlock, namespaceSelector, podSelector } = peer
   const from = `ip ${direction.theirs}`
   if (ipBlock !== undefined) {
@@ -135,14 +142,14 @@ function addressesOf(peer: Peer, home: string | undefined, { labels, running, di
     // One by one: a set looks empty to packets at the moment when a new table replaces it, and all would pass.
     return [[cidr, ...except.map((excepted) => `!= ${excepted}`)].map((range) => `${from} ${range}`).join(' ')]
   }
-  const isMeant = ({ metadata }: Pod) => {
+  const isSelected = ({ metadata }: Pod) => {
     const isPlace =
       namespaceSelector === undefined
-        ? metadata.namespace === home
+        ? metadata.namespace === ownNamespace
         : matches(namespaceSelector, labels.get(metadata.namespace ?? ''))
     return isPlace && matches(podSelector, metadata.labels)
   }
-  return running.filter(isMeant).map((pod) => `${from} ${addressOf(pod)}`)
+  return running.filter(isSelected).map((pod) => `${from} ${addressOf(pod)}`)
 }
 
 function portOf({ protocol = 'TCP', port, endPort }: Port, pod: Pod | undefined): string[] {

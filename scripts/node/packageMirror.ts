@@ -19,11 +19,11 @@ const PATH = /^\/(@[\w.~-]+(\/|%2f))?[\w.~-]+(\/-\/[\w.~-]+\.tgz|\/[\w.+~-]+)?$/
 const FORWARDED_HEADERS = ['accept', 'if-none-match'] as const
 const RETURNED_HEADERS = ['content-type', 'content-length', 'etag', 'cache-control'] as const
 
-async function answer(asked: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = asked.url ?? '/'
-  if (asked.method !== 'GET' || !PATH.test(path)) return void response.writeHead(404).end()
+async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = incoming.url ?? '/'
+  if (incoming.method !== 'GET' || !PATH.test(path)) return void response.writeHead(404).end()
   const headers = Object.fromEntries(
-    FORWARDED_HEADERS.flatMap((name) => (asked.headers[name] ? [[name, asked.headers[name]]] : [])),
+    FORWARDED_HEADERS.flatMap((name) => (incoming.headers[name] ? [[name, incoming.headers[name]]] : [])),
   )
   const found = await request(registry.replace(/\/+$/, '') + path, { headers })
   for (const name of RETURNED_HEADERS) {
@@ -43,9 +43,9 @@ async function listenInside(): Promise<Server> {
   return server
 }
 
-const server = createServer((asked, response) => {
-  answer(asked, response).catch((error: unknown) => {
-    process.stderr.write(`${asked.url}: ${messageOf(error)}\n`)
+const server = createServer((incoming, response) => {
+  answer(incoming, response).catch((error: unknown) => {
+    process.stderr.write(`${incoming.url}: ${messageOf(error)}\n`)
     if (response.headersSent) response.destroy()
     else response.writeHead(502).end()
   })

@@ -48,17 +48,17 @@ export async function unpackedPackages(request: PackageRequest, search: ToolSear
 }
 
 async function unpack({ packages, dependencies }: PackageRequest, folder: string, search: ToolSearch): Promise<void> {
-  const place = await mkdtemp(`${folder}-`)
+  const temporary = await mkdtemp(`${folder}-`)
   try {
-    const archives = join(place, 'archives')
+    const archives = join(temporary, 'archives')
     await mkdir(join(archives, 'partial'), { recursive: true })
-    await writeFile(join(place, 'status'), '')
+    await writeFile(join(temporary, 'status'), '')
     const settings = {
       'Dir::Cache::Archives': `${archives}/`,
       'APT::Sandbox::User': 'root',
       'Debug::NoLocking': '1',
       // An empty status: no package counts as installed, so all dependencies are included.
-      ...(dependencies === 'all' ? { 'Dir::State::Status': join(place, 'status') } : {}),
+      ...(dependencies === 'all' ? { 'Dir::State::Status': join(temporary, 'status') } : {}),
     }
     const download = (lists: string) => {
       const options = optionsOf({ ...settings, 'Dir::State::Lists': lists })
@@ -67,7 +67,7 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
     }
     // Old lists name versions that are no longer available.
     await download(await packageLists(search)).catch(async () => download(await packageLists(search, 'anew')))
-    const root = join(place, 'root')
+    const root = join(temporary, 'root')
     await layOut(root)
     const files = (await readdir(archives)).filter((file) => file.endsWith('.deb')).sort()
     // Through tar, which follows /bin to /usr/bin; dpkg-deb would replace the link.
@@ -87,7 +87,7 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
   } catch (error) {
     throw new Error(`Debian packages (${packages.join(', ')}) could not be had: ${aptErrorOf(error)}`, { cause: error })
   } finally {
-    await rm(place, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
   }
 }
 

@@ -70,13 +70,13 @@ export async function relationalEngineParts(search: ToolSearch) {
 /** The operator looks for itself by architecture, and copies that file into the pods of its instances. */
 function operator(name: string, program: string): Promise<Image> {
   const byArchitecture = `operator/manager_${ARCHITECTURE}`
-  return withFolder('operator', async (place) => {
-    await mkdir(join(place, 'operator'), { mode: 0o755 })
-    await copyFile(program, join(place, byArchitecture))
-    await chmod(join(place, byArchitecture), 0o755)
-    await symlink(byArchitecture, join(place, 'manager'))
+  return withFolder('operator', async (temporary) => {
+    await mkdir(join(temporary, 'operator'), { mode: 0o755 })
+    await copyFile(program, join(temporary, byArchitecture))
+    await chmod(join(temporary, byArchitecture), 0o755)
+    await symlink(byArchitecture, join(temporary, 'manager'))
     const config = { Entrypoint: ['/manager'], User: '65532:65532', WorkingDir: '/' }
-    return makeImage({ name, layers: [place], key: program, config })
+    return makeImage({ name, layers: [temporary], key: program, config })
   })
 }
 
@@ -87,13 +87,13 @@ async function postgresql(search: ToolSearch): Promise<{ image: Image; major: st
   const [major = ''] = await readdir(join(root, 'usr/lib/postgresql'))
   const programs = join('usr/lib/postgresql', major, 'bin')
   const accounts = await readFile(join(FILES, 'etc/passwd'), 'utf8')
-  return withFolder('postgresql', async (place) => {
-    await mkdir(join(place, BIN_FOLDER), { recursive: true, mode: 0o755 })
+  return withFolder('postgresql', async (temporary) => {
+    await mkdir(join(temporary, BIN_FOLDER), { recursive: true, mode: 0o755 })
     for (const program of await readdir(join(root, programs)))
-      await symlink(`/${programs}/${program}`, join(place, BIN_FOLDER, program))
+      await symlink(`/${programs}/${program}`, join(temporary, BIN_FOLDER, program))
     const image = await makeImage({
       name: `cloudnative-pg/postgresql:${major}`,
-      layers: [root, place, { from: FILES, paths: ['etc'], to: '' }],
+      layers: [root, temporary, { from: FILES, paths: ['etc'], to: '' }],
       key: createHash('sha256').update(root).update(accounts).digest('hex'),
       config: { Env: [PATH], User: '26:26' },
     })
@@ -102,12 +102,12 @@ async function postgresql(search: ToolSearch): Promise<{ image: Image; major: st
 }
 
 /** A folder for a layer that exists while the image is built. */
-async function withFolder<Made>(name: string, make: (place: string) => Promise<Made>): Promise<Made> {
-  const place = await mkdtemp(cachedAt(`${name}-layer-`))
+async function withFolder<Made>(name: string, make: (temporary: string) => Promise<Made>): Promise<Made> {
+  const temporary = await mkdtemp(cachedAt(`${name}-layer-`))
   try {
-    await chmod(place, 0o755)
-    return await make(place)
+    await chmod(temporary, 0o755)
+    return await make(temporary)
   } finally {
-    await rm(place, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
   }
 }

@@ -17,12 +17,12 @@ const REQUIRED_PROGRAMS = ['unshare', 'nsenter', 'setpriv', 'mount', 'tar', 'apt
 
 /** Why no node can run on this machine, in one sentence that says what to do; undefined if one can. */
 export function nodeIsImpossible({ platform, isRoot, missing, refusal }: MachineFacts): string | undefined {
-  const instead = 'start the platform without --node, where nodes and pods are played'
-  if (platform !== 'linux') return `A real node needs Linux, and this is ${platform}: ${instead}.`
-  if (!isRoot) return `A real node needs root, for namespaces, mounts and cgroups: run it as root, or ${instead}.`
+  const alternative = 'start the platform without --node, where nodes and pods are played'
+  if (platform !== 'linux') return `A real node needs Linux, and this is ${platform}: ${alternative}.`
+  if (!isRoot) return `A real node needs root, for namespaces, mounts and cgroups: run it as root, or ${alternative}.`
   if (missing.length > 0)
-    return `A real node needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} not on the PATH: install ${missing.length === 1 ? 'it' : 'them'} (Debian and Ubuntu are supported), or ${instead}.`
-  if (refusal !== undefined) return `This machine gives no namespaces or mounts (${refusal}): ${instead}.`
+    return `A real node needs ${missing.join(', ')}, which ${missing.length === 1 ? 'is' : 'are'} not on the PATH: install ${missing.length === 1 ? 'it' : 'them'} (Debian and Ubuntu are supported), or ${alternative}.`
+  if (refusal !== undefined) return `This machine gives no namespaces or mounts (${refusal}): ${alternative}.`
   return undefined
 }
 

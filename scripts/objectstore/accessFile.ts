@@ -31,14 +31,14 @@ export class AccessFile {
   async #writeAll(): Promise<void> {
     this.#isWriting = true
     while (this.#waiting.length > 0) {
-      const taken = this.#waiting
+      const pendingLines = this.#waiting
       this.#waiting = []
       try {
-        await this.#write(taken.map(({ line }) => `${line}\n`).join(''))
-        for (const { done } of taken) done()
+        await this.#write(pendingLines.map(({ line }) => `${line}\n`).join(''))
+        for (const { done } of pendingLines) done()
       } catch (error) {
         this.#isWhole = false
-        for (const { fail } of taken) fail(error)
+        for (const { fail } of pendingLines) fail(error)
       }
     }
     this.#isWriting = false

@@ -87,7 +87,7 @@ function bodyOf(request: IncomingMessage): Promise<Buffer | 'too long' | 'cut of
   })
 }
 
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
+function isSame(received: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(received), Buffer.from(wanted)]
   return one.length === other.length && timingSafeEqual(one, other)
 }

@@ -38,12 +38,12 @@ export async function startObjectStore(
   controlPlane: ControlPlane,
   { program, folder, ports }: { program: string; folder: string; ports: StorePorts },
 ): Promise<RunningStore> {
-  const home = join(folder, 'objectstore')
-  const place = (name: string) => join(home, name)
+  const data = join(folder, 'objectstore')
+  const inData = (name: string) => join(data, name)
   for (const name of ['users', 'objects', 'versions', 'access'])
-    await mkdir(place(name), { recursive: true, mode: 0o700 })
-  const metadata = await metadataFlags(place('objects'), place('metadata'))
-  const secretAccessKey = await readOrCreate(place('secret'), () => randomBytes(32).toString('base64url'))
+    await mkdir(inData(name), { recursive: true, mode: 0o700 })
+  const metadata = await metadataFlags(inData('objects'), inData('metadata'))
+  const secretAccessKey = await readOrCreate(inData('secret'), () => randomBytes(32).toString('base64url'))
   const hash = createHash('sha256').update(folder).digest('hex').slice(0, 12)
   const socket = join(tmpdir(), `freehold-${hash}.sock`)
   // In the environment, because everybody on the machine can read arguments.
@@ -63,17 +63,17 @@ export async function startObjectStore(
     at(ports.storeUsers),
     'iam',
     '--dir',
-    place('users'),
+    inData('users'),
     '--private-ports',
     socket,
   ])
   await waitForAnswer(controlPlane, `http://${at(ports.storeUsers)}/`)
-  const accessLog = place('access')
-  const receiver = { port: ports.storeAudit, accessLog, objects: place('objects') }
+  const accessLog = inData('access')
+  const receiver = { port: ports.storeAudit, accessLog, objects: inData('objects') }
   const audit = await startReceiver(controlPlane, receiver)
-  const most = ['--max-connections', MAX_CONNECTIONS, '--max-requests', MAX_CONNECTIONS]
-  const flags = ['--port', at(ports.store), '--quiet', '--iam-cache-disable', ...most]
-  const backend = ['posix', '--versioning-dir', place('versions'), ...metadata, place('objects')]
+  const limitFlags = ['--max-connections', MAX_CONNECTIONS, '--max-requests', MAX_CONNECTIONS]
+  const flags = ['--port', at(ports.store), '--quiet', '--iam-cache-disable', ...limitFlags]
+  const backend = ['posix', '--versioning-dir', inData('versions'), ...metadata, inData('objects')]
   start('objectstore', [...flags, '--iam-standalone-endpoint', socket, ...backend], { VGW_LOG_WEBHOOK_URL: audit })
   await waitForAnswer(controlPlane, `http://${at(ports.store)}/`)
   return {
@@ -82,7 +82,7 @@ export async function startObjectStore(
     accessKeyId: ACCESS_KEY_ID,
     secretAccessKey,
     accessLog,
-    folder: home,
+    folder: data,
     version: await objectStoreVersion(),
   }
 }
@@ -134,14 +134,14 @@ async function metadataFlags(objects: string, metadata: string): Promise<string[
 async function waitForAnswer(controlPlane: ControlPlane, url: string): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS
   for (;;) {
-    const answered = await Promise.race([
+    const outcome = await Promise.race([
       fetch(url, { redirect: 'manual' }).then(
         () => true,
         () => false,
       ),
       controlPlane.failed,
     ])
-    if (answered) return
+    if (outcome) return
     if (performance.now() > deadline) throw new Error(`The object store does not answer at ${url}.`)
     await delay(50)
   }

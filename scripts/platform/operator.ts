@@ -80,8 +80,8 @@ export type OperatorFiles = {
 /** The variables that `src/main.ts` reads, its only knowledge of the embedded control plane. */
 export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorFiles): Record<string, string> {
   const own = controlPlane.source === 'kubeconfig' ? {} : embeddedEnvironment(files)
-  const isPlayed = controlPlane.simulated.includes('pods')
-  const hasRealNode = controlPlane.source !== 'kubeconfig' && !isPlayed
+  const isSimulated = controlPlane.simulated.includes('pods')
+  const hasRealNode = controlPlane.source !== 'kubeconfig' && !isSimulated
   return {
     ...inheritedEnvironment(['PATH', 'HOME', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'TZ']),
     ...own,
@@ -111,7 +111,7 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_IDENTITY_KEY: files.key,
     PLATFORM_MAIL_FOLDER: files.mailFolder,
     PLATFORM_VAULT_KEYS_FILE: files.vaultKeys,
-    PLATFORM_ENGINES: isPlayed ? 'simulated' : 'real',
+    PLATFORM_ENGINES: isSimulated ? 'simulated' : 'real',
     // The platform is in the network of a real node, where names of Services resolve.
     PLATFORM_ENGINE_ACCESS: hasRealNode ? 'service' : 'proxy',
     ...(hasRealNode ? nodeEnvironment(controlPlane, files.ports) : {}),
@@ -120,12 +120,12 @@ export function operatorEnvironment(controlPlane: ControlPlane, files: OperatorF
     PLATFORM_RELEASE_FEED_MINUTES: '0',
     PLATFORM_PLAYED_ENGINES: files.playedEngines,
     // Nothing is there: the simulated engine reports that it wrote its backups.
-    ...(isPlayed
+    ...(isSimulated
       ? { PLATFORM_BACKUP_BUCKET: 'played', PLATFORM_BACKUP_ENDPOINT: 'https://backups.freehold.localhost' }
       : {}),
     PLATFORM_SIMULATED: [
       ...controlPlane.simulated,
-      ...(isPlayed ? ['vector-engine', 'sql-engine', 'backup-target', 'builds'] : []),
+      ...(isSimulated ? ['vector-engine', 'sql-engine', 'backup-target', 'builds'] : []),
       // Real S3 on a folder of this machine: enough for trying things out, not for keeping data.
       ...(files.store === undefined ? [] : ['object-store']),
     ].join(','),

@@ -41,9 +41,9 @@ export async function untilPoliciesJudge(
   const { items } = await client.list(namespace, { labelSelector: BOUNDARY_LABEL })
   const staying = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   await Promise.all(
-    ASKED.map((asked) => {
-      const home = staying.find(({ metadata: { labels } }) => isHomeOf(asked.kind, labels))
-      return home && waitUntilEvaluated(client, { asked, home, signal })
+    ASKED.map((probe) => {
+      const home = staying.find(({ metadata: { labels } }) => isHomeOf(probe.kind, labels))
+      return home && waitUntilEvaluated(client, { probe, home, signal })
     }),
   )
 }
@@ -53,7 +53,7 @@ const isHomeOf = ({ placement }: AnyKind, labels: KubeObject['metadata']['labels
 
 async function waitUntilEvaluated(
   client: Pick<KubeClient, 'create'>,
-  { asked: { kind, name, spec }, home, signal }: { asked: PolicyProbe; home: KubeObject; signal: AbortSignal },
+  { probe: { kind, name, spec }, home, signal }: { probe: PolicyProbe; home: KubeObject; signal: AbortSignal },
 ): Promise<void> {
   const { apiVersion, resource } = kind
   const metadata = { namespace: home.metadata.name, name }

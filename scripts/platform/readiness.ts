@@ -9,12 +9,12 @@ const REQUEST_TIMEOUT_MS = 20_000
 /**
  * Waits until an address answers 200.
  *
- * @param within milliseconds
+ * @param timeout milliseconds
  * @param logFile of the process that is expected to answer
  * @throws Error with the last answer, and the last problem in the log, if it did not answer in time
  */
-export async function untilAnswers(url: string, within: number, signal: AbortSignal, logFile?: string): Promise<void> {
-  const deadline = performance.now() + within
+export async function untilAnswers(url: string, timeout: number, signal: AbortSignal, logFile?: string): Promise<void> {
+  const deadline = performance.now() + timeout
   let last = 'no answer'
   while (performance.now() < deadline) {
     signal.throwIfAborted()
@@ -28,12 +28,12 @@ export async function untilAnswers(url: string, within: number, signal: AbortSig
     }
     await delay(POLL_INTERVAL_MS)
   }
-  const trouble = logFile === undefined ? undefined : lastTrouble(logFile)
+  const lastError = logFile === undefined ? undefined : lastTrouble(logFile)
   const advice =
-    trouble === undefined
+    lastError === undefined
       ? 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
-      : `The last trouble in ${logFile}: ${trouble}`
-  throw new Error(`${url} was not ready within ${within / 1000} s; the last answer was: ${last.trim()}. ${advice}`)
+      : `The last trouble in ${logFile}: ${lastError}`
+  throw new Error(`${url} was not ready within ${timeout / 1000} s; the last answer was: ${last.trim()}. ${advice}`)
 }
 
 /** Lines that are searched: there may be a problem for each kind. */

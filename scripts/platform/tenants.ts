@@ -36,14 +36,14 @@ export async function untilTenantsAreServed(
   })
   const ask = async (): Promise<Answer> => {
     const headers = { authorization: `Bearer ${await tokenOf(owner)}`, 'content-type': 'application/json' }
-    const asked = {
+    const review = {
       dispatcher: agent,
       method: 'POST',
       headers,
       body,
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     } as const
-    const { statusCode: status, body: answer } = await request(url, asked)
+    const { statusCode: status, body: answer } = await request(url, review)
     return { status, text: await answer.text() }
   }
   try {

@@ -45,25 +45,25 @@ export async function startRegistry(
   controlPlane: ControlPlane,
   { program, folder, ports }: Place & { program: string },
 ): Promise<RunningRegistry> {
-  const home = join(folder, 'registry')
-  const place = (name: string) => join(home, name)
+  const data = join(folder, 'registry')
+  const inData = (name: string) => join(data, name)
   const address = `127.0.0.1:${ports.registry}`
   const hasNode = controlPlane.gateway !== undefined
   const running = {
     url: `http://${address}`,
     host: hasNode ? `${NODE_ADDRESS}:${ports.registry}` : address,
     address,
-    storageFolder: place('storage'),
-    auditFolder: place('audit'),
-    authorityCertificate: place('authority.crt'),
-    authorityKey: place('authority.key'),
-    notifySecretFile: place('notify-secret'),
+    storageFolder: inData('storage'),
+    auditFolder: inData('audit'),
+    authorityCertificate: inData('authority.crt'),
+    authorityKey: inData('authority.key'),
+    notifySecretFile: inData('notify-secret'),
   }
   await keepAuthority(running)
   const secret = await readOrCreate(running.notifySecretFile, () => randomBytes(32).toString('base64url'))
-  const start = async (name: string, door: RegistryListener) => {
-    const configuration = place(`${name}.yaml`)
-    await writePrivate(configuration, dump(configurationOf(running, door, ports, secret)))
+  const start = async (name: string, listener: RegistryListener) => {
+    const configuration = inData(`${name}.yaml`)
+    await writePrivate(configuration, dump(configurationOf(running, listener, ports, secret)))
     const environment = { ...process.env, OTEL_TRACES_EXPORTER: 'none' }
     controlPlane.startProcess({ name, program, args: ['serve', configuration], environment })
   }
@@ -132,14 +132,14 @@ function configurationOf(
 async function waitForAnswer(controlPlane: ControlPlane, url: string): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS
   for (;;) {
-    const answered = await Promise.race([
+    const outcome = await Promise.race([
       fetch(url).then(
         () => true,
         () => false,
       ),
       controlPlane.failed,
     ])
-    if (answered) return
+    if (outcome) return
     if (performance.now() > deadline) throw new Error(`The registry does not answer at ${url}.`)
     await delay(50)
   }

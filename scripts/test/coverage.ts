@@ -23,8 +23,8 @@ export const SEEN_VARIABLE = 'FREEHOLD_TEST_ROUTES_SEEN'
  */
 export async function untestedRoutes(seenFile: string): Promise<string[]> {
   const seen = new Set((await readFile(seenFile, 'utf8')).split('\n'))
-  const shown = SERVED_ROUTES.filter(({ path }) => !NEEDS_MORE.some((which) => which.test(path)))
-  return shown.map(({ method, path }) => `${method} ${path}`).filter((route) => !seen.has(route))
+  const covered = SERVED_ROUTES.filter(({ path }) => !NEEDS_MORE.some((which) => which.test(path)))
+  return covered.map(({ method, path }) => `${method} ${path}`).filter((route) => !seen.has(route))
 }
 
 /** Before a platform ends, because its metrics end with it. */

@@ -31,9 +31,9 @@ export function beforeInterrupted(cleanUp: () => Promise<unknown>): () => void {
  * Ends this process after so many milliseconds as if by a signal, and reports whatever hangs. @returns a function that
  * cancels this
  */
-export function interruptAfter(milliseconds: number, tell: () => void): () => void {
+export function interruptAfter(milliseconds: number, onInterrupt: () => void): () => void {
   const timer = setTimeout(() => {
-    tell()
+    onInterrupt()
     void stop()
     // The clean-up itself may be what hangs.
     setTimeout(() => process.exit(INTERRUPTED), CLEAN_UP_TIMEOUT_MS)

@@ -65,9 +65,9 @@ export async function runMocha({
     stdio: ['ignore', stdio, stdio, 'ipc'],
     env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
   })
-  let told: ReporterMessage = { passes: 0, pending: 0, milliseconds: {}, failed: [], isOver: false }
+  let lastMessage: ReporterMessage = { passes: 0, pending: 0, milliseconds: {}, failed: [], isOver: false }
   child.on('message', (message) => {
-    told = message as ReporterMessage
+    lastMessage = message as ReporterMessage
   })
   child.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
   child.stderr?.on('data', (chunk: Buffer) => output.push(chunk))
@@ -76,11 +76,11 @@ export async function runMocha({
     child.once('close', (code) => done(code ?? 1))
   })
   const forget = beforeInterrupted(() => endWithAllItStarted(child, ended))
-  const watchdog = isHeldBack ? new Watchdog(child, () => told.isOver, patience) : undefined
+  const watchdog = isHeldBack ? new Watchdog(child, () => lastMessage.isOver, patience) : undefined
   const status = await ended.finally(forget)
   if (isHeldBack) process.stdout.write(`\n== ${title}\n${Buffer.concat(output)}`)
   console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
-  const { isOver, ...result } = told
+  const { isOver, ...result } = lastMessage
   if (watchdog?.killed !== undefined) {
     console.log(`-- ${title}: printed nothing any more, and was killed:\n${watchdog.killed}`)
     return isOver ? result : addUnfinished(result, files)

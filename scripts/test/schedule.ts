@@ -19,13 +19,13 @@ export async function runSideBySide(works: readonly Work[], cores: number, signa
   const waiting = [...works]
   const underWay = new Set<Promise<void>>()
   const failures: unknown[] = []
-  let busy = 0
+  let usedCores = 0
   const begin = ({ weight, run }: Work) => {
-    busy += weight
+    usedCores += weight
     const running: Promise<void> = run()
       .catch((error: unknown) => void failures.push(error))
       .then(() => {
-        busy -= weight
+        usedCores -= weight
         underWay.delete(running)
       })
     underWay.add(running)
@@ -33,7 +33,7 @@ export async function runSideBySide(works: readonly Work[], cores: number, signa
   const isLeft = () => waiting.length > 0 && signal?.aborted !== true
   while (isLeft() || underWay.size > 0) {
     const next = waiting.findIndex(
-      ({ weight }) => (isLeft() && busy + weight <= cores + ROUNDING) || underWay.size === 0,
+      ({ weight }) => (isLeft() && usedCores + weight <= cores + ROUNDING) || underWay.size === 0,
     )
     const [work] = next < 0 ? [] : waiting.splice(next, 1)
     if (work === undefined) await Promise.race(underWay)

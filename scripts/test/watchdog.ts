@@ -18,16 +18,16 @@ export class Watchdog {
   #lastOutput = performance.now()
 
   constructor(child: ChildProcess, isOver: () => boolean, { working, over }: Patience = PATIENCE) {
-    const hear = () => {
+    const onOutput = () => {
       this.#lastOutput = performance.now()
     }
-    child.stdout?.on('data', hear)
-    child.stderr?.on('data', hear)
-    child.on('message', hear)
-    const look = () => {
+    child.stdout?.on('data', onOutput)
+    child.stderr?.on('data', onOutput)
+    child.on('message', onOutput)
+    const checkProgress = () => {
       if (performance.now() - this.#lastOutput > (isOver() ? over : working)) this.killed ??= killTree(child)
     }
-    const looking = setInterval(look, Math.min(5_000, over))
+    const looking = setInterval(checkProgress, Math.min(5_000, over))
     child.once('exit', () => clearInterval(looking))
     // Leftover child processes would keep the streams open, and whoever waits for their end would wait forever.
     child.once('exit', () => {

@@ -61,9 +61,9 @@ export async function forgetData(folder: string): Promise<void> {
 
 /** @throws Error if the folder has data of the other kind of pods: their volumes and nodes differ */
 export async function refuseOtherPods(folder: string, isReal: boolean): Promise<void> {
-  const there = await readdir(folder).catch((): string[] => [])
-  const wasReal = there.includes('node')
-  if (!there.includes('etcd') || wasReal === isReal) return
+  const entries = await readdir(folder).catch((): string[] => [])
+  const wasReal = entries.includes('node')
+  if (!entries.includes('etcd') || wasReal === isReal) return
   const was = wasReal ? 'with' : 'without'
   throw new Error(
     `The data of ${folder} is of a platform ${was} --node: name another folder with --data, or forget it with --fresh.`,

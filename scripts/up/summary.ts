@@ -27,7 +27,7 @@ export function summary(dev: DevFile, isPersonNew: boolean): string {
   const { userName, initialPassword } = dev.person
   const folder = dirname(dev.certificateAuthority)
   const password = isPersonNew ? `password ${initialPassword} (shown this once)` : 'initial password in dev.json'
-  const played = simulated.length === 0 ? '' : `, played: ${simulated.join(', ')}`
+  const simulatedText = simulated.length === 0 ? '' : `, played: ${simulated.join(', ')}`
   const hosts = dev.gateway && `  public hosts    https://*.${DOMAIN}:${dev.gateway.gatewayHttps}`
   return [
     `  REST interface  ${dev.facadeUrl}`,
@@ -37,7 +37,7 @@ export function summary(dev: DevFile, isPersonNew: boolean): string {
     `  sign in         "${setupCommand(folder)}", then "freehold login" as ${userName}, ${password}`,
     `  commands        export PATH="${folder}:$PATH" gives freehold and kubectl`,
     `  kubectl         kubectl --kubeconfig ${quoteShellWord(dev.kubeconfig)}`,
-    `  Kubernetes      ${version} (${source}${played})`,
+    `  Kubernetes      ${version} (${source}${simulatedText})`,
     `  CA certificate  ${dev.certificateAuthority}`,
   ].join('\n')
 }

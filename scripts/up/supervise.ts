@@ -61,8 +61,8 @@ export async function supervise(
     if (options.fresh) await forgetData(folder)
     if (options.kubeconfig === undefined) await refuseOtherPods(folder, options.node)
     const programs = await findBeside(options, search)
-    const asked = options.facadePort === undefined ? {} : { facade: options.facadePort }
-    const ports = await choosePorts(folder, PLATFORM_PORTS, asked)
+    const requestedPorts = options.facadePort === undefined ? {} : { facade: options.facadePort }
+    const ports = await choosePorts(folder, PLATFORM_PORTS, requestedPorts)
     controlPlane = await startControlPlane({
       folder,
       kubeconfig: options.kubeconfig,
@@ -119,12 +119,12 @@ async function completeNode(controlPlane: ControlPlane, folder: string, search: 
   const { progress, signal } = search
   const node = await runningNamespaces(folder)
   if (node === undefined) return
-  const told = async (what: string, complete: () => Promise<string>) => {
-    const failed = (error: unknown) => `${what} cannot run: ${messageOf(error)}`
+  const reported = async (title: string, complete: () => Promise<string>) => {
+    const failed = (error: unknown) => `${title} cannot run: ${messageOf(error)}`
     const line = await complete().catch(failed)
     if (signal?.aborted !== true) progress.note(line)
   }
-  await told('SQL instances', async () => {
+  await reported('SQL instances', async () => {
     await pushEngines(node, search)
     return 'SQL instances can run: MariaDB is on the node'
   })
@@ -132,20 +132,20 @@ async function completeNode(controlPlane: ControlPlane, folder: string, search: 
     const client = administrator(controlPlane)
     return work(client).finally(() => client.close())
   }
-  await told('Relational databases', () =>
+  await reported('Relational databases', () =>
     asAdministrator(async (client) => {
       const home = { node, client, kubectl: controlPlane.kubectlPath ?? 'kubectl' }
       const major = await installRelationalEngine(home, search)
       return `Relational databases can run: CloudNativePG and PostgreSQL ${major} are on the node`
     }),
   )
-  await told('Web metrics', () =>
+  await reported('Web metrics', () =>
     asAdministrator(async (client) => {
       await installPrometheus({ node, client }, search)
       return 'Requests are counted: Prometheus is on the node'
     }),
   )
-  await told('Builds', async () => {
+  await reported('Builds', async () => {
     await pushLibrary(node, search)
     return 'Code can be built: images of the builder and of Node.js are on the node'
   })
