@@ -115,7 +115,7 @@ export async function runFacade(
     ...(await platformFacts(configuration, client, { address: linkBase, readiness: [...checks, ...otherChecks()] })),
   }
   served = services
-  const { recorder, witness } = activityRecorder(setup, services)
+  const { recorder, observer } = activityRecorder(setup, services)
   const hooks = await runWebhooks(configuration, { ...setup, services, isReady, staleness, principalStatus, recorder })
   shutdown.onStop(() => hooks?.stop())
   const facade = createFacade({
@@ -126,7 +126,7 @@ export async function runFacade(
     metrics: createHttpMetrics(dependencies.registry),
     isReady,
     staleness,
-    observer: witness,
+    observer,
     tracer: await openTracer(configuration, shutdown),
     limits: limitsOf(configuration),
     services,

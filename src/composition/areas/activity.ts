@@ -38,14 +38,14 @@ export function activityServices(
 export function activityRecorder(
   { configuration, client, caches, onStop, log }: FacadeSetup,
   { activity: store, records }: Pick<Services, 'activity' | 'records'>,
-): { recorder: ActivityRecorder; witness: RequestObserver } {
+): { recorder: ActivityRecorder; observer: RequestObserver } {
   const recorder = new ActivityRecorder({ store, clock: systemClock, log })
   onStop(() => recorder.stop())
   if (!configuration.auditWebhook)
     onStop(followObjects({ client, caches, records, recorder, store, clock: systemClock, log }))
   return {
     recorder,
-    witness(request) {
+    observer(request) {
       const activity = activityOfRequest(request, (resource) => resourceExists(records, resource))
       if (activity !== undefined) recorder.note(activity)
     },
