@@ -113,9 +113,7 @@ export function besidePolicies(kinds: readonly AnyKind[]): KubeObject[] {
       return policyWithBinding({
         name: `freehold-${kind.resource.plural}-beside-${other.resource.plural}`,
         rules: [ruleFor([kind], ['CREATE', 'UPDATE'])],
-        ...(rules.every(isExempting) ? { matchConditions: NOT_OURS } : {}),
         paramKind: { apiVersion: other.apiVersion, kind: other.kind },
-        variables: [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
         validations: rules.map((rule) => validationOf(rule)),
       })
     }),

@@ -61,7 +61,7 @@ export const REFUSALS = {
   INVALID_ACTION: [400, none('with kubectl, actions are fields: spec.running and spec.restartedAt')],
   URL_NOT_ALLOWED: [400, closed('SsoConnection')],
   UNAUTHORIZED: [401, server(401)],
-  FORBIDDEN: [403, { by: 'authorizer' }, policy('serverlessfunctions-beside-functionnamespaces', 'ServerlessFunction')],
+  FORBIDDEN: [403, { by: 'authorizer' }, policy('kind-writes', 'ServerlessFunction')],
   NOT_FOUND: [404, server(404)],
   NOT_ACCEPTABLE: [406, server(406)],
   ALREADY_EXISTS: [409, server(409), phase('NameOccupied')],

@@ -5,7 +5,7 @@ import { deployRule, sourceAdmission, sourceRule } from './codeFields.ts'
 import type { BackupPolicyInSpec, ComponentField, VolumeField } from './containerFields.ts'
 import { adaptComponentRules, backupRules, variableRules, volumeRules } from './containerRules.ts'
 import type { AdmissionRule, Rule } from './define.ts'
-import { referenceAdmission, variablesOf } from './referenceAdmission.ts'
+import { referenceAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { allowedCidrsRule } from './workloadRules.ts'
 
@@ -130,9 +130,6 @@ export const APP_SECRET_ACCESS_FIELDS = [
 ] as const
 
 export const appAdmission: readonly AdmissionRule[] = [
-  ...referenceAdmission({
-    content: APP_SECRET_ACCESS_FIELDS,
-    variables: variablesOf(),
-  }),
+  ...referenceAdmission({ content: APP_SECRET_ACCESS_FIELDS }),
   sourceAdmission,
 ]

@@ -125,8 +125,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   /** Rules that need more than the object: the caller, other rights of the caller, or the deletion. */
   admission?: readonly AdmissionRule[]
   /**
-   * Rules over another kind, by its name: CEL sees each object of it, in the same namespace if it is namespaced, as
-   * `params`. If there is no such object, nothing is refused.
+   * Rules over another kind, by its name: CEL sees each object of it as `params`. If there is no such object, nothing is
+   * refused. Every write is evaluated with each of the objects, so only administrators may create that kind.
    */
   beside?: readonly { readonly of: string; readonly rules: readonly AdmissionRule[] }[]
   /** For parts of a resource of another kind, at whose scope permissions are checked. */

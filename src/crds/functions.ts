@@ -8,14 +8,7 @@ import {
 } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import { HostName } from './containerinstances.ts'
-import {
-  type AdmissionRule,
-  defineKind,
-  MAX_LARGE_OBJECT_BYTES,
-  type ObjectOf,
-  resourceColumns,
-  statusWith,
-} from './define.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, resourceColumns, statusWith } from './define.ts'
 import { CancelledDeployment, deployedStatus } from './deployments.ts'
 import { DateTime, integerBetween, listMapOf, listSetOf, matching, Off, On, ResourceName, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
@@ -27,26 +20,13 @@ import {
   namespaceSecretsAdmission,
   VARIABLES_MAX,
 } from './namespaceSecrets.ts'
-import {
-  celUnchanged,
-  environmentAdmission,
-  identityAdmission,
-  variablesOf,
-  vaultListAdmission,
-} from './referenceAdmission.ts'
+import { celUnchanged, environmentAdmission, identityAdmission, vaultListAdmission } from './referenceAdmission.ts'
 import { withDefaults } from './schemaDefaults.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
 
 const Environment = listMapOf('name', EnvironmentVariableField, VARIABLES_MAX).default([])
-
-/** Code of functions gets the variables and the identity of its namespace, so whoever provides code can read them. */
-const CODE_UNCHANGED = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${celUnchanged('env', 'handler')}`
-const codeAdmission: readonly AdmissionRule[] = [
-  identityAdmission(CODE_UNCHANGED, 'the functions of its namespace', 'params'),
-  ...environmentAdmission(CODE_UNCHANGED, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
-]
 
 const versionMap = (which: 'offered' | 'ended') =>
   `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(FUNCTION_RUNTIMES[name][which])}`).join(', ')}}[object.spec.runtime]`
@@ -113,7 +93,7 @@ export const FunctionNamespace = defineKind({
   rules: [tagKeyRule, allowedCidrsRule, ...functionVariableRules],
   admission: [
     identityAdmission(`variables.isExempt || ${celUnchanged('env', 'managedIdentity')}`, 'its functions'),
-    ...environmentAdmission(`variables.isExempt || ${celUnchanged('env')}`, variablesOf()),
+    ...environmentAdmission(`variables.isExempt || ${celUnchanged('env')}`),
     ...functionSecretsAdmission,
     {
       on: 'WRITE',
@@ -265,10 +245,7 @@ export const ServerlessFunction = defineKind({
       cel: "object.metadata.name == object.spec.namespaceName + '.' + object.spec.functionName",
       message: 'the name of a ServerlessFunction must be <namespaceName>.<functionName>',
     },
-    ...environmentAdmission(
-      `variables.isExempt || ${celUnchanged('env', 'handler', 'image', 'source')}`,
-      variablesOf(),
-    ),
+    ...environmentAdmission(`variables.isExempt || ${celUnchanged('env', 'handler', 'image', 'source')}`),
     ...namespaceSecretsAdmission,
     vaultListAdmission(
       `variables.isExempt || ${celUnchanged('triggers')}`,
@@ -277,7 +254,6 @@ export const ServerlessFunction = defineKind({
       'a trigger',
     ),
   ],
-  beside: [{ of: FunctionNamespace.kind, rules: codeAdmission }],
   columns: resourceColumns(
     { name: 'Build', path: '.status.buildStatus' },
     { name: 'Copies', path: '.status.readyReplicas', type: 'integer' },

@@ -109,21 +109,20 @@ const inList = (list: string, name: string) => ({
   each: (test: string) => `${list}.all(${name}, ${test})`,
   count: (field: string) => `size(${list}.filter(${name}, has(${name}.${field})))`,
 })
-export type Variables = ReturnType<typeof inList>
+type Variables = ReturnType<typeof inList>
 
-export const variablesOf = (list = 'object.spec.?env.orValue([])'): Variables => inList(list, 'e')
+const VARIABLES: Variables = inList('object.spec.?env.orValue([])', 'e')
 
-/** @param what the list, as messages name it */
-export const environmentAdmission = (skipped: string, { each, count }: Variables, what = 'env'): AdmissionRule[] => [
+export const environmentAdmission = (skipped: string, { each, count }: Variables = VARIABLES): AdmissionRule[] => [
   {
     on: 'WRITE',
     cel: `${skipped} || ${mayRead(vaultReference('e.secret'), each, count('secret'))}`,
-    ...refusalMessage(what, `${what} refers to a vault whose secrets you may not read`, count('secret')),
+    ...refusalMessage('env', 'env refers to a vault whose secrets you may not read', count('secret')),
   },
   {
     on: 'WRITE',
     cel: `${skipped} || ${mayRead(outputReference, each, count('output'))}`,
-    ...refusalMessage(what, `${what} refers to an output of a resource that you may not read`, count('output')),
+    ...refusalMessage('env', 'env refers to an output of a resource that you may not read', count('output')),
   },
 ]
 
@@ -162,9 +161,9 @@ export const secretAdmission = (field: string): AdmissionRule => ({
 })
 
 /** Whoever decides what runs beside an identity's credentials can read them. @param code what finds them */
-export const identityAdmission = (skipped: string, code: string, object = 'object'): AdmissionRule => ({
+export const identityAdmission = (skipped: string, code: string): AdmissionRule => ({
   on: 'WRITE',
-  cel: `${skipped} || !${object}.spec.?managedIdentity.orValue(false) || ${mayEvery(...IDENTITIES)}`,
+  cel: `${skipped} || !object.spec.?managedIdentity.orValue(false) || ${mayEvery(...IDENTITIES)}`,
   message: `managedIdentity gives ${code} credentials that you may not read`,
 })
 
@@ -185,7 +184,7 @@ export const referenceAdmission = ({
   variables,
 }: {
   content: readonly string[]
-  variables: Variables
+  variables?: Variables
 }): AdmissionRule[] => [
   identityAdmission(`variables.isExempt || ${celUnchanged(...content)}`, 'its components'),
   ...environmentAdmission(`variables.isExempt || ${celUnchanged(...content)}`, variables),

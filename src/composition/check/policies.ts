@@ -32,7 +32,6 @@ export const POLICIES: Readonly<Record<string, string>> = {
   'freehold-kind-states': 'a5a95351be5a6ee1',
   'freehold-kind-deletions': 'fae0d5648f6f0749',
   'freehold-boundaryprojections-beside-platformclusters': '2d6005490aef5c6f',
-  'freehold-serverlessfunctions-beside-functionnamespaces': '302b5e7876042a43',
   'freehold-deletion-protection': 'b4ae4841df93d536',
   'freehold-removal': '84ea5f05ffc9ec40',
   'freehold-unchanged': 'dd79578dce72ca58',

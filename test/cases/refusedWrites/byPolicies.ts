@@ -305,26 +305,26 @@ export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
       }),
     },
   }),
-  'freehold-serverlessfunctions-beside-functionnamespaces ServerlessFunction': refused({
+  'freehold-kind-writes ServerlessFunction': refused({
     prepare: async (world) => {
       const around = named(FunctionNamespace, space(world), 'known', { runtime: 'nodejs', managedIdentity: true })
       await world.admin.create(FunctionNamespace.resource, around)
-      const spec = { namespaceName: 'known', functionName: 'more', handler: 'index' }
-      const more = named(ServerlessFunction, space(world), 'known.more', spec)
-      // Policies see it a moment after it is stored.
-      await world.until('the policy knows the namespace', async () => {
-        try {
-          await world.contributor.create(ServerlessFunction.resource, more, dryRun)
-          return undefined
-        } catch {
-          return true
-        }
+      await world.until('REST knows the namespace', async () => {
+        const path = resourcePath(world, 'functionnamespaces', 'known')
+        return (await world.rest({ method: 'GET', path })).status === 200
       })
-      return more
     },
-    write: (world, more) => world.contributor.create(ServerlessFunction.resource, more, dryRun),
+    write: (world) => {
+      const names = { namespaceName: 'known', functionName: 'more' }
+      const spec = { ...names, handler: 'index', namespaceSecrets: ['managedidentities'] }
+      return world.contributor.create(
+        ServerlessFunction.resource,
+        named(ServerlessFunction, space(world), 'known.more', spec),
+        dryRun,
+      )
+    },
     status: 403,
-    says: 'managedIdentity gives',
+    says: 'namespaceSecrets has what you may not read',
     rest: {
       FORBIDDEN: (world) => ({
         method: 'POST',
