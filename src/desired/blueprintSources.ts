@@ -7,7 +7,7 @@ import {
 } from '../contracts/blueprints/sources.ts'
 import type { TemplateProblem } from '../contracts/blueprints/template.ts'
 import { asSentence } from '../core/errors.ts'
-import { plainLine } from '../core/plainLine.ts'
+import { cutTo, plainLine } from '../core/plainLine.ts'
 import { pluralize, pluralizeVerb } from '../core/pluralize.ts'
 import type { BlueprintSource } from '../crds/blueprintSources.ts'
 
@@ -110,7 +110,7 @@ function problemOf({
   message,
 }: Omit<TemplateProblem, 'severity'>): Invalid['errors'][number] {
   return {
-    ...{ severity: 'Error', code, path: path.slice(0, 256), message: message.slice(0, 256) },
+    ...{ severity: 'Error', code, path: cutTo(path, 256), message: cutTo(message, 256) },
     ...(line !== null && { line }),
     ...(column !== null && { column }),
   }

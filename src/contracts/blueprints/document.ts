@@ -1,6 +1,7 @@
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
 import { parseJsonPointer } from '../../core/jsonPointer.ts'
 import { PROSE, PROSE_MESSAGE } from '../../core/prose.ts'
+import { isShown, SHOWN_LINE } from '../../core/shownText.ts'
 import { runUnsliced, type SlicedWork } from '../../core/slices.ts'
 
 export const MAX_CONTENT_BYTES = 262_144
@@ -126,6 +127,7 @@ function expandAliases(root: unknown): unknown {
     const entries = Object.entries(value).map(([key, item]) => {
       if (key === '__proto__') throw new DocumentError('must not have the name __proto__')
       if (key.length > NAME_MAX) throw new DocumentError(`has a name of more than ${NAME_MAX} characters`)
+      if (!isShown(SHOWN_LINE, requireWellFormed(key))) throw new DocumentError('has a name with invisible characters')
       left -= 1
       return [key, copy(item, depth + 1)]
     })
@@ -135,9 +137,16 @@ function expandAliases(root: unknown): unknown {
 }
 
 function requireJsonScalar(value: unknown): unknown {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'string') return requireWellFormed(value)
+  if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
   throw new DocumentError('contains a value that JSON cannot express')
+}
+
+/** An escape can express what neither UTF-8 nor the API server can: the stored text would be another one. */
+function requireWellFormed(text: string): string {
+  if (!text.isWellFormed()) throw new DocumentError('contains half a surrogate pair')
+  return text
 }
 
 /** Where a value begins, and its parts by name or index. A flat map would need whole JSON Pointers as keys. */

@@ -1,6 +1,7 @@
 import { gt } from 'semver'
 import { z } from 'zod'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { isShown, SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, type ShownText } from '../../core/shownText.ts'
 import { PLAN_FAMILIES } from '../../core/sizing/plans.ts'
 
 export const BLUEPRINT_CATEGORIES = ['Web', 'Data', 'Ai', 'Messaging', 'Storage', 'Tools'] as const
@@ -33,7 +34,10 @@ const Slug = z.string().superRefine((slug, context) => {
   if (message !== undefined) context.addIssue({ code: 'custom', message })
 })
 
-const Words = z.string().trim().min(1).max(128).regex(/^.*$/, 'must be one line')
+/** The characters of the document say nothing about those of its texts: YAML and JSON have escapes for any. */
+const shownAs = (shown: ShownText, text = z.string()) => text.refine((given) => isShown(shown, given), shown.message)
+const Words = shownAs(SHOWN_NAME, z.string().trim().min(1).max(128))
+const Description = shownAs(SHOWN_PROSE, z.string().max(512))
 const Name = z
   .string()
   .max(64)
@@ -50,9 +54,13 @@ export const BlueprintParameter = z.strictObject({
   name: Name,
   type: z.enum(PARAMETER_TYPES),
   title: Words.optional(),
-  description: z.string().max(512).optional(),
+  description: Description.optional(),
   default: z.union([z.string().max(4096), z.number(), z.boolean()]).optional(),
-  choices: z.array(z.string().min(1).max(256)).min(1).max(50).optional(),
+  choices: z
+    .array(shownAs(SHOWN_LINE, z.string().min(1).max(256)))
+    .min(1)
+    .max(50)
+    .optional(),
   family: z.enum(PLAN_FAMILIES).optional(),
   pattern: z.string().max(256).optional(),
   minLength: z.int().min(0).max(4096).optional(),
@@ -104,7 +112,7 @@ export const Template = z.strictObject({
   slug: Slug,
   name: Words,
   version: z.string().max(128).regex(TEMPLATE_VERSION_PATTERN, 'must be a semantic version, such as 1.2.0'),
-  description: z.string().max(512).default(''),
+  description: Description.default(''),
   category: z.enum(BLUEPRINT_CATEGORIES).default('Tools'),
   icon: z
     .string()

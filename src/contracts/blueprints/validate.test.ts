@@ -41,6 +41,9 @@ describe('parseTemplateDocument', () => {
     ['is larger than 256 KiB', `a: ${'x'.repeat(300_000)}`],
     ['contains a control character', 'a: 1 # \u0007'],
     ['contains a bidirectional control character', 'a: 1 # \u202e'],
+    ['escapes half a surrogate pair in a value', String.raw`a: "\ud800"`],
+    ['escapes half a surrogate pair in a key', String.raw`"\udc00": 1`],
+    ['escapes an invisible character in a key', String.raw`"a\u202eb": 1`],
   ]
   for (const [why, content] of refused)
     it(`rejects a document that ${why}`, () => expect(() => parseTemplateDocument(content)).to.throw(DocumentError))
@@ -153,6 +156,21 @@ describe('parseTemplateSliced', () => {
       'SpecInvalid /outputs/0',
     ],
     [
+      'rejects invisible characters in texts for people',
+      {
+        name: 'Sea\u200brch',
+        description: 'For\u200beverybody',
+        parameters: [
+          { name: 'size', type: 'choice', title: 'Si\u200bze', description: '\u200b', choices: ['a', 'a\u200b'] },
+        ],
+      },
+      'SpecInvalid /name',
+      'SpecInvalid /description',
+      'SpecInvalid /parameters/0/title',
+      'SpecInvalid /parameters/0/description',
+      'SpecInvalid /parameters/0/choices/1',
+    ],
+    [
       'rejects a choice without choices',
       { parameters: [{ name: 'size', type: 'choice' }] },
       'MissingField /parameters/0',
@@ -175,6 +193,14 @@ describe('parseTemplateSliced', () => {
   ]
   for (const [sentence, template, ...problems] of cases)
     it(sentence, () => expect(problemsOf(template)).to.deep.equal(problems))
+
+  it('repeats no invisible characters in its messages', () => {
+    const hidden = 'a\u200bb\u061c'
+    const components = [{ ...DB, when: `${hidden} ==`, collection: hidden, spec: { x: `\${parameters.${hidden}}` } }]
+    const messages = read({ components }).problems.map(({ message }) => message)
+    expect(messages).to.have.length.above(2)
+    for (const message of messages) expect(message).to.match(/^\P{C}+$/u)
+  })
 
   const others: [sentence: string, template: object, ...problems: `${TemplateProblemCode} ${string}`[]][] = [
     [

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { isRecord } from '../../core/isRecord.ts'
 import { escapedPart } from '../../core/jsonPointer.ts'
+import { plainLine } from '../../core/plainLine.ts'
 import { describeIssue } from '../../core/schemaIssues.ts'
 import type { SlicedWork } from '../../core/slices.ts'
 import { suggestion } from '../../core/suggestion.ts'
@@ -80,7 +81,8 @@ export function* parseTemplateSliced(content: string, catalogue: Catalogue): Sli
     code,
     path,
     ...document.positionOf(path),
-    message,
+    // Messages quote the document, which is somebody else's if it comes from a repository.
+    message: plainLine(message, MESSAGE_MAX),
   })
   const read = Template.safeParse(document.value, { reportInput: true })
   const [head, weight] = [headOf(document.value), document.weight]
@@ -133,6 +135,9 @@ export function problemsOfIssue(
       : ''
   return [problemAt(isMissing ? 'MissingField' : 'SpecInvalid', path, `${describeIssue(issue)}${suggested}`)]
 }
+
+/** In characters. */
+const MESSAGE_MAX = 1_024
 
 type CheckerOptions = {
   readonly template: Template
