@@ -1,5 +1,6 @@
-import { isOwnedBy } from '../../contracts/workloads.ts'
+import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
@@ -70,9 +71,12 @@ function missing(message: string, field: string, value: string): PlatformError {
 export function podsAt(place: ConnectionEnd, { pods }: ClusterNetworkState): SeenPod[] {
   if ('end' in place) return []
   const { namespace, labels, resources, hidden } = place
+  // Both lists may have thousands of items.
+  const unseen = new Set(hidden.map(({ kind, object }) => ownerLabelSelector(kind.kind, object.metadata.name)))
   return pods.filter(({ metadata, status }) => {
     if (metadata.namespace !== namespace || ['Succeeded', 'Failed'].includes(status?.phase ?? '')) return false
-    if (hidden.some(({ kind, object }) => isOwnedBy(metadata, kind.kind, object.metadata.name))) return false
+    const { [OWNER_KIND_LABEL]: owner = '', [OWNER_NAME_LABEL]: name = '' } = metadata.labels ?? {}
+    if (unseen.has(ownerLabelSelector(owner, name))) return false
     if (resources === undefined) return selectorMatchesLabels({ matchLabels: labels }, metadata.labels ?? {})
     return resources.some(({ kind, object }) => isOwnedBy(metadata, kind.kind, object.metadata.name))
   })

@@ -1,10 +1,8 @@
-import { isOwnedBy } from '../../contracts/workloads.ts'
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { GroupResource } from '../resources/contents.ts'
-import type { Group } from './flows.ts'
 import type { NetworkPolicy, Peer, PolicyRule } from './policy/kubernetes.ts'
-import { type Selector, selects } from './policy/selectors.ts'
+import { selects } from './policy/selectors.ts'
+import type { Group, Labels, VisibleContents } from './visibleContents.ts'
 
 /** Pure: connections that policies allow, as edges between nodes of a boundary. */
 
@@ -23,13 +21,11 @@ export const groupNode = (name: string) => `group:${name}`
 export const resourceNode = ({ kind, object, resourceGroup }: GroupResource) =>
   `resource:${resourceGroup}/${kind.segment}/${object.metadata.name}`
 
-type BoundaryContents = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
-
-export function listDeclaredEdges(policies: readonly NetworkPolicy[], contents: BoundaryContents): DeclaredEdge[] {
+export function listDeclaredEdges(policies: readonly NetworkPolicy[], contents: VisibleContents): DeclaredEdge[] {
   return policies.flatMap((policy) => {
-    const group = contents.groups.find(({ namespace }) => namespace === policy.metadata.namespace)
+    const group = contents.groupOfNamespace(policy.metadata.namespace)
     if (group === undefined) return []
-    const self = subjectOf(policy, group, contents.resources)
+    const self = nodeOfOwner(policy.metadata.labels, group, contents)
     const edges = (rules: readonly PolicyRule[] = [], side: 'from' | 'to') =>
       rules.flatMap((rule) =>
         peersOf(rule[side], group, contents).flatMap((other) =>
@@ -45,34 +41,25 @@ export function listDeclaredEdges(policies: readonly NetworkPolicy[], contents: 
   })
 }
 
-/** Returns the subject of a policy: the resource that owns it, or else the whole group. */
-function subjectOf({ metadata }: NetworkPolicy, group: Group, resources: readonly GroupResource[]): string {
-  const owner = resources.find(
-    ({ kind, object, resourceGroup }) =>
-      resourceGroup === group.name && isOwnedBy(metadata, kind.kind, object.metadata.name),
-  )
-  return owner === undefined ? groupNode(group.name) : resourceNode(owner)
-}
-
-function peersOf(peers: readonly Peer[] | undefined, ownGroup: Group, contents: BoundaryContents): string[] {
+function peersOf(peers: readonly Peer[] | undefined, ownGroup: Group, contents: VisibleContents): string[] {
   if (peers === undefined || peers.length === 0) return [INTERNET_NODE, CLUSTER_NODE]
   const found = peers.map(({ ipBlock, podSelector, namespaceSelector }) => {
     if (ipBlock !== undefined) return INTERNET_NODE
-    if (namespaceSelector === undefined) return nodeOfSelector(podSelector, ownGroup, contents)
+    if (namespaceSelector === undefined) return nodeOfOwner(podSelector?.matchLabels, ownGroup, contents)
     const takes = (name: string) =>
       selects(namespaceSelector, (key) => (key === 'kubernetes.io/metadata.name' ? name : undefined))
     if (takes(SYSTEM_NAMESPACE)) return PLATFORM_NODE
-    const group = contents.groups.find(({ namespace }) => takes(namespace))
-    return group === undefined ? CLUSTER_NODE : nodeOfSelector(podSelector, group, contents)
+    const named = namespaceSelector.matchLabels?.['kubernetes.io/metadata.name']
+    const candidates = named === undefined ? contents.groups : [contents.groupOfNamespace(named) ?? []].flat()
+    const group = candidates.find(({ namespace }) => takes(namespace))
+    return group === undefined ? CLUSTER_NODE : nodeOfOwner(podSelector?.matchLabels, group, contents)
   })
   return [...new Set(found)]
 }
 
-function nodeOfSelector(selector: Selector | undefined, group: Group, { resources }: BoundaryContents): string {
-  const { [OWNER_KIND_LABEL]: kind, [OWNER_NAME_LABEL]: name } = selector?.matchLabels ?? {}
-  const found = resources.find(
-    (each) => each.resourceGroup === group.name && each.kind.kind === kind && each.object.metadata.name === name,
-  )
+/** Returns the resource that labels name, or else the whole group. */
+function nodeOfOwner(labels: Labels, group: Group, contents: VisibleContents): string {
+  const found = contents.ownerIn(group, labels)
   return found === undefined ? groupNode(group.name) : resourceNode(found)
 }
 
@@ -94,28 +81,22 @@ const outputsOf = ({ env }: Variables) =>
 
 /** Returns edges from resources to those they refer to, on each port that the target opens to its group. */
 export function listReferenceEdges(
-  { resources }: BoundaryContents,
+  { resources, findResource }: VisibleContents,
   declared: readonly DeclaredEdge[],
 ): (DeclaredEdge & { isAllowed: boolean })[] {
+  const openings = Map.groupBy(declared, endsKey)
   return resources.flatMap((consumer) => {
-    const spec = consumer.object.spec as ReferringSpec
+    const { resourceGroup, object } = consumer
+    const spec = object.spec as ReferringSpec
     const outputs = [spec, ...(spec.components ?? [])].flatMap(outputsOf)
-    const targets = outputs.flatMap(
-      ({ collection, name }) =>
-        resources.find(
-          (each) =>
-            each.resourceGroup === consumer.resourceGroup &&
-            each.kind.segment === collection &&
-            each.object.metadata.name === name,
-        ) ?? [],
-    )
+    const targets = outputs.flatMap(({ collection, name }) => findResource(resourceGroup, collection, name) ?? [])
     return [...new Set(targets)].flatMap((target): (DeclaredEdge & { isAllowed: boolean })[] => {
       const ends = { sourceId: resourceNode(consumer), targetId: resourceNode(target) }
-      const open = declared.filter(
-        ({ sourceId, targetId }) => targetId === ends.targetId && sourceId === groupNode(consumer.resourceGroup),
-      )
+      const open = openings.get(endsKey({ ...ends, sourceId: groupNode(resourceGroup) })) ?? []
       if (open.length === 0) return [{ ...ends, protocol: 'Any', port: 0, isAllowed: false }]
       return open.map(({ protocol, port }) => ({ ...ends, protocol, port, isAllowed: true }))
     })
   })
 }
+
+const endsKey = ({ sourceId, targetId }: Pick<DeclaredEdge, 'sourceId' | 'targetId'>) => `${sourceId}>${targetId}`

@@ -14,9 +14,10 @@ import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { badParameter } from '../resources/queryFaults.ts'
 import { flowsIn, listBoundaryClusters, listVisibleGroups, type SeenCluster } from './boundaryClusters.ts'
-import { groupDenies, type KnownEnd, knownEnd, type ObservedDeny, type VisibleContents } from './flows.ts'
+import { groupDenies, type KnownEnd, knownEnd, type ObservedDeny } from './flows.ts'
 import { networkVisibilityOf } from './networkVisibility.ts'
 import { NetworkRuleDto } from './record.ts'
+import { type VisibleContents, visibleContents } from './visibleContents.ts'
 import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
 
 export const NODE_KINDS = ['Resource', 'Group', 'Platform', 'Cluster', 'Internet'] as const
@@ -78,14 +79,16 @@ export async function resolveFlowSubject(
   const { boundaryId = '' } = context.parameters
   const visibility = networkVisibilityOf(context, boundaryId)
   const all = groups.flatMap(({ name }) => resourcesOfGroup(context.services, boundaryId, name))
-  const [resources, hidden] = [all.filter(visibility.resource), all.filter((one) => !visibility.resource(one))]
+  const { shown: resources = [], hidden = [] } = Object.groupBy(all, (one) =>
+    visibility.resource(one) ? 'shown' : 'hidden',
+  )
   const named = resources.filter(({ object }) => object.metadata.name === resource)
   if (resource !== undefined && named.length === 0) throw notFound(`Resource "${resource}"`)
   if (new Set(named.map((found) => found.resourceGroup)).size > 1)
     throw badParameter('resourceGroup', `Several groups have a resource "${resource}": name its resourceGroup.`)
   const isMeant = ({ resource: found }: KnownEnd) =>
     resource === undefined || (found !== undefined && named.includes(found))
-  return { groups, resources, hidden, isMeant }
+  return { contents: visibleContents({ groups, resources, hidden }), isMeant }
 }
 
 const endsOf = ({ from, to }: Flow, contents: VisibleContents) =>
@@ -94,7 +97,7 @@ const endsOf = ({ from, to }: Flow, contents: VisibleContents) =>
 /** Returns the flows that a query is about, by cluster. */
 export async function listObservedFlows(context: Context, query: Omit<Query, 'direction'>) {
   const window = windowOf(query.window, context.services.clock.now())
-  const { isMeant, ...contents } = await resolveFlowSubject(context, query)
+  const { isMeant, contents } = await resolveFlowSubject(context, query)
   const clusters = await listBoundaryClusters(context, contents.groups)
   const { flowsByCluster, reason } = await flowsIn(context, clusters, contents.groups, window)
   const relevant = flowsByCluster.map(({ cluster, flows }) => ({

@@ -1,13 +1,11 @@
 import type { Flow, FlowEnd } from '../../adapters/flows/port.ts'
 import { timestamp } from '../../core/clock.ts'
 import { uuidV5 } from '../../core/ids.ts'
-import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { GroupResource } from '../resources/contents.ts'
+import type { VisibleContents } from './visibleContents.ts'
 import type { Window } from './window.ts'
 
 /** Pure: aggregates flows. */
-
-export type Group = { readonly name: string; readonly namespace: string }
 
 /** An end of a flow, as seen from a boundary. */
 export type KnownEnd = {
@@ -16,31 +14,16 @@ export type KnownEnd = {
   readonly resource?: GroupResource | undefined
 }
 
-/** The content of a boundary that the caller may see. */
-export type VisibleContents = {
-  readonly groups: readonly Group[]
-  readonly resources: readonly GroupResource[]
-  /** Resources of the same groups that the caller may not see. */
-  readonly hidden: readonly GroupResource[]
-}
-
 /** @param system the namespace of the platform itself */
-export function knownEnd(
-  { namespace, labels }: FlowEnd,
-  { groups, resources, hidden }: VisibleContents,
-  system: string,
-): KnownEnd {
+export function knownEnd({ namespace, labels }: FlowEnd, contents: VisibleContents, system: string): KnownEnd {
   if (namespace === undefined) return { kind: 'Internet' }
   if (namespace === system) return { kind: 'Platform' }
-  const group = groups.find((each) => each.namespace === namespace)?.name
-  if (group === undefined) return { kind: 'Cluster' }
-  const isItsPod = ({ kind, object, resourceGroup }: GroupResource) =>
-    resourceGroup === group &&
-    labels[OWNER_KIND_LABEL] === kind.kind &&
-    labels[OWNER_NAME_LABEL] === object.metadata.name
-  if (hidden.some(isItsPod)) return { kind: 'Cluster' }
-  const resource = resources.find(isItsPod)
-  return resource === undefined ? { kind: 'Group', group } : { kind: 'Resource', group, resource }
+  const group = contents.groupOfNamespace(namespace)
+  if (group === undefined || contents.isHiddenIn(group, labels)) return { kind: 'Cluster' }
+  const resource = contents.ownerIn(group, labels)
+  return resource === undefined
+    ? { kind: 'Group', group: group.name }
+    : { kind: 'Resource', group: group.name, resource }
 }
 
 export type ObservedDeny = { readonly id: string; readonly flows: readonly [Flow, ...Flow[]] }

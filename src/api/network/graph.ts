@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Flow } from '../../adapters/flows/port.ts'
-import { isOwnedBy } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -20,8 +19,9 @@ import {
   resourceNode,
 } from './declaredEdges.ts'
 import { listObservedFlows, NODE_KINDS } from './denies.ts'
-import { type KnownEnd, knownEnd, type VisibleContents } from './flows.ts'
+import { type KnownEnd, knownEnd } from './flows.ts'
 import type { NetworkPolicy } from './policy/kubernetes.ts'
+import type { VisibleContents } from './visibleContents.ts'
 import { shownWindow, WindowQuery, windowFields } from './window.ts'
 
 const NetworkNode = namedRecord('NetworkNode', {
@@ -65,18 +65,20 @@ const EDGES_MAX = 2000
 
 async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>) {
   const { window, contents, clusters, flowsByCluster, reason } = await listObservedFlows(context, context.query)
-  const isOfHidden = ({ metadata }: NetworkPolicy) =>
-    contents.hidden.some(
-      ({ kind, object }) =>
-        object.metadata.namespace === metadata.namespace && isOwnedBy(metadata, kind.kind, object.metadata.name),
-    )
+  const isOfHidden = ({ metadata }: NetworkPolicy) => {
+    const group = contents.groupOfNamespace(metadata.namespace)
+    return group !== undefined && contents.isHiddenIn(group, metadata.labels)
+  }
   const policies = clusters
     .flatMap(({ seen }) => (typeof seen === 'string' ? [] : seen.policies.kubernetes))
     .filter((policy) => !isOfHidden(policy))
   const edges = new Map<string, Edge>()
   const declared = listDeclaredEdges(policies, contents)
   for (const each of declared) add(edges, each, true)
-  for (const { isAllowed, ...each } of listReferenceEdges(contents, declared)) add(edges, each, isAllowed)
+  // Edges of other nodes are not shown.
+  const consumers = contents.resources.slice(0, NODES_MAX)
+  for (const { isAllowed, ...each } of listReferenceEdges({ ...contents, resources: consumers }, declared))
+    add(edges, each, isAllowed)
   for (const flow of flowsByCluster.flatMap(({ flows }) => flows)) count(edges, flow, contents)
   const nodes = nodesOf(contents, [...edges.values()]).sort(byId)
   const shown = nodes.slice(0, NODES_MAX)
