@@ -52,4 +52,22 @@ describe('mergeNewestEntries', () => {
   it('returns an entry once, even if two parts contain it', async () => {
     expect(await idsOf([source('a', [12], [source('a chapter', [12, 11])])], 9)).to.deep.equal(['a-12', 'a-11'])
   })
+
+  it('are put in order a few times, however many records there are', async () => {
+    let reads = 0
+    const count = 1_000
+    const sources = Array.from({ length: count }, (_, at): EntrySource => {
+      const occurredAt = new Date(Date.UTC(2026, 0, 1) + at).toISOString()
+      const { resource, entry } = told(11, `r${at}`)
+      const counted = Object.defineProperty({ ...entry }, 'occurredAt', {
+        get: () => {
+          reads += 1
+          return occurredAt
+        },
+      })
+      return { newest: occurredAt, open: async () => ({ entries: [{ resource, entry: counted }], older: [] }) }
+    })
+    expect(await mergeNewestEntries(sources, count / 2)).to.have.length(count / 2)
+    expect(reads).to.be.below(count * 10)
+  })
 })
