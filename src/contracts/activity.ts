@@ -24,6 +24,11 @@ export const ENTRIES_MAX = 10_000
 /** Maximum of these that callers reported: however much they write, it displaces nothing that the platform saw. */
 export const REPORTED_ENTRIES_MAX = 1_000
 export const RETENTION_DAYS = 90
+/**
+ * Records of a boundary beyond which those of deleted resources go, the oldest first: creating and deleting under ever
+ * new names would fill etcd.
+ */
+export const BOUNDARY_RECORDS_MAX = 20_000
 /** Milliseconds that a reported time may be in the future, because the clocks of callers differ. */
 export const MAX_CLOCK_SKEW_MS = 300_000
 /** Maximum bytes of an entry as JSON; the longest lists of changes are cut. */

@@ -106,11 +106,30 @@ describe('SecretActivity', () => {
     const client = new FakeKubeClient()
     const store = new SecretActivity(client, () => now)
     await store.append(RESOURCE, [sighting({ occurredAt: new Date(now).toISOString() })])
-    await store.sweep()
+    await store.sweep(() => true)
     now += 91 * DAY
     expect(await store.read(RESOURCE)).to.deep.equal([])
-    await store.sweep()
+    await store.sweep(() => true)
     expect((await client.list(secret)).items).to.deep.equal([])
+  })
+
+  it('removes the oldest records of deleted resources beyond the limit of a boundary', async () => {
+    let now = Date.UTC(2026, 0, 1)
+    const client = new FakeKubeClient()
+    const store = new SecretActivity(client, () => now)
+    for (const name of ['kept', 'gone-1', 'gone-2', 'gone-3', 'gone-4']) {
+      now += DAY
+      await store.append({ ...RESOURCE, resourceName: name }, [sighting({ occurredAt: new Date(now).toISOString() })])
+    }
+    const exists = ({ resourceName }: typeof RESOURCE) => resourceName === 'kept'
+    const names = async () => {
+      const entries = await store.newest(RESOURCE.boundaryId, () => () => true)
+      return entries.map(({ resource }) => resource.resourceName)
+    }
+    await store.sweep(exists)
+    expect(await names()).to.have.length(5)
+    await store.sweep(exists, 2)
+    expect(await names()).to.deep.equal(['gone-4', 'gone-3', 'kept'])
   })
 
   it('appends concurrent entries one after another, without a conflict', async () => {

@@ -74,6 +74,9 @@ export interface ActivityStore {
   read(resource: ResourcePath): Promise<readonly Entry[] | undefined>
   /** Returns the newest wanted entries of a boundary, newest first, with those of deleted resources. Writes nothing. */
   newest(boundaryId: string, wanted: EntryFilter): Promise<readonly ResourceEntry[]>
-  /** Deletes the records whose newest entry is past the retention period. */
-  sweep(): Promise<void>
+  /**
+   * Deletes the records whose newest entry is past the retention period, and of a boundary with too many those of
+   * resources that do not exist.
+   */
+  sweep(exists: (resource: ResourcePath) => boolean): Promise<void>
 }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import {
+  BOUNDARY_RECORDS_MAX,
   ENTRIES_MAX,
   MAX_CLOCK_SKEW_MS,
   OWN_BOUNDS,
@@ -31,6 +32,7 @@ import type { ActivityStore, Entry, EntryFilter, ObservedAction, ResourceEntry, 
 
 /** On a head, the boundary id of the resource; on a chapter, a constant. */
 const ACTIVITY_LABEL = `${PREFIX}activity`
+const CHAPTER = 'true'
 /** The resource of a head, as group/type/name. */
 const OF_ANNOTATION = `${PREFIX}activity-of`
 /** When the newest entry was added: lets the sweep decide from metadata alone. */
@@ -127,8 +129,7 @@ export class SecretActivity implements ActivityStore {
     { name, resourceVersion, annotations = {} }: ObjectMeta,
     wanted: EntryFilter,
   ): EntrySource[] {
-    const [resourceGroup = '', resourceType = '', resourceName = ''] = (annotations[OF_ANNOTATION] ?? '').split('/')
-    const resource = { boundaryId, resourceGroup, resourceType, resourceName }
+    const resource = resourceOf(boundaryId, annotations)
     const part = partsOf(resource).find((one) => one.name === name)
     const isWanted = wanted(resource)
     if (part === undefined || isWanted === undefined) return []
@@ -161,15 +162,24 @@ export class SecretActivity implements ActivityStore {
     return shown
   }
 
-  async sweep(): Promise<void> {
+  async sweep(exists: (resource: ResourcePath) => boolean, limit = BOUNDARY_RECORDS_MAX): Promise<void> {
     const oldest = retentionCutoff(this.#now())
     const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: ACTIVITY_LABEL }
     const { items } = await this.#client.list({ ...secret, metadataOnly: true }, selection)
-    for (const { metadata } of items) {
-      const newest = metadata.annotations?.[NEWEST_ANNOTATION] ?? metadata.creationTimestamp ?? ''
-      const { name, uid, resourceVersion } = metadata
-      if (newest < oldest) await this.#client.remove(secret, refOf(name), { uid, resourceVersion })
-    }
+    const all = items.map(({ metadata }) => metadata)
+    const isPast = (metadata: ObjectMeta) => newestOf(metadata) < oldest
+    const heads = Map.groupBy(
+      all.filter((one) => !isPast(one) && one.labels?.[ACTIVITY_LABEL] !== CHAPTER),
+      ({ labels }) => labels?.[ACTIVITY_LABEL] ?? '',
+    )
+    const surplus = [...heads].flatMap(([boundaryId, records]) =>
+      records
+        .toSorted((one, other) => (newestOf(one) < newestOf(other) ? 1 : -1))
+        .slice(limit)
+        .filter(({ annotations }) => !exists(resourceOf(boundaryId, annotations))),
+    )
+    for (const { name, uid, resourceVersion } of [...all.filter(isPast), ...surplus])
+      await this.#client.remove(secret, refOf(name), { uid, resourceVersion })
   }
 
   /** Returns the ids of entries in chapters, which late sightings may repeat. */
@@ -209,7 +219,7 @@ export class SecretActivity implements ActivityStore {
     const name = `${head}-${randomBytes(6).toString('hex')}`
     const bytes = await compress(JSON.stringify(entries))
     const newest = entries.at(-1)?.occurredAt ?? ''
-    await this.#put(name, bytes, newest, { labels: { [ACTIVITY_LABEL]: 'true' }, annotations: {} })
+    await this.#put(name, bytes, newest, { labels: { [ACTIVITY_LABEL]: CHAPTER }, annotations: {} })
     return { name, count: entries.length, newest, bytes: bytes.length }
   }
 
@@ -231,6 +241,14 @@ export class SecretActivity implements ActivityStore {
     return read.flatMap((entries) => entries ?? [])
   }
 }
+
+function resourceOf(boundaryId: string, annotations: ObjectMeta['annotations']): ResourcePath {
+  const [resourceGroup = '', resourceType = '', resourceName = ''] = (annotations?.[OF_ANNOTATION] ?? '').split('/')
+  return { boundaryId, resourceGroup, resourceType, resourceName }
+}
+
+const newestOf = ({ annotations, creationTimestamp }: ObjectMeta) =>
+  annotations?.[NEWEST_ANNOTATION] ?? creationTimestamp ?? ''
 
 function partsOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): Part[] {
   const name = `activity-${sha256([boundaryId, resourceGroup, resourceType, resourceName].join('/')).slice(0, 40)}`
