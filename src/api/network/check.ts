@@ -10,8 +10,8 @@ import { clusterInfo, defaultCluster, findBoundary } from '../resources/places.t
 import { byAllowedCidrs } from './allowedCidrs.ts'
 import { type ConnectionEnd, checkEnds, endsAt, podsAt, resolveConnectionEnd } from './connectionEnds.ts'
 import { type ClusterNetworkState, readNetworkState } from './networkState.ts'
-import type { ConnectionQuestion, Direction, End } from './policy/question.ts'
-import { combineDirections, combineSides, judgeSide, type SideVerdict } from './policy/verdict.ts'
+import { judgePairs } from './policy/pairs.ts'
+import { combineDirections, type SideVerdict } from './policy/verdict.ts'
 import { NetworkCheckRequest, NetworkCheckResult } from './record.ts'
 
 type Request = z.output<typeof NetworkCheckRequest>
@@ -86,8 +86,8 @@ function evaluate(
     to: endsAt(to, toPods, seen).slice(0, CHECKED_PODS_MAX),
   }
   const question = { port, protocol: PROTOCOLS[protocol], blocksTakePods: !seen.hasCilium } as const
-  const egress = sideOf('egress', ends, question, seen)
-  const ingress = byAllowedCidrs(sideOf('ingress', ends, question, seen), from, to)
+  const egress = judgePairs('egress', ends, question, seen.policies)
+  const ingress = byAllowedCidrs(judgePairs('ingress', ends, question, seen.policies), from, to)
   const { verdict, decidedBy } = combineDirections(egress, ingress)
   const shown = ({ warnings: _, ...side }: SideVerdict) => side
   const warnings = [...warningsOf(from), ...warningsOf(to), ...egress.warnings, ...ingress.warnings]
@@ -109,22 +109,6 @@ function noPods(place: ConnectionEnd): string {
   const [first] = 'end' in place ? [] : (place.resources ?? [])
   const name = first?.object.metadata.name ?? ''
   return `"${name}" has no pods on this cluster now; without pods, no policy can be checked.`
-}
-
-function sideOf(
-  direction: Direction,
-  { from, to }: { from: readonly End[]; to: readonly End[] },
-  question: Omit<ConnectionQuestion, 'from' | 'to'>,
-  { policies }: ClusterNetworkState,
-): SideVerdict {
-  const sides = from.flatMap((one) =>
-    to.map((other) => ({
-      pods: [one, other].flatMap((end) => (end.kind === 'pod' ? [end.name] : [])).join(' and '),
-      side: judgeSide(direction, { ...question, from: one, to: other }, policies),
-    })),
-  )
-  // Neither list is empty, so there is a result.
-  return combineSides(sides) as SideVerdict
 }
 
 function warningsOf(place: ConnectionEnd): string[] {

@@ -32,6 +32,10 @@ export type NetworkPolicy = KubeObject & {
   }
 }
 
+export function selectsPod({ metadata, spec = {} }: NetworkPolicy, pod: Pod): boolean {
+  return metadata.namespace === pod.namespace && selectorMatchesLabels(spec.podSelector ?? {}, pod.labels)
+}
+
 /** Returns what a policy says about traffic of the pod; undefined if it does not apply. */
 export function readNetworkPolicy(
   policy: NetworkPolicy,
@@ -40,10 +44,9 @@ export function readNetworkPolicy(
   question: ConnectionQuestion,
 ): PolicyMatch | undefined {
   const { metadata, spec = {} } = policy
-  if (metadata.namespace !== pod.namespace || !selectorMatchesLabels(spec.podSelector ?? {}, pod.labels))
-    return undefined
+  if (!selectsPod(policy, pod)) return undefined
   if (!directionsOf(policy).includes(direction)) return undefined
-  const ref = { kind: 'NetworkPolicy', namespace: metadata.namespace, name: metadata.name } as const
+  const ref = { kind: 'NetworkPolicy', namespace: pod.namespace, name: metadata.name } as const
   const rules = (spec[direction] ?? []).map((rule, ruleIndex): RuleMatch => {
     const other = direction === 'ingress' ? question.from : question.to
     const peers = direction === 'ingress' ? rule.from : rule.to
