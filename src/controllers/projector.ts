@@ -11,8 +11,8 @@ import type { AnyKind } from '../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
 import {
+  currentPrincipalsOf,
   isPrincipalEnabled,
-  namesCurrentPrincipal,
   PRINCIPAL_RESOURCES,
   type PrincipalLookup,
 } from '../crds/principals.ts'
@@ -153,17 +153,17 @@ function computeProjection(pass: Pass): Projection | undefined {
   const find: PrincipalLookup = (resource, principalNamespace, name) =>
     records.cache(resource).get(principalNamespace, name)
   // Without the webhook, a disabled principal could act until its token expires.
-  const namesActivePrincipal = (record: KubeObject, id: string) =>
-    namesCurrentPrincipal(find, record, id) && isPrincipalEnabled(find, id)
+  const selectActivePrincipals = (record: KubeObject, ids: readonly string[]) =>
+    currentPrincipalsOf(find, record, ids).filter((id) => isPrincipalEnabled(find, id))
   return projectedBindings({
     boundary,
     group: isGroup ? (object as KubeObject) : undefined,
-    assignments: listVisible<RoleAssignment>(RoleAssignment.resource).filter((one) =>
-      namesActivePrincipal(one, one.spec.principalId),
+    assignments: listVisible<RoleAssignment>(RoleAssignment.resource).filter(
+      (one) => selectActivePrincipals(one, [one.spec.principalId]).length > 0,
     ),
     groups: listVisible<PrincipalGroup>(PrincipalGroup.resource).map((group) => ({
       ...group,
-      spec: { ...group.spec, memberIds: group.spec.memberIds.filter((id) => namesActivePrincipal(group, id)) },
+      spec: { ...group.spec, memberIds: selectActivePrincipals(group, group.spec.memberIds) },
     })),
     clusterRoles: CLUSTER_ROLES,
     now: clock.now(),

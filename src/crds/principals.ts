@@ -89,8 +89,14 @@ export function incarnationOf(find: PrincipalLookup, id: string, namespace?: str
 
 /** Whether the record means the principal that has the id now. */
 export function namesCurrentPrincipal(find: PrincipalLookup, record: Annotated, id: string): boolean {
-  const named = incarnationsNamedBy(record)[id]
-  return named === undefined || named === incarnationOf(find, id, record.metadata.namespace)
+  return currentPrincipalsOf(find, record, [id]).length > 0
+}
+
+/** Returns those of the ids whose present principal the record means. */
+export function currentPrincipalsOf(find: PrincipalLookup, record: Annotated, ids: readonly string[]): string[] {
+  const named = incarnationsNamedBy(record)
+  const { namespace } = record.metadata
+  return ids.filter((id) => named[id] === undefined || named[id] === incarnationOf(find, id, namespace))
 }
 
 /** False for our own disabled people and service accounts; those of other providers only show it in their tokens. */

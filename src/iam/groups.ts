@@ -13,8 +13,15 @@ export function expandMembers(id: string, groups: Memberships): Set<string> {
 
 /** Returns the groups that contain the id, directly or through other groups. */
 export function groupsContaining(id: string, groups: Memberships): Set<string> {
+  const parents = new Map<string, string[]>()
+  for (const [group, members] of groups)
+    for (const member of members) {
+      const known = parents.get(member)
+      if (known === undefined) parents.set(member, [group])
+      else known.push(group)
+    }
   const found = new Set([id])
-  for (const next of found) for (const [group, members] of groups) if (members.includes(next)) found.add(group)
+  for (const next of found) for (const group of parents.get(next) ?? []) found.add(group)
   found.delete(id)
   return found
 }

@@ -14,6 +14,7 @@ import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import {
+  currentPrincipalsOf,
   incarnationOf,
   incarnationsNamedBy,
   namesCurrentPrincipal,
@@ -207,7 +208,7 @@ class CachedAccess implements Access {
       return
     }
     this.#recheckOnChange(`group ${id}`, this.#principalKeys(object), () => {
-      const present = object.spec.memberIds.filter((member) => namesCurrentPrincipal(this.#find, object, member))
+      const present = currentPrincipalsOf(this.#find, object, object.spec.memberIds)
       const memberIds = present.flatMap((member) => memberKeys(namespace, member))
       this.#evaluator.policy.upsertGroup({ id, memberIds })
     })
@@ -255,9 +256,8 @@ class CachedAccess implements Access {
       }
       const { principalId, principalType = 'User', isEveryone, actions, dataActions, expiresAt } = object.spec
       const { namespace = '' } = object.metadata
-      const excludedPrincipalIds = object.spec.excludedPrincipalIds
-        .filter((member) => namesCurrentPrincipal(this.#find, object, member))
-        .flatMap((member) => memberKeys(namespace, member))
+      const excluded = currentPrincipalsOf(this.#find, object, object.spec.excludedPrincipalIds)
+      const excludedPrincipalIds = excluded.flatMap((member) => memberKeys(namespace, member))
       const common = { excludedPrincipalIds, actions, dataActions, scope: place, ...expiry(expiresAt) }
       if (isEveryone || principalId === undefined) {
         policy.upsertDeny({ ...common, id, principal: 'everyone' })

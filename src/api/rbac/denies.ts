@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { Description, Scope, Uuid } from '../../crds/fields.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
-import { groupsContaining } from '../../iam/groups.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
@@ -10,7 +9,7 @@ import { inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { boundaryLock } from '../rules/changeLocks.ts'
-import { checkDeny, refuseOwnDeny } from '../rules/denies.ts'
+import { checkDeny, refuseOwnDeny, withGroupsOf } from '../rules/denies.ts'
 import { refuseLockout } from '../rules/governing.ts'
 import { groupsIn, incarnationAt } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
@@ -61,7 +60,7 @@ export const denies = collection(DenyAssignment, {
     query: z.object({ principalId: Uuid.optional().describe('Denies of this principal and of the groups it is in') }),
     where: ({ principalId }, { services, parameters }) => {
       if (principalId === undefined) return () => true
-      const subjects = groupsContaining(principalId, groupsIn(services, parameters.boundaryId)).add(principalId)
+      const subjects = withGroupsOf(principalId, groupsIn(services, parameters.boundaryId))
       return ({ spec }) => subjects.has(spec.principalId ?? '')
     },
   },

@@ -31,15 +31,16 @@ export function denyIdOf({ metadata }: DenyRecord): string {
   return objectId(DenyAssignment.resource, metadata)
 }
 
-/** Whether a deny applies to a principal, directly or through groups. */
+/** The principal and the groups that it is in. Thousands of denies are compared with it, so find it once. */
+export function withGroupsOf(principalId: string, memberships: Memberships): ReadonlySet<string> {
+  return groupsContaining(principalId, memberships).add(principalId)
+}
+
+/** Whether a deny applies to a principal, directly or through groups. @param subjects the principal and its groups */
 export function denyApplies(
-  services: Services,
-  boundaryId: string,
   deny: Pick<WantedDeny, 'principalId' | 'isEveryone' | 'excludedPrincipalIds'>,
-  principalId: string,
-  memberships?: Memberships,
+  subjects: ReadonlySet<string>,
 ): boolean {
-  const subjects = groupsContaining(principalId, memberships ?? groupsIn(services, boundaryId)).add(principalId)
   if (deny.excludedPrincipalIds.some((id) => subjects.has(id))) return false
   return deny.isEveryone === true || subjects.has(deny.principalId ?? '')
 }
@@ -88,13 +89,14 @@ export function refuseEscapingDenies(
   after: Memberships,
 ): void {
   const userId = caller.principalId
+  const [now, later] = [groupsIn(services, boundaryId), after].map((groups) => withGroupsOf(userId, groups)) as [
+    ReadonlySet<string>,
+    ReadonlySet<string>,
+  ]
   const escapes = services.records
     .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
     .filter(({ spec }) => !isPastExpiry(spec.expiresAt, services.clock))
-    .some(
-      ({ spec }) =>
-        denyApplies(services, boundaryId, spec, userId) && !denyApplies(services, boundaryId, spec, userId, after),
-    )
+    .some(({ spec }) => denyApplies(spec, now) && !denyApplies(spec, later))
   if (!escapes) return
   const message = 'A deny applies to you through a group: somebody else must remove you from it.'
   throw new PlatformError('forbidden', message, { userId })
@@ -111,7 +113,7 @@ export async function refuseOwnDeny(
   boundaryId: string,
   deny: DenyRecord,
 ): Promise<void> {
-  if (!denyApplies(services, boundaryId, deny.spec, caller.principalId)) return
+  if (!denyApplies(deny.spec, withGroupsOf(caller.principalId, groupsIn(services, boundaryId)))) return
   if ((await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
   const message = 'This deny applies to you: somebody to whom it does not apply must remove it.'
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })

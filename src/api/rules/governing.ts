@@ -8,7 +8,7 @@ import type { Memberships } from '../../iam/groups.ts'
 import { coversTenures, mayRemoveRole, type Tenure } from '../../iam/owners.ts'
 import type { Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
-import { type DenyRecord, denyApplies, type WantedDeny } from './denies.ts'
+import { type DenyRecord, denyApplies, type WantedDeny, withGroupsOf } from './denies.ts'
 import { groupsIn, isPastExpiry } from './grants.ts'
 import { actingOwners, actorsBehind, expiryTimeOf, ownersAt } from './owners.ts'
 
@@ -120,7 +120,8 @@ function deniedUntilLookup(services: Services, scope: Scope, now: number, { grou
   return (id: string): number => {
     if (isHeldAtRoot(id)) return Number.POSITIVE_INFINITY
     if (boundaryId === undefined) return now
-    const applicable = present.filter((deny) => denyApplies(services, boundaryId, deny, id, memberships))
+    const subjects = withGroupsOf(id, memberships)
+    const applicable = present.filter((deny) => denyApplies(deny, subjects))
     return Math.max(now, ...applicable.map(({ expiresAt }) => expiryTimeOf(expiresAt)))
   }
 }
@@ -133,8 +134,9 @@ function deniesOf(services: Services, boundaryId: string): DenyRecord[] {
 }
 
 async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
+  const memberships = groupsIn(services, boundaryId)
   const affected = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
-    denyApplies(services, boundaryId, body, id),
+    denyApplies(body, withGroupsOf(id, memberships)),
   )
   if (affected.length === 0) return
   const message = 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
@@ -154,10 +156,10 @@ export async function refuseDenyingRootOwners(
 ): Promise<void> {
   const rootOwners = await actingOwners(services, ROOT_SCOPE)
   const naming = deniesOf(services, boundaryId).filter(({ spec }) => !spec.isEveryone)
-  const becomesDenied = ({ spec }: DenyRecord, id: string) =>
-    !denyApplies(services, boundaryId, spec, id) && denyApplies(services, boundaryId, spec, id, after)
+  const before = groupsIn(services, boundaryId)
   for (const id of rootOwners) {
-    if (!naming.some((deny) => becomesDenied(deny, id))) continue
+    const [now, later] = [withGroupsOf(id, before), withGroupsOf(id, after)]
+    if (!naming.some(({ spec }) => !denyApplies(spec, now) && denyApplies(spec, later))) continue
     const message =
       'A deny on the group would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
     throw new PlatformError('lockout', message, { boundaryId, principalIds: [id] })

@@ -9,7 +9,12 @@ import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
-import { incarnationOf, namesCurrentPrincipal, type PrincipalLookup } from '../../crds/principals.ts'
+import {
+  currentPrincipalsOf,
+  incarnationOf,
+  namesCurrentPrincipal,
+  type PrincipalLookup,
+} from '../../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { incarnationOfRole, namesCurrentRole, roleNamed } from '../../crds/roleIncarnations.ts'
 import { isAllowedInNamespace, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
@@ -50,7 +55,7 @@ export function groupsIn(services: Services, boundaryId: string | undefined): Me
     for (const group of records.peekAll(PrincipalGroup, { namespace })) {
       const { metadata, spec } = group
       // A principal that was recreated under the id of a member is not a member.
-      const present = spec.memberIds.filter((id) => namesCurrentPrincipal(find, group, id))
+      const present = currentPrincipalsOf(find, group, spec.memberIds)
       groups.set(metadata.name, [...(groups.get(metadata.name) ?? []), ...present])
     }
   }
