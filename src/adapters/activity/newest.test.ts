@@ -58,7 +58,7 @@ describe('mergeNewestEntries', () => {
     const count = 1_000
     const sources = Array.from({ length: count }, (_, at): EntrySource => {
       const occurredAt = new Date(Date.UTC(2026, 0, 1) + at).toISOString()
-      const { resource, entry } = told(11, `r${at}`)
+      const { resource, entry } = entryOf(11, `r${at}`)
       const counted = Object.defineProperty({ ...entry }, 'occurredAt', {
         get: () => {
           reads += 1
