@@ -8,7 +8,7 @@ type Policy = KubeObject & { spec: { paramKind?: { kind: string } } }
 
 describe('admission policies', () => {
   // The API server evaluates such a policy once for each object of the kind, of which a tenant could make thousands.
-  it('are evaluated beside objects of no kind that tenants create', () => {
+  it('have no parameters of a kind that tenants create', () => {
     const beside = (admissionPolicies(KINDS, reservedNames()) as Policy[]).flatMap(({ metadata, spec }) => {
       const kind = KINDS.find((one) => one.kind === spec.paramKind?.kind)
       return kind === undefined ? [] : [{ policy: metadata.name, placement: kind.placement }]

@@ -53,7 +53,7 @@ describe('mergeNewestEntries', () => {
     expect(await idsOf([source('a', [12], [source('a chapter', [12, 11])])], 9)).to.deep.equal(['a-12', 'a-11'])
   })
 
-  it('are put in order a few times, however many records there are', async () => {
+  it('sorts the entries a few times, not once per record', async () => {
     let reads = 0
     const count = 1_000
     const sources = Array.from({ length: count }, (_, at): EntrySource => {

@@ -7,6 +7,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { action, route } from '../http/route.ts'
+import type { GroupResource } from '../resources/contents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { recordStatusOf } from '../resources/resourceShape.ts'
 import {
@@ -76,7 +77,7 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
   const declared = listDeclaredEdges(policies, contents)
   for (const each of declared) add(edges, each, true)
   // Edges of other nodes are not shown.
-  const consumers = contents.resources.slice(0, NODES_MAX)
+  const consumers = contents.resources.toSorted(byNode).slice(0, NODES_MAX)
   for (const { isAllowed, ...each } of listReferenceEdges({ ...contents, resources: consumers }, declared))
     add(edges, each, isAllowed)
   for (const flow of flowsByCluster.flatMap(({ flows }) => flows)) count(edges, flow, contents)
@@ -96,6 +97,9 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
 
 /** Caches list in the order in which they learned, which differs between replicas. */
 const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
+
+const byNode = (one: GroupResource, other: GroupResource) =>
+  byId({ id: resourceNode(one) }, { id: resourceNode(other) })
 
 type Ends = Pick<Edge, 'sourceId' | 'targetId' | 'protocol' | 'port'>
 

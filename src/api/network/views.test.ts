@@ -91,7 +91,18 @@ describe('the network of a boundary', () => {
         expect(edge).to.include({ isDeclared: true, allowedCount: 0, deniedCount: 0, lastSeenAt: null })
     })
 
-    it('lists nodes and edges by id, in whatever order the facade learned of them', async () => {
+    it('includes the references of each node in the answer, in a group with more nodes than an answer has', async () => {
+      for (let index = 0; index < 500; index += 1) server.put(VectorCluster, `v${index}`, {}, HOME)
+      seedGroup(server)
+      const { nodes, edges } = await get('graph')
+      expect(nodes).to.have.length(500)
+      expect(edges.map(({ sourceId, targetId }: Record<string, string>) => [sourceId, targetId])).to.deep.include([
+        WEB,
+        SEARCH,
+      ])
+    })
+
+    it('lists nodes and edges by id, whatever the order of the caches', async () => {
       seedGroup(server)
       server.group(BOUNDARY, 'annex')
       server.put(VectorCluster, 'archive', {}, HOME)

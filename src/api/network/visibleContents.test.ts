@@ -40,7 +40,7 @@ const policyOf = (at: number): NetworkPolicy => {
 
 const numbers = Array.from({ length: COUNT }, (_, at) => at)
 
-describe('the network of thousands of resources', () => {
+describe('visibleContents', () => {
   let reads = 0
   const resources = numbers.map((at) => counted(at, () => (reads += 1)))
   const [shown, hidden] = [resources.slice(0, COUNT / 2), resources.slice(COUNT / 2)]
@@ -49,7 +49,7 @@ describe('the network of thousands of resources', () => {
     reads = 0
   })
 
-  it('is told by finding resources by name, not by looking at each for each other', () => {
+  it('finds the resources of policies and references by name', () => {
     const contents = visibleContents({ groups, resources, hidden: [] })
     const declared = listDeclaredEdges(numbers.map(policyOf), contents)
     expect(declared).to.have.length(COUNT)
@@ -57,7 +57,7 @@ describe('the network of thousands of resources', () => {
     expect(reads).to.be.below(COUNT * REFERENCES * 10)
   })
 
-  it('is told so of flows, with resources that are hidden', () => {
+  it('finds the resources of flows by name, hidden ones too', () => {
     const contents = visibleContents({ groups, resources: shown, hidden })
     const ends = numbers.map((at) => {
       const end = { namespace: 'home', labels: ownerSelector('ContainerInstance', `c${at}`) } as unknown as Flow['from']

@@ -9,8 +9,8 @@ import { groupsIn } from './grants.ts'
 
 const [BOUNDARY, CALLER] = [randomUUID(), randomUUID()]
 
-describe('the groups of a boundary', () => {
-  it('are read with the annotation of each once, not once for each member', () => {
+describe('groupsIn', () => {
+  it('reads the annotation of a group once, not once per member', () => {
     let reads = 0
     const memberIds = Array.from({ length: 500 }, () => randomUUID())
     const namespace = boundaryNamespace(BOUNDARY)
@@ -29,7 +29,7 @@ describe('the groups of a boundary', () => {
   })
 })
 
-describe('a change of groups beside thousands of denies', () => {
+describe('refuseEscapingDenies, with many denies', () => {
   const namespace = boundaryNamespace(BOUNDARY)
   const team = randomUUID()
   const groups = [{ metadata: { name: team, namespace }, spec: { displayName: 'Team', memberIds: [CALLER] } }]
@@ -52,13 +52,13 @@ describe('a change of groups beside thousands of denies', () => {
   const change = (memberIds: string[]) => () =>
     refuseEscapingDenies(services, { principalId: CALLER }, BOUNDARY, new Map([[team, memberIds]]))
 
-  it('looks at the groups once, not once for each deny', () => {
+  it('lists the groups once, not once per deny', () => {
     lists = 0
     expect(change([CALLER, randomUUID()])).not.to.throw()
     expect(lists).to.equal(1)
   })
 
-  it('lets nobody shed one of them', () => {
+  it('refuses a change by which the caller escapes a deny', () => {
     expect(change([])).to.throw('A deny applies to you through a group')
   })
 })

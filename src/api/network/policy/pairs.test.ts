@@ -7,7 +7,7 @@ import type { Pod } from './question.ts'
 const COUNT = 20
 const POLICIES = 500
 
-describe('connections between many pods', () => {
+describe('judgePairs', () => {
   const pods = Array.from({ length: COUNT }, (_, at): Pod => {
     const place = { kind: 'pod', namespace: 'home', namespaceLabels: {}, ports: undefined } as const
     return { ...place, name: `pod-${at}`, labels: { app: `a${at}` }, addresses: parseNetworks(`10.0.0.${at}`) }
@@ -27,14 +27,14 @@ describe('connections between many pods', () => {
   })
   const asked = { port: 80, protocol: 'TCP', blocksTakePods: true } as const
 
-  it('are judged with each policy once for a pod that it may select, not once for each pair', () => {
+  it('compares each policy once with each pod, not once per pair', () => {
     reads = 0
     const side = judgePairs('ingress', { from: pods, to: pods }, asked, { kubernetes, cilium: [] })
     expect(side).to.include({ verdict: 'Unknown', isolated: true })
     expect(reads).to.be.below(COUNT * POLICIES * 2)
   })
 
-  it('are judged at the end that the direction is about', () => {
+  it('judges ingress at the target and egress at the source', () => {
     const [from, to] = [pods.slice(1, 2), pods.slice(0, 1)]
     const of = (direction: 'ingress' | 'egress') =>
       judgePairs(direction, { from, to }, asked, { kubernetes, cilium: [] }).rule?.name
