@@ -65,7 +65,7 @@ type Listed = { items: Item[]; pagination: { totalItems: number; hasNextPage: bo
  * refusals.
  */
 export function collectionSuite(given: CollectionCase): void {
-  describe(`collection of ${given.kind.kind}`, () => {
+  describe(`collection of ${given.kind.kind} at ${given.path.replace(BOUNDARY, '{id}')}`, () => {
     const world = worldOf(given)
     describe('reads', () => {
       before(() => begin(given, world))
