@@ -4,7 +4,6 @@ import { messageOf } from '../../src/core/errors.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { ServerlessFunction } from '../../src/crds/functions.ts'
 import { BoundaryProjection } from '../../src/crds/projections.ts'
 import { namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -18,14 +17,7 @@ type PolicyProbe = { readonly kind: AnyKind; readonly name: string; readonly spe
 
 const id = randomUUID()
 /** An object of each kind that a policy evaluates together with another kind's, valid in all other respects. */
-export const ASKED: readonly PolicyProbe[] = [
-  { kind: BoundaryProjection, name: id, spec: { clusterId: id } },
-  {
-    kind: ServerlessFunction,
-    name: 'asked.asked',
-    spec: { namespaceName: 'asked', functionName: 'asked', handler: 'index' },
-  },
-]
+export const ASKED: readonly PolicyProbe[] = [{ kind: BoundaryProjection, name: id, spec: { clusterId: id } }]
 
 /**
  * Waits until policies with parameters work: after its start, an API server refuses the affected requests until it has
