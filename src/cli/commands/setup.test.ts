@@ -10,6 +10,7 @@ import { run } from '../run.ts'
 const ACME = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const FIRST = 'https://one.example.com'
 const SECOND = 'https://two.example.com'
+const SILENT = 'http://127.0.0.1:2'
 const ISSUER = ['--issuer', 'https://id.example.com/realms/x']
 
 describe('freehold setup, use and kubeconfig', () => {
@@ -86,6 +87,29 @@ describe('freehold setup, use and kubeconfig', () => {
     })
   })
 
+  it('are not stored if the platform does not answer and no issuer is known', async () => {
+    expect(await freehold('setup', '--facade-url', SILENT)).to.equal(4)
+    expect(said).to.contain(`No answer from ${SILENT}`).and.to.contain('Nothing listens there')
+    expect(await freehold('whoami')).to.equal(5)
+  })
+
+  it('say that a platform did not answer, and whose issuer was stored for it', async () => {
+    await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
+    await succeeds('setup', '--facade-url', SILENT)
+    expect(said).to.contain(`No answer from ${SILENT}`).and.to.contain(`the issuer is that of ${FIRST}`)
+  })
+
+  for (const option of ['--certificate-authority', '--kubernetes-authority']) {
+    it(`are refused if the file of ${option} is missing or holds no certificate`, async () => {
+      const words = ['setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com', option]
+      expect(await freehold(...words, join(home, 'none'))).to.equal(5)
+      expect(said).to.contain(`There is no ${join(home, 'none')}`)
+      await writeFile(join(home, 'words'), 'no certificate')
+      expect(await freehold(...words, join(home, 'words'))).to.equal(5)
+      expect(said).to.contain(`${option} must name`).and.to.contain('PEM')
+    })
+  }
+
   for (const [words, status] of [
     [['setup'], 2],
     [['whoami'], 5],
@@ -115,10 +139,11 @@ describe('freehold setup, use and kubeconfig', () => {
 
   it('add a certificate authority to a known API server only', async () => {
     const file = join(home, 'ca.crt')
-    await writeFile(file, 'PEM')
+    const pem = '-----BEGIN CERTIFICATE-----'
+    await writeFile(file, pem)
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
     await succeeds('setup', '--kubernetes-authority', file)
-    const certificateAuthorityData = Buffer.from('PEM').toString('base64')
+    const certificateAuthorityData = Buffer.from(pem).toString('base64')
     expect((await settings()).kubernetes).to.deep.equal({ server: 'https://k.example.com', certificateAuthorityData })
     expect(await freehold('setup', '--facade-url', SECOND, '--kubernetes-authority', file)).to.equal(2)
     expect(said).to.contain('--kubernetes-authority needs --kubernetes-url')

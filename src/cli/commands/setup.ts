@@ -48,7 +48,8 @@ export const setup: Command = {
     const found = devFile === undefined ? undefined : await fromDevFile(devFile)
     const named = input.text('facade-url') ?? found?.facadeUrl
     const facadeUrl = named === undefined ? undefined : requireSafeUrl('The address of the platform', named)
-    const settings = await settingsFrom(input, { ...inheritedSettings(before, facadeUrl), ...found })
+    const known = { ...inheritedSettings(before, facadeUrl), ...found }
+    const settings = await settingsFrom(input, known, context)
     await writeSettings(path, settings)
     context.terminal.err(`Set up for ${settings.facadeUrl}, signing in at ${settings.issuer} (${path}).\n`)
     if (before !== undefined && before.facadeUrl !== settings.facadeUrl) {
@@ -60,13 +61,14 @@ export const setup: Command = {
   },
 }
 
-async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Settings> {
+async function settingsFrom(input: Input, known: Partial<Settings>, context: Context): Promise<Settings> {
   const facadeUrl = input.text('facade-url') ?? known.facadeUrl
   if (facadeUrl === undefined) throw usage('--facade-url is missing, or --dev in the folder of a running `npm run up`.')
   const address = requireSafeUrl('The address of the platform', facadeUrl)
   const authority = input.text('certificate-authority')
+  if (authority !== undefined) await readAuthority('--certificate-authority', authority)
   const certificateAuthority = authority === undefined ? known.certificateAuthority : resolve(authority)
-  const issuer = issuerFrom(input) ?? (await issuerAt(address, { ...known, certificateAuthority }))
+  const issuer = issuerFrom(input) ?? (await issuerAt(address, { ...known, certificateAuthority }, context))
   const optional = {
     certificateAuthority,
     boundary: input.text('boundary') ?? known.boundary,
@@ -88,10 +90,18 @@ async function kubernetesFrom(input: Input, known: Settings['kubernetes']): Prom
   const server = input.text('kubernetes-url') ?? (file === undefined ? undefined : known?.server)
   if (server === undefined && file === undefined) return undefined
   if (server === undefined) throw usage('--kubernetes-authority needs --kubernetes-url.')
-  const pem = file === undefined ? undefined : await readFileIfPresent(file)
-  if (file !== undefined && pem === undefined) throw localFailure(`There is no ${file}.`)
+  const pem = file === undefined ? undefined : await readAuthority('--kubernetes-authority', file)
   const authority = pem === undefined ? {} : { certificateAuthorityData: Buffer.from(pem).toString('base64') }
   return { server: requireSafeUrl('--kubernetes-url', server), ...authority }
+}
+
+/** Checked here: later, every command would fail, or trust nothing, without naming the option. */
+async function readAuthority(option: string, file: string): Promise<string> {
+  const pem = await readFileIfPresent(file)
+  if (pem === undefined) throw localFailure(`There is no ${file}.`)
+  if (!pem.includes('-----BEGIN CERTIFICATE-----'))
+    throw localFailure(`${option} must name a file of certificates in PEM, and ${file} holds none.`)
+  return pem
 }
 
 function issuerFrom(input: Input): string | undefined {
@@ -106,7 +116,7 @@ function issuerFrom(input: Input): string | undefined {
  * Returns the known issuer of the platform, or else asks the platform. If it does not answer, falls back to the issuer
  * of the previous platform.
  */
-async function issuerAt(facadeUrl: string, known: Partial<Settings>): Promise<string> {
+async function issuerAt(facadeUrl: string, known: Partial<Settings>, { terminal }: Context): Promise<string> {
   if (known.issuer !== undefined && known.facadeUrl === facadeUrl) return known.issuer
   const fetch = await fetchOf(withoutAbsent({ certificateAuthority: known.certificateAuthority }))
   const client = createClient({ baseUrl: facadeUrl, fetch, retries: 0, connectionRetries: 0 })
@@ -117,7 +127,11 @@ async function issuerAt(facadeUrl: string, known: Partial<Settings>): Promise<st
     )
   } catch (error) {
     const isSilent = error instanceof PlatformApiError || error instanceof NetworkError
-    if (isSilent && known.issuer !== undefined) return known.issuer
+    if (isSilent && known.issuer !== undefined) {
+      terminal.err(`${messageOf(error)}\nUntil --issuer names another, the issuer is that of ${known.facadeUrl}.\n`)
+      return known.issuer
+    }
+    if (error instanceof NetworkError) throw error
     throw usage(`--issuer is missing, or --identity-url and --realm: ${messageOf(error)}`)
   }
 }
