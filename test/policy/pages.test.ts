@@ -5,6 +5,9 @@ import { blocksOf, unseenLine } from '../pages/blocks.ts'
 import { hiddenTags } from '../pages/markdown.ts'
 import { pagesWithCommands, ROOT } from '../pages/pages.ts'
 
+/** A line that begins with a program that our pages call. */
+const PROGRAM_CALL = /^ *(crane|curl|docker|freehold|helm|kubectl|npm|npx|podman|velero) /m
+
 describe('command blocks of documentation pages', () => {
   it('are parsed with their output and the reason why they are not run', () => {
     const page = [
@@ -56,6 +59,17 @@ describe('command blocks of documentation pages', () => {
     const run = all.filter(({ notRun }) => notRun === undefined)
     console.log(`      ${run.length} blocks of commands are run, ${all.length - run.length} say why not`)
     expect(run.length).to.be.greaterThan(all.length / 2)
+  })
+
+  it('are labelled sh, or no test would see them', () => {
+    const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'packages/*/*.md'], { cwd: ROOT })
+    const unlabelled = pages.flatMap((path) => {
+      const blocks = readFileSync(join(ROOT, path), 'utf8').matchAll(/^( *)```\w*\n([\s\S]*?)^\1```$/gm)
+      return [...blocks].flatMap(([block]) =>
+        /^ *```(sh)?\n/.exec(block)?.[1] === undefined && PROGRAM_CALL.test(block) ? [`${path}: ${block}`] : [],
+      )
+    })
+    expect(unlabelled).to.deep.equal([])
   })
 
   it('contain no comments, which zsh would run as words', () => {
