@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { endWith, isFolder, readableFile } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
 import { parseUpArguments, type UpArguments } from './up/arguments.ts'
+import { prepareDataFolder } from './up/dataFolder.ts'
 import { beginLog, type DetachMessage, startDetached } from './up/detach.ts'
 import { readDevFile, runningSupervisor } from './up/state.ts'
 import { downCommand, summary } from './up/summary.ts'
@@ -23,6 +24,7 @@ async function main(options: UpArguments): Promise<number> {
   if (options.kubeconfig !== undefined) await readableFile('--kubeconfig', options.kubeconfig)
   await isFolder('--data', options.folder)
   if (!options.supervise && (await runningSupervisor(options.folder)) !== undefined) return alreadyRunning(options)
+  await prepareDataFolder(options.folder)
   if (options.detach && !options.supervise) {
     const { ready, isPersonNew } = await startDetached(fileURLToPath(import.meta.url), words, options.folder, print)
     print(
