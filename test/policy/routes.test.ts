@@ -88,7 +88,9 @@ describe('route table', () => {
   it('names only existing actions, and marks data actions', () => {
     for (const { authorization, path } of SERVED_ROUTES) {
       if (authorization.kind !== 'iam') continue
-      expect(findAction(authorization.action)?.isData, path).to.equal(authorization.isData)
+      const found = findAction(authorization.action)
+      expect(found, `${path}: add ${authorization.action} to src/core/actions.ts`).to.not.equal(undefined)
+      expect(found?.isData, `${path}: ${authorization.action}`).to.equal(authorization.isData)
     }
   })
 
@@ -108,7 +110,8 @@ describe('route table', () => {
     const modules = Object.keys(DOCUMENTED_MODULES)
     expect([...modules].sort()).to.deep.equal([...golden.modules].sort())
     const known = new Set<string>([...modules, 'platform', 'apps', 'kernel'])
-    for (const { module } of AREAS) expect(known.has(module), module).to.equal(true)
+    for (const { name, module } of AREAS)
+      expect([...known], `the module of the area ${name} in src/api/index.ts`).to.include(module)
   })
 })
 

@@ -9,8 +9,8 @@ import { powerRoutes } from './powerRoutes.ts'
 import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
 
 /**
- * Declares the generic routes of a kind in resource groups: those of the twelve that the interface has for it, its
- * lists across groups, and actions if it can be stopped.
+ * Declares the generic routes of a kind in resource groups: those of the twelve that the interface has for it (all, if
+ * it does not have the kind), its lists across groups, and actions if it can be stopped.
  */
 export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject>(
   kind: K,
@@ -19,13 +19,14 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
   const declaration = given as unknown as AnyDeclaration<K>
   registerDeclaration(kind, declaration)
   const boundaryPath = expandPath(`{B}/resources/${declaration.segment}`)
-  const isAddition = ({ path }: RouteDraft) =>
-    path.startsWith(boundaryPath) || (path.endsWith('/actions/{action}') && 'running' in kind.spec.shape)
   const drafts = [
     ...readRoutes(kind, declaration),
     ...writeRoutes(kind, declaration),
     ...powerRoutes(kind, declaration),
   ]
+  const isOfInterface = drafts.some((draft) => interfaceRow(draft) !== undefined)
+  const isAddition = ({ path }: RouteDraft) =>
+    path.startsWith(boundaryPath) || (path.endsWith('/actions/{action}') ? 'running' in kind.spec.shape : !isOfInterface)
   return withKind(
     kind,
     drafts.filter((draft) => interfaceRow(draft) !== undefined || isAddition(draft)),
