@@ -34,4 +34,10 @@ function main(): void {
   console.log(`${files.size} files, ${changed.length} written, ${stale.length} removed.`)
 }
 
-main()
+try {
+  main()
+} catch (error) {
+  console.error(error)
+  console.error('Does a declaration not fit its type? "types" of `npm run check` names it.')
+  process.exitCode = 1
+}

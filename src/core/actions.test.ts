@@ -10,7 +10,16 @@ describe('ACTIONS', () => {
   it('contains exactly the 111 actions of the route table', () => {
     const inRoutes = new Set(routes.flatMap((route) => route.action ?? []))
     expect(inRoutes.size).to.equal(111)
-    expect(ACTIONS.map((action) => action.name).toSorted()).to.deep.equal([...inRoutes].toSorted())
+    const names = ACTIONS.map(({ name }) => name)
+    expect(
+      names.filter((name) => !inRoutes.has(name)),
+      'actions of no route in interface.json',
+    ).to.deep.equal([])
+    expect(
+      [...inRoutes].filter((name) => !names.includes(name as never)),
+      'add to actions.ts',
+    ).to.deep.equal([])
+    expect(new Set(names).size).to.equal(names.length)
   })
 
   it('has the data flag of every route with the action', () => {

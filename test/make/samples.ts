@@ -49,7 +49,7 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
     PlatformBackupSettings: { schedule: { cron: '0 1 * * *', ttlHours: 720 } },
   }
   const found = specs[kind.kind] ?? RULE_CASES.find((one) => one.kind === kind && one.refused.length === 0)?.next
-  if (found === undefined) throw new Error(`There is no spec of ${kind.kind}.`)
+  if (found === undefined) throw new Error(`There is no spec of ${kind.kind}: add a case to test/cases/rules.`)
   return found
 }
 

@@ -34,7 +34,7 @@ describe('the routes of a kind that the interface does not have', () => {
     })
   }
 
-  it('have no actions if it cannot be stopped', () => {
-    expect(routes.filter(({ path }) => path.includes('/actions/'))).to.deep.equal([])
+  it('have no actions if it cannot be stopped, and no scale if it has no replicas', () => {
+    expect(routes.filter(({ path }) => /\/(actions|scale)\b/.test(path))).to.deep.equal([])
   })
 })

@@ -25,8 +25,11 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
     ...powerRoutes(kind, declaration),
   ]
   const isOfInterface = drafts.some((draft) => interfaceRow(draft) !== undefined)
-  const isAddition = ({ path }: RouteDraft) =>
-    path.startsWith(boundaryPath) || (path.endsWith('/actions/{action}') ? 'running' in kind.spec.shape : !isOfInterface)
+  const isAddition = ({ path }: RouteDraft) => {
+    if (path.startsWith(boundaryPath)) return true
+    if (path.endsWith('/actions/{action}')) return 'running' in kind.spec.shape
+    return !isOfInterface && (!path.endsWith('/scale') || 'replicas' in kind.spec.shape)
+  }
   return withKind(
     kind,
     drafts.filter((draft) => interfaceRow(draft) !== undefined || isAddition(draft)),
