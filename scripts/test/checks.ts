@@ -7,7 +7,10 @@ const bin = (name: string) => join(root, 'node_modules', '.bin', name)
 
 export type CheckResult = { name: string; passed: boolean }
 
-type Check = { name: string; program: string; args: string[] }
+/** `remedy`: what to do, for tools that do not say it. */
+type Check = { name: string; program: string; args: string[]; remedy?: string }
+
+const UNUSED = 'Remove it, or use it: a kind, a controller and routes are listed in the index.ts of their room.'
 
 function checks(fix: boolean): Check[] {
   return [
@@ -21,9 +24,15 @@ function checks(fix: boolean): Check[] {
       name: 'format and lint',
       program: bin('biome'),
       args: ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), root],
+      remedy: '`npm run check -- --fix` writes what can be written.',
     },
-    { name: 'nothing unused', program: bin('knip'), args: ['--no-config-hints'] },
-    { name: 'nothing that only tests use', program: bin('knip'), args: ['--no-config-hints', '--production'] },
+    { name: 'nothing unused', program: bin('knip'), args: ['--no-config-hints'], remedy: UNUSED },
+    {
+      name: 'nothing that only tests use',
+      program: bin('knip'),
+      args: ['--no-config-hints', '--production'],
+      remedy: `${UNUSED} What only tests use belongs to test, or is marked @internal with the reason.`,
+    },
     { name: 'tables and import rules', program: bin('mocha'), args: ['--reporter', 'dot', 'test/policy/**/*.test.ts'] },
   ]
 }
@@ -42,7 +51,7 @@ export async function runChecks(fix = false): Promise<CheckResult[]> {
       const { status, output } = await run(check)
       const passed = status === 0
       console.log(`${passed ? 'ok  ' : 'FAIL'}  ${check.name} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
-      if (!passed) console.log(output.split('\n').slice(-60).join('\n'))
+      if (!passed) console.log([...output.trimEnd().split('\n').slice(-60), check.remedy ?? '', ''].join('\n'))
       results.push({ name: check.name, passed })
     },
   }))

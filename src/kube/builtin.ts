@@ -64,9 +64,7 @@ export const validatingAdmissionPolicyBinding = builtin(
   'ValidatingAdmissionPolicyBinding',
   ON_CLUSTER,
 )
-/** @internal Looked up by the apiVersion and kind of a manifest; only tests name it. */
 export const flowSchema = builtin('flowcontrol.apiserver.k8s.io', 'FlowSchema', ON_CLUSTER)
-/** @internal Looked up by the apiVersion and kind of a manifest; only tests name it. */
 export const priorityLevelConfiguration = builtin(
   'flowcontrol.apiserver.k8s.io',
   'PriorityLevelConfiguration',

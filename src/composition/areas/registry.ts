@@ -141,11 +141,7 @@ export async function registryPorts({ configuration, client, agents }: AreaSetup
   return { registry, archives: sourceArchives({ url, tokenFor: uploadTokens(registry) }) }
 }
 
-/**
- * Without a shared folder each process only knows the tokens that it issued, and the controllers issue none.
- *
- * @internal Used by its test.
- */
+/** Without a shared folder each process only knows the tokens that it issued, and the controllers issue none. */
 export const seesPushes = ({ role, registryAuditFolder }: Pick<Configuration, 'role' | 'registryAuditFolder'>) =>
   role === 'all' || registryAuditFolder !== undefined
 
