@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type AnyKind, brokenRules, type DeclaredRule, isTransitionRule } from '../../src/crds/define.ts'
@@ -7,6 +7,7 @@ import { crdManifest } from '../../src/crds/manifest.ts'
 import { RULE_CASES } from '../cases/ruleCases.ts'
 
 const root = join(import.meta.dirname, '../..')
+const PAGES = globSync('docs/areas/*.md', { cwd: root }).map((path) => readFileSync(join(root, path), 'utf8'))
 
 /** Kinds of Kubernetes and of common operators, with which a kind of the same name would be ambiguous in kubectl. */
 const TAKEN = [
@@ -82,6 +83,10 @@ describe('KINDS', () => {
 
   for (const kind of KINDS) {
     describe(kind.kind, () => {
+      it('is explained on a page of docs/areas', () => {
+        expect(PAGES.some((page) => page.includes(kind.kind))).to.equal(true)
+      })
+
       it('has a CRD and rules that name one of its fields', () => {
         expect(() => crdManifest(kind)).not.to.throw()
         for (const rule of kind.rules)
