@@ -2,10 +2,12 @@ import { expect } from 'chai'
 import { z } from 'zod'
 import { defineKind } from '../../crds/define.ts'
 import { ShownLine } from '../../crds/fields.ts'
+import { ClusterId } from '../../crds/workloadFields.ts'
 import { recordOf } from './record.ts'
 import { resource } from './resource.ts'
 
-const Notebook = defineKind({
+const title = ShownLine.min(1).max(64).describe('Heading')
+const notebook = {
   group: 'compute',
   kind: 'Notebook',
   called: { collection: 'notebooks' },
@@ -13,19 +15,20 @@ const Notebook = defineKind({
   placement: 'group',
   area: 'notebooks',
   description: 'A kind that the interface does not have.',
-  spec: z.strictObject({ title: ShownLine.min(1).max(64).describe('Heading') }),
   status: z.object({}),
   columns: [],
-})
+} as const
+const Notebook = defineKind({ ...notebook, spec: z.strictObject({ title, clusterId: ClusterId }) })
+
+const declaration = {
+  segment: 'notebooks',
+  actionPrefix: 'notebooks',
+  hasFinalizer: false,
+  example: { title: 'Sums' },
+} as const
 
 describe('the routes of a kind that the interface does not have', () => {
-  const routes = resource(Notebook, {
-    segment: 'notebooks',
-    actionPrefix: 'notebooks',
-    hasFinalizer: false,
-    example: { title: 'Sums' },
-    ...recordOf(Notebook, { id: 'NotebookDto' }),
-  })
+  const routes = resource(Notebook, { ...declaration, ...recordOf(Notebook, { id: 'NotebookDto' }) })
   const named = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/notebooks/{name}'
 
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
@@ -36,5 +39,11 @@ describe('the routes of a kind that the interface does not have', () => {
 
   it('have no actions if it cannot be stopped, and no scale if it has no replicas', () => {
     expect(routes.filter(({ path }) => /\/(actions|scale)\b/.test(path))).to.deep.equal([])
+  })
+
+  it('need the field of its cluster, which a create sets', () => {
+    const Drawing = defineKind({ ...notebook, kind: 'Drawing', spec: z.strictObject({ title }) })
+    const record = recordOf(Drawing, { id: 'DrawingDto' })
+    expect(() => resource(Drawing, { ...declaration, ...record })).to.throw(/Drawing needs the field clusterId/)
   })
 })

@@ -16,6 +16,10 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
   kind: K,
   given: ResourceDeclaration<K, Dto, Body>,
 ): RouteDraft[] {
+  if (!Object.hasOwn(kind.spec.shape, 'clusterId'))
+    throw new Error(
+      `${kind.kind} needs the field clusterId (ClusterId of src/crds/workloadFields.ts), as every resource.`,
+    )
   const declaration = given as unknown as AnyDeclaration<K>
   registerDeclaration(kind, declaration)
   const boundaryPath = expandPath(`{B}/resources/${declaration.segment}`)
