@@ -118,7 +118,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     genericRoute(
       'create',
       declaration,
-      { ...bodyOverStored(body), example, further, reply, naming: resourceNaming(kind) },
+      { ...bodyOverStored(body), example, further, reply, naming: resourceNaming(kind), answers: [200, 201] },
       checkingBodyOn404(body, (context) => create(kind, declaration, context)),
     ),
     genericRoute(
@@ -128,7 +128,9 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
       checkingBodyOn404(whole, update('put')),
     ),
     genericRoute('patch', declaration, { ...mergePatchBody(body), further, reply }, update('patch')),
-    genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
+    genericRoute('delete', declaration, { query, answers: [202, 204] }, (context) =>
+      remove(kind, declaration, context),
+    ),
   ]
 }
 

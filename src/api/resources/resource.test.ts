@@ -37,6 +37,14 @@ describe('the routes of a kind that the interface does not have', () => {
     })
   }
 
+  it('declare the answers to a create and a deletion', () => {
+    const answersTo = (method: string) => routes.find((route) => route.method === method)?.answers
+    expect([answersTo('POST'), answersTo('DELETE')]).to.deep.equal([
+      [200, 201],
+      [202, 204],
+    ])
+  })
+
   it('have no actions if it cannot be stopped, and no scale if it has no replicas', () => {
     expect(routes.filter(({ path }) => /\/(actions|scale)\b/.test(path))).to.deep.equal([])
   })
