@@ -35,7 +35,7 @@ export function removalPolicy(): KubeObject[] {
     validations: [
       {
         expression: 'false',
-        messageExpression: `'with "' + oldObject.metadata.name + '" would go what tenants have: boundary "' + params.metadata.name + '" is still there. Delete the boundaries first, or take the label ${PART_OF} off'`,
+        messageExpression: `'"' + oldObject.metadata.name + '" holds what tenants have: boundary "' + params.metadata.name + '" still exists. Delete the boundaries first, or remove the label ${PART_OF}'`,
         reason: 'Forbidden',
       },
     ],

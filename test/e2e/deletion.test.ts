@@ -187,7 +187,7 @@ describe('deletion', () => {
     ]) {
       const { code, stderr } = await ranKubectl(['delete', '--dry-run=server', ...words])
       expect(code, words.join(' ')).to.not.equal(0)
-      expect(stderr).to.match(/would go what tenants have: boundary "[-0-9a-f]{36}" is still there/)
+      expect(stderr).to.match(/holds what tenants have: boundary "[-0-9a-f]{36}" still exists/)
     }
     const { code } = await ranKubectl(['delete', '--dry-run=server', 'crd', 'clusters.postgresql.cnpg.io'])
     expect(code, 'a CRD of another system').to.equal(0)

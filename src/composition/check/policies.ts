@@ -33,7 +33,7 @@ export const POLICIES: Readonly<Record<string, string>> = {
   'freehold-kind-deletions': 'fae0d5648f6f0749',
   'freehold-boundaryprojections-beside-platformclusters': '2d6005490aef5c6f',
   'freehold-deletion-protection': 'b4ae4841df93d536',
-  'freehold-removal': '84ea5f05ffc9ec40',
+  'freehold-removal': '78cef768320a7c43',
   'freehold-unchanged': 'dd79578dce72ca58',
   'freehold-dry-run': '11d7da3328497796',
   'freehold-deletion-one-by-one': '941ef7aefa78cf9a',
