@@ -155,7 +155,7 @@ export function buildLogOwnerOf({ metadata: { namespace = '', name, uid = '' } }
 
 /** In the spec of each kind that is deployed: the request of kubectl, which cannot write deployments. */
 export const CancelledDeployment = Uuid.optional().describe(
-  'Id of a deployment to cancel while it waits or is being built; the serving one goes on',
+  'Id of a deployment to cancel while it waits or is being built; the served one stays',
 )
 
 /** In the status of each kind that is deployed. */

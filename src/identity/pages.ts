@@ -148,7 +148,7 @@ export function withoutScript(html: string, targets: readonly string[], route = 
   const action = FORM_ACTION.exec(html)?.[1]
   if (action === undefined) return undefined
   const inputs = html.match(HIDDEN_INPUT) ?? []
-  const [title, words] = MANUAL_FORMS[route] ?? ['Continue', 'The program that sent you here goes on.']
+  const [title, words] = MANUAL_FORMS[route] ?? ['Continue', 'The program that sent you here continues.']
   return page(
     title,
     `<p>${words}</p>

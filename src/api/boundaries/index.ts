@@ -156,7 +156,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
   route('PUT', '{B}/quota', {
     auth: action('boundaries/create'),
     scope: 'root',
-    summary: 'Replace the limits over all groups of the boundary; what runs already goes on',
+    summary: 'Replace the limits over all groups of the boundary; what already runs continues',
     body: BoundaryQuotaBody,
     example: { cpu: '16', memory: '64Gi' },
     reply: BoundaryDto,

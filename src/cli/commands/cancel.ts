@@ -19,7 +19,7 @@ export const cancel: Command = {
   summary: 'Cancel a job, or the deployment of an app, a site or a function',
   positionals: [...NAMED_RESOURCE, { name: 'DEPLOYMENT', isOptional: true }],
   options: [...PATH_OPTIONS, OUTPUT],
-  details: `${KIND_HELP}\nDEPLOYMENT is the id of one; default: the newest that has not ended. What serves goes on: freehold cancel app shop`,
+  details: `${KIND_HELP}\nDEPLOYMENT is the id of one; default: the newest that has not ended. What is served stays: freehold cancel app shop`,
   async run(input, context) {
     const [, , givenId] = input.positionals
     const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)

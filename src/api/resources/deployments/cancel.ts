@@ -18,7 +18,7 @@ export function cancelRoute<K extends AnyKind>(
 ): RouteDraft {
   return route('DELETE', `${path}/{deploymentId}` as string, {
     auth: cancel,
-    summary: 'Cancels a deployment that waits or is being built; what serves goes on',
+    summary: 'Cancels a deployment that waits or is being built; what is served stays',
     reply: DeploymentLogEntryDto,
     handler: async (context) => {
       const { services, caller, ifMatch } = context
