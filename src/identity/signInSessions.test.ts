@@ -9,6 +9,8 @@ import { secretStateStore } from './state.ts'
 
 describe('sessions of the local provider', () => {
   const world = signInWorld()
+  const revoke = (form: Record<string, string>) =>
+    fetch(`${world.reach}${PATH}/revoke`, { method: 'POST', body: new URLSearchParams(form) })
 
   it('end when a code is exchanged twice or without its verifier', async () => {
     const { code, verifier, answer } = await world.signIn()
@@ -41,6 +43,34 @@ describe('sessions of the local provider', () => {
     expect((await world.refresh(third.body.refresh_token)).body.error).to.equal('invalid_grant')
   })
 
+  it('end when a refresh token is shown that was used long ago, but not for one that only names the login', async () => {
+    const { answer } = await world.signIn()
+    const first = answer.body.refresh_token ?? ''
+    let newest = first
+    const renew = async (token: string) => (await world.refresh(token)).body
+    for (let renewal = 0; renewal < 25; renewal += 1) newest = (await renew(newest)).refresh_token ?? ''
+    const { sid } = decodeJwt(answer.body.access_token ?? '')
+    const forged = [
+      `${sid}.x`,
+      `${sid}.${'x'.repeat(first.length - 41)}`,
+      `${first.slice(0, -1)}${first.endsWith('A') ? 'B' : 'A'}`,
+    ]
+    for (const token of forged) expect(await renew(token), token).to.include({ error: 'invalid_grant' })
+    newest = (await renew(newest)).refresh_token ?? ''
+    expect(newest).to.not.equal('')
+    expect((await renew(first)).error).to.equal('invalid_grant')
+    expect((await renew(newest)).error).to.equal('invalid_grant')
+  })
+
+  it('go on when a program revokes a token that it used long ago', async () => {
+    const { answer } = await world.signIn()
+    const first = answer.body.refresh_token ?? ''
+    let newest = first
+    for (let renewal = 0; renewal < 25; renewal += 1) newest = (await world.refresh(newest)).body.refresh_token ?? ''
+    await revoke({ client_id: 'freehold-cli', token: first })
+    expect((await world.refresh(newest)).status).to.equal(200)
+  })
+
   it('are stored as one Secret of the session and one of the grant, without codes and tokens', async () => {
     const { answer, code } = await world.signIn()
     await world.refresh(answer.body.refresh_token)
@@ -67,8 +97,6 @@ describe('sessions of the local provider', () => {
     const { verifier, challenge } = pkcePair()
     await world.browser.submit(await world.browser.open(world.authorizationUrl(challenge)), 'Continue')
     const second = await world.exchange(world.browser.left?.searchParams.get('code') ?? '', verifier)
-    const revoke = (form: Record<string, string>) =>
-      fetch(`${world.reach}${PATH}/revoke`, { method: 'POST', body: new URLSearchParams(form) })
     const nobody = await revoke({ client_id: 'freehold-web', token: first.answer.body.refresh_token ?? '' })
     expect(nobody.status, 'of another program').to.equal(401)
     const revoked = await revoke({ client_id: 'freehold-cli', token: first.answer.body.refresh_token ?? '' })

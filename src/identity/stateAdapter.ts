@@ -1,19 +1,36 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import { isSameText } from '../core/sameText.ts'
 import { digest, type StateEntry, type StateRecord, type StateStore, stateName } from './state.ts'
 
 /** Models stored in their own Secret, and models stored in the Secret of their grant. */
 const STANDALONE_MODELS = new Set(['Session', 'Interaction', 'DeviceCode'])
 const GRANT_MODELS = new Set(['Grant', 'AuthorizationCode', 'RefreshToken'])
-/** How many used refresh tokens of a grant are remembered, to detect reuse. */
+/** How many used refresh tokens of a grant are stored: a program may revoke such a token without ending its login. */
 const MAX_USED = 20
 /** A fallback: oidc-provider sets a lifetime for everything stored here. Records without one would never be removed. */
 const DEFAULT_TTL_SECONDS = 600
 const FAMILY = /^[0-9a-f]{40}$/
 
-/** Returns an id for a code or refresh token: the hash of its grant id, then 256 random bits. */
+/**
+ * Returns an id for a code or refresh token: the hash of its grant id, 256 random bits, and their MAC. The MAC tells a
+ * token that was used long ago, and is no longer stored, from an invented one: the hash alone is the public `sid`.
+ */
 export function tokenIdOf(grantId: string): string {
-  return `${digest(grantId)}.${randomBytes(32).toString('base64url')}`
+  const unsigned = `${digest(grantId)}.${randomBytes(32).toString('base64url')}`
+  return `${unsigned}.${macOf(grantId, unsigned)}`
+}
+
+/** The id of a grant never leaves the platform, so it serves as the key. */
+const macOf = (grantId: string, text: string) => createHmac('sha256', grantId).update(text).digest('base64url')
+
+/** Whether this id of a token was issued under the grant; false for those of before they had a MAC. */
+function isIssuedIn({ entries }: StateRecord, id: string): boolean {
+  const end = id.lastIndexOf('.')
+  const [unsigned, mac] = [id.slice(0, end), id.slice(end + 1)]
+  return Object.values(entries).some(
+    ({ grantId }) => typeof grantId === 'string' && isSameText(mac, macOf(grantId, unsigned)),
+  )
 }
 
 export type StateAdapterOptions = {
@@ -148,7 +165,13 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
     },
     async find(id) {
       const location = placeOf(id)
-      return location && payloadOf((await store.read(location.name))?.entries[location.key], id)
+      const record = location && (await store.read(location.name))
+      if (location === undefined || record === undefined) return undefined
+      const entry = record.entries[location.key]
+      // Used so long ago that it is forgotten. As with every used one, one of its two holders stole it.
+      const isReused = entry === undefined && model === 'RefreshToken' && isIssuedIn(record, id)
+      if (isReused && !revokesOne()) await store.remove(location.name)
+      return entry?.isRevoked === true ? undefined : payloadOf(entry, id)
     },
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,
@@ -171,8 +194,12 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
       if (location === undefined) return
       if (model === 'Grant') return store.remove(location.name)
       await store.change(location.name, (record) => {
-        const { [location.key]: _, ...entries } = record.entries
-        return { ...record, entries }
+        const { [location.key]: former, ...entries } = record.entries
+        if (model !== 'RefreshToken' || former === undefined) return { ...record, entries }
+        const { exp, grantId } = former
+        // It stays known like a used one: a program that shows it once more must not end the other logins of the grant.
+        const mark = { grantId, consumed: now(), isRevoked: true, ...(exp !== undefined && { exp }) }
+        return { ...record, entries: { ...entries, [location.key]: mark } }
       })
     },
     async revokeByGrantId(grantId) {
