@@ -32,8 +32,14 @@ import { toPlatformError } from './problem.ts'
 import { metadataParameter } from './protectedResource.ts'
 import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
-import { buildRefusal, isRefusal, rethrowRefusal, sendRefusal } from './refusal.ts'
-import { firstHeader, isNoCacheRequest, type ParsedRequest, RequestContext } from './requestContext.ts'
+import { buildRefusal, sendRefusal } from './refusal.ts'
+import {
+  firstHeader,
+  isNoCacheRequest,
+  type ParsedRequest,
+  type PermissionEnds,
+  RequestContext,
+} from './requestContext.ts'
 import { type Failure, logRequest, routeOf } from './requestLog.ts'
 import { type RequestObserver, RequestWrites } from './requestObserver.ts'
 import type { RequestState } from './requestState.ts'
@@ -42,7 +48,7 @@ import { readRouteBody } from './routeBody.ts'
 import { type Match, Router } from './router.ts'
 import { withNoStore } from './secretAnswers.ts'
 import { send } from './sending.ts'
-import { addAgeHeader, refuseStaleCaches, type Staleness } from './staleness.ts'
+import { addAgeHeader, createStreamCheck, type Staleness } from './staleness.ts'
 import { OpenStreams } from './streams/openStreams.ts'
 import { type RequestTracer, traceOf } from './tracing.ts'
 
@@ -328,6 +334,7 @@ export class Pipeline {
       if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
       return entries()
     }
+    const permissionEnds = this.#permissionEnds(state, match)
     return this.#streams.open(
       { principal: limitKey.key, place },
       {
@@ -337,8 +344,8 @@ export class Pipeline {
             throw thrown
           }),
         ask: async () => {
-          refuseStaleCaches(this.#options.staleness)
-          await this.#recheckAccess(state, match).catch(rethrowRefusal)
+          const end = await permissionEnds()
+          if (end !== undefined) throw end
         },
         turn: () => this.#fairShare.take(FOLLOWED_LISTS_KEY),
         spend: (bytes) => this.#limits.oweAnswer(limitKey, bytes),
@@ -350,10 +357,14 @@ export class Pipeline {
     )
   }
 
+  #permissionEnds(state: RequestState, match: Match): PermissionEnds {
+    return createStreamCheck(() => this.#recheckAccess(state, match), state, this.#options)
+  }
+
   #context(state: RequestState, match: Match, parts: ParsedRequest): RequestContext {
-    const isPermitted = () => this.#isPermitted(state, match)
+    const permissionEnds = () => this.#permissionEnds(state, match)
     const owe = (bytes: number) => this.#limits.oweAnswer(rateLimitKeyOf(state), bytes)
-    return new RequestContext(state, { isPermitted, owe }, match, parts, this.#options)
+    return new RequestContext(state, { permissionEnds, owe }, match, parts, this.#options)
   }
 
   /**
@@ -377,19 +388,6 @@ export class Pipeline {
     const caller = await this.#options.tokens.verify(authorizationHeader(state.request))
     await this.#requireActivePrincipal(caller, match.route)
     await this.#authorize(state, match)
-  }
-
-  /** @throws KubeError if this cannot be decided now */
-  async #isPermitted(state: RequestState, match: Match): Promise<boolean> {
-    try {
-      await this.#recheckAccess(state, match)
-      return true
-    } catch (error) {
-      if (!isRefusal(error)) throw error
-      // The handler only sees an abort, so its own error would not name the reason.
-      state.ended = error
-      return false
-    }
   }
 }
 

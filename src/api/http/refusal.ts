@@ -5,13 +5,8 @@ import { type ErrorAnswer, errorAnswer } from './problem.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
-export function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): error is PlatformError {
   return error instanceof PlatformError && error.status < 500
-}
-
-/** Rethrows refusals; an error that leaves the permission undecided changes nothing. */
-export function rethrowRefusal(error: unknown): void {
-  if (isRefusal(error)) throw error
 }
 
 /** The parts of a request that a refusal needs. */

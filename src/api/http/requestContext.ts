@@ -24,6 +24,9 @@ export type RequestOrigin = {
   readonly unproved: UnauthenticatedRequest | undefined
 }
 
+/** Returns why a stream must end now: the same request would be refused, or nobody could check that for too long. */
+export type PermissionEnds = () => Promise<PlatformError | undefined>
+
 /** Milliseconds between two checks whether a stream may continue, so that it ends within five seconds. */
 const RECHECK_INTERVAL_MS = 2_000
 
@@ -47,13 +50,12 @@ export class RequestContext implements Context {
   readonly #rawBody: RawBody | undefined
   readonly #caller: Caller | undefined
   readonly #unauthenticated: UnauthenticatedRequest | undefined
-  readonly #isPermitted: () => Promise<boolean>
+  readonly #permissionEnds: () => PermissionEnds
   readonly owe: Context['owe']
 
-  /** @param isPermitted whether the same request would still be allowed */
   constructor(
     { request, response, trace, caller, unproved, address }: RequestOrigin,
-    { isPermitted, owe }: { isPermitted: () => Promise<boolean>; owe: Context['owe'] },
+    { permissionEnds, owe }: { permissionEnds: () => PermissionEnds; owe: Context['owe'] },
     match: Match,
     parts: ParsedRequest,
     { services, log }: Pick<Context, 'services' | 'log'>,
@@ -74,7 +76,7 @@ export class RequestContext implements Context {
     this.#response = response
     this.#caller = caller
     this.#unauthenticated = unproved
-    this.#isPermitted = isPermitted
+    this.#permissionEnds = permissionEnds
     this.owe = owe
   }
 
@@ -113,10 +115,12 @@ export class RequestContext implements Context {
   whileHolding(isHeld: () => boolean): AbortSignal {
     const { clock } = this.services
     const controller = new AbortController()
+    const permissionEnds = this.#permissionEnds()
     const recheck = async () => {
       if (this.#response.closed) return
-      if ((await this.#isPermitted().catch(() => true)) && isHeld()) clock.setTimeout(recheck, RECHECK_INTERVAL_MS)
-      else controller.abort(new Error('The caller may no longer see this.'))
+      const end = (await permissionEnds()) ?? (isHeld() ? undefined : new Error('The caller may no longer see this.'))
+      if (end === undefined) clock.setTimeout(recheck, RECHECK_INTERVAL_MS)
+      else controller.abort(end)
     }
     clock.setTimeout(recheck, RECHECK_INTERVAL_MS)
     return AbortSignal.any([this.signal, controller.signal])

@@ -7,6 +7,7 @@ import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
+import type { TokenVerifier } from '../callers/tokens.ts'
 import { area, dataAction } from '../http/route.ts'
 import { LOG_STREAM_LIMITS } from '../http/streams/followers.ts'
 import { containersOf, logRoute } from './logs.ts'
@@ -30,11 +31,19 @@ describe('logRoute', () => {
   let world: Awaited<ReturnType<typeof startFacade>>
   let url: string
   let isTokenGood: boolean
+  /** Milliseconds since the API server was last heard, and since all streams were opened. */
+  let [age, elapsed] = [0, 0]
+  let isDecidable: boolean
+  let tokens: Pick<TokenVerifier, 'verify'>
   beforeEach(async () => {
     logs = new FakePodLogs()
     isTokenGood = true
+    isDecidable = true
+    age = 0
+    elapsed = 0
     const clock = {
       ...systemClock,
+      monotonic: () => systemClock.monotonic() + elapsed,
       setTimeout: (task: () => void, wait: number) => systemClock.setTimeout(task, wait / 100),
     }
     const find = (_context: unknown, request: { process?: string | undefined }) => ({
@@ -42,14 +51,20 @@ describe('logRoute', () => {
       kept: { name: 'kept', open: () => chunks(at(1, 'kept')) },
     })
     const routes = area('apps', 'platform', [logRoute('{RG}/apps/{appName}', dataAction('apps/readLogs'), find)]).routes
-    const verify = async (header: string | undefined) => {
-      if (!isTokenGood) throw new PlatformError('UNAUTHORIZED', 'The token has expired.')
-      const principalId = (header ?? '').slice('Bearer '.length)
-      return { principalId, principalType: 'User' as const, expiresAt: Number.POSITIVE_INFINITY }
+    tokens = {
+      verify: async (header: string | undefined) => {
+        if (!isDecidable) throw new PlatformError('SERVICE_UNAVAILABLE', 'The identity provider does not answer.')
+        if (!isTokenGood) throw new PlatformError('UNAUTHORIZED', 'The token has expired.')
+        const principalId = (header ?? '').slice('Bearer '.length)
+        return { principalId, principalType: 'User' as const, expiresAt: Number.POSITIVE_INFINITY }
+      },
     }
     const podLogs = followedPodLogs(logs, { clock, isAlive: () => true })
     world = await startFacade(
-      { routes, tokens: { verify }, limits: { answerBytesPerSecond: 100_000 } },
+      {
+        ...{ routes, tokens, limits: { answerBytesPerSecond: 100_000 } },
+        staleness: { age: () => age, bound: 60_000 },
+      },
       { podLogs, clock },
     )
     world.boundary(B)
@@ -219,7 +234,46 @@ describe('logRoute', () => {
     const { items } = await world.client.list(RoleAssignment.resource)
     for (const assignment of items) await world.client.remove(RoleAssignment.resource, refOf(assignment))
     await until('the answer has ended', () => seen.hasEnded)
+    expect(seen.text).to.match(/^a1\nb2\nl3\na4\nThis log is no longer followed: .*apps\/readLogs.*\n$/)
     await until('nobody follows', () => logs.following === 0)
+  })
+
+  for (const [sentence, lost] of [
+    ['the API server has not been heard for a minute', { age: 60_001, isDecidable: true, elapsed: 0 }],
+    ['nobody could say for a minute who they are', { age: 0, isDecidable: false, elapsed: 60_001 }],
+  ] as const)
+    it(`ends, and says why, once ${sentence}`, async () => {
+      writeAll()
+      const { seen } = await follow()
+      await shows(seen, 'a1\nb2\nl3\na4\n')
+      age = lost.age
+      isDecidable = lost.isDecidable
+      elapsed = lost.elapsed
+      await until('the answer has ended', () => seen.hasEnded)
+      expect(seen.text).to.match(/^a1\nb2\nl3\na4\n.*could not check for 60 s whether you may still read this\.\n$/)
+      await until('nobody follows', () => logs.following === 0)
+    })
+
+  it('goes on for less than a minute in which nothing can be checked', async () => {
+    writeAll()
+    const { seen } = await follow()
+    await shows(seen, 'a1\nb2\nl3\na4\n')
+    let checks = 0
+    isDecidable = false
+    elapsed = 50_000
+    const { verify } = tokens
+    tokens.verify = (header) => {
+      checks += 1
+      return verify(header)
+    }
+    await until('it was checked twice', () => checks >= 2)
+    isDecidable = true
+    await until('it was checked again', () => checks >= 4)
+    isDecidable = false
+    elapsed += 50_000
+    await until('it was checked twice more', () => checks >= 6)
+    logs.write(source('two'), at(5, 'b5'))
+    await shows(seen, 'a1\nb2\nl3\na4\nb5\n')
   })
 
   it('ends for a follower whose token has expired', async () => {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { FollowedPodLogs, LogSource } from '../../adapters/podlogs/port.ts'
 import { isAfter, type LogLine, lastLines, logLines, mergeByArrival, mergeLogsByTime } from '../../contracts/logs.ts'
-import { notFound } from '../../core/errors.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -147,12 +147,18 @@ async function followLog(context: Context, { sources }: FoundLog, request: LogRe
     const text = async function* () {
       if (kept.length > 0) yield shown(kept, timestamps)
       for await (const lines of later) yield shown(lines, timestamps)
+      yield endLine(signal)
     }
     return { ...textOf(Readable.from(text(), { highWaterMark: 1 }).once('close', end)), isOpenEnded: true }
   } catch (error) {
     end()
     throw error
   }
+}
+
+/** The last line of a log that ended because its caller may not read on: it must not look like the end of the pod. */
+export function endLine({ reason }: AbortSignal): string {
+  return reason instanceof PlatformError ? `This log is no longer followed: ${reason.message}\n` : ''
 }
 
 function sinceOf({ services }: Context, seconds: number | undefined): string | undefined {

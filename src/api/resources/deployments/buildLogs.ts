@@ -17,7 +17,7 @@ import type { Context } from '../../http/context.ts'
 import { namedRecord, strictRecord } from '../../http/namedRecord.ts'
 import { Flag, WholeNumber } from '../../http/query.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
-import { LogLineDto, LogQuery } from '../logs.ts'
+import { endLine, LogLineDto, LogQuery } from '../logs.ts'
 import { findResource } from '../places.ts'
 import { badParameter } from '../queryFaults.ts'
 import { linesOfBuild } from './liveLog.ts'
@@ -169,10 +169,10 @@ async function show(context: LogContext, record: StoredDeployment): Promise<Answ
     return ok({ lines, truncated: !found.isEnd, isFinal: found.isFinal && found.isEnd }) as Answer<never>
   }
   const { whilePermitted } = context
-  const now = (offset: number) =>
-    linesFrom({ services, whilePermitted, query: { ...query, follow: false } } as LogContext, record, offset)
-  const lines = linesFrom(context, record, await firstLineNumber(query, now))
-  const stream = Readable.from(textOf(lines), { highWaterMark: 1 })
+  const reading = { services, whilePermitted, query } as LogContext
+  const now = (offset: number) => linesFrom({ ...reading, query: { ...query, follow: false } }, record, offset)
+  const lines = linesFrom(reading, record, await firstLineNumber(query, now))
+  const stream = Readable.from(textOf(lines, whilePermitted), { highWaterMark: 1 })
   const answer = { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, stream }
   return query.follow ? { ...answer, isOpenEnded: true } : answer
 }
@@ -202,8 +202,9 @@ async function* storedLines(
   }
 }
 
-async function* textOf(found: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+async function* textOf(found: AsyncIterable<readonly string[]>, signal: AbortSignal): AsyncGenerator<string> {
   for await (const lines of found) yield `${lines.join('\n')}\n`
+  yield endLine(signal)
 }
 
 /** Yields what a running build writes, then stored lines page by page, with turns for others between two pages. */
