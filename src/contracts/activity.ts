@@ -33,7 +33,7 @@ export const BOUNDARY_RECORDS_MAX = 20_000
 export const MAX_CLOCK_SKEW_MS = 300_000
 /** Maximum bytes of an entry as JSON; the longest lists of changes are cut. */
 export const MAX_ENTRY_BYTES = 4_096
-/** Maximum compressed bytes of all entries of a resource; the oldest are dropped first. */
+/** Maximum compressed bytes of all entries of a resource. */
 export const MAX_RECORD_BYTES = 4 * 1024 * 1024
 const REPORTED_BYTES_MAX = 512 * 1024
 

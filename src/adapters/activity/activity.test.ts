@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { activityStoreContract, RESOURCE, sighting, stateOf } from '../../../test/suites/activityStoreContract.ts'
-import { ENTRIES_MAX, MAX_ENTRY_BYTES, REPORTED_ENTRIES_MAX } from '../../contracts/activity.ts'
+import { MAX_ENTRY_BYTES, OWN_BOUNDS, REPORTED_ENTRIES_MAX } from '../../contracts/activity.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
@@ -84,9 +84,30 @@ describe('SecretActivity', () => {
         Array.from({ length: 200 }, () => sighting()),
       )
     }
-    expect((await store.read(RESOURCE))?.length).to.be.within(ENTRIES_MAX - REPORTED_ENTRIES_MAX - 250, ENTRIES_MAX)
+    expect((await store.read(RESOURCE))?.length).to.be.within(8_000, OWN_BOUNDS.entries)
     const { items } = await client.list(secret)
     expect(items.length).to.be.lessThan(60)
+  })
+
+  it('keeps the entries of others, and single entries of a caller, after 10,000 changes by that caller', async () => {
+    const client = new FakeKubeClient()
+    const store = new SecretActivity(client)
+    const [ann, bob] = [{ kubernetes: 'ann' }, { kubernetes: 'bob' }]
+    const others = Array.from({ length: 20 }, () => sighting({ actor: ann }))
+    const opened = sighting({ actor: bob, action: 'vectorcluster/access/write' })
+    await store.append(RESOURCE, [...others, opened])
+    for (let batch = 0; batch < 60; batch += 1)
+      await store.append(
+        RESOURCE,
+        Array.from({ length: 200 }, () => sighting({ actor: bob })),
+      )
+    const kept = (await new SecretActivity(client).read(RESOURCE)) ?? []
+    const ids = new Set(kept.map(({ id }) => id))
+    expect([...others, opened].filter(({ id }) => !ids.has(id))).to.deep.equal([])
+    expect(kept.length).to.be.within(8_000, OWN_BOUNDS.entries)
+    const times = kept.map(({ occurredAt }) => occurredAt)
+    expect(times).to.deep.equal(times.toSorted())
+    expect((await client.list(secret)).items.length).to.be.lessThan(60)
   })
 
   it("does not evict the platform's own entries for reported ones", async () => {

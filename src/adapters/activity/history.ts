@@ -1,5 +1,6 @@
 import { ENTRIES_MAX, MAX_ENTRY_BYTES, RETENTION_DAYS, type RecordBounds } from '../../contracts/activity.ts'
 import { DAY_MS } from '../../core/clock.ts'
+import { selectFairly } from './fairness.ts'
 import type { Entry, ObservedAction } from './port.ts'
 import { computeChanges, type States } from './states.ts'
 
@@ -87,21 +88,54 @@ export function retentionCutoff(now: number): string {
   return new Date(now - RETENTION_DAYS * DAY_MS).toISOString()
 }
 
-/** Returns the chapters to keep: the newest that fit the bounds, without those past the retention period. */
-export function selectRetainedChapters(
-  { chapters, entries }: Pick<Head, 'entries' | 'chapters'>,
-  bounds: RecordBounds,
-  now: number,
-): Chapter[] {
-  let [count, bytes] = [entries.length, 0]
-  const kept = chapters.toReversed().filter((chapter) => {
-    const isKept =
-      count < bounds.entries && bytes + chapter.bytes <= bounds.bytes && chapter.newest >= retentionCutoff(now)
-    count += chapter.count
-    bytes += chapter.bytes
-    return isKept
-  })
-  return kept.toReversed()
+/** Returns the chapters with entries that are not past the retention period. */
+export function selectUnexpiredChapters({ chapters }: Pick<Head, 'chapters'>, now: number): Chapter[] {
+  return chapters.filter(({ newest }) => newest >= retentionCutoff(now))
+}
+
+export function isOverBounds({ chapters, entries }: Pick<Head, 'entries' | 'chapters'>, bounds: RecordBounds): boolean {
+  const sumOf = (measure: (one: Chapter) => number) => chapters.reduce((sum, one) => sum + measure(one), 0)
+  return sumOf(({ count }) => count) + entries.length > bounds.entries || sumOf(({ bytes }) => bytes) > bounds.bytes
+}
+
+export type ReadChapter = { readonly chapter: Chapter; readonly entries: readonly Entry[] }
+/** What takes the place of the chapters of a record: some stay as they are, some entries get new ones. */
+export type Thinning = readonly (Chapter | { readonly entries: readonly Entry[] })[]
+
+/** Fills a record up to this part of its bounds: each thinning rewrites chapters, so it must not follow each entry. */
+const THINNED_TO = 15 / 16
+
+/** Thins a record that is over its bounds. Of its chapters, all from the first to the last that lose an entry change. */
+export function thinChapters(read: readonly ReadChapter[], headCount: number, bounds: RecordBounds): Thinning {
+  const weights = new Map(
+    read.flatMap(({ chapter: { bytes, count }, entries }) => {
+      const weight = Math.max(1 / bounds.entries, bytes / count / bounds.bytes)
+      return entries.map((entry) => [entry, weight] as const)
+    }),
+  )
+  const room = THINNED_TO - headCount / bounds.entries
+  const kept = selectFairly([...weights.keys()], (entry) => weights.get(entry) ?? 0, room)
+  const isChanged = ({ entries }: ReadChapter) => entries.some((entry) => !kept.has(entry))
+  const [first, last] = [read.findIndex(isChanged), read.findLastIndex(isChanged)]
+  if (first < 0) return read.map(({ chapter }) => chapter)
+  const left = read.slice(first, last + 1).flatMap(({ entries }) => entries.filter((entry) => kept.has(entry)))
+  const asBefore = (some: readonly ReadChapter[]) => some.map(({ chapter }) => chapter)
+  return [...asBefore(read.slice(0, first)), ...packChapters(left), ...asBefore(read.slice(last + 1))]
+}
+
+function packChapters(entries: readonly Entry[]): { entries: Entry[] }[] {
+  const packed: { entries: Entry[]; bytes: number }[] = []
+  for (const entry of entries) {
+    const bytes = Buffer.byteLength(JSON.stringify(entry))
+    const open = packed.at(-1)
+    const isFull = open === undefined || open.entries.length >= HEAD_ENTRIES_MAX || open.bytes + bytes > HEAD_BYTES_MAX
+    if (isFull) packed.push({ entries: [entry], bytes })
+    else {
+      open.entries.push(entry)
+      open.bytes += bytes
+    }
+  }
+  return packed
 }
 
 /** Returns the entries to show: deduplicated, in order, at most ENTRIES_MAX, none past the retention period. */

@@ -1,16 +1,17 @@
 import { expect } from 'chai'
 import { RESOURCE } from '../../../test/suites/activityStoreContract.ts'
+import type { Actor } from '../../contracts/activity.ts'
 import { type EntrySource, mergeNewestEntries } from './newest.ts'
 import type { ResourceEntry } from './port.ts'
 
 const DAYS = '2026-01-'
 
-function entryOf(day: number, name = 'search'): ResourceEntry {
+function entryOf(day: number, name = 'search', actor: Actor = { platform: true }): ResourceEntry {
   const entry: ResourceEntry['entry'] = {
     id: `${name}-${day}`,
     occurredAt: `${DAYS}${day}`,
     action: 'vectorcluster/write',
-    actor: { platform: true },
+    actor,
     channel: 'Rest',
     outcome: 'Succeeded',
     changes: [],
@@ -24,11 +25,16 @@ describe('mergeNewestEntries', () => {
   beforeEach(() => {
     opened.length = 0
   })
-  const source = (name: string, days: readonly number[], older: readonly EntrySource[] = []): EntrySource => ({
+  const source = (
+    name: string,
+    days: readonly number[],
+    older: readonly EntrySource[] = [],
+    actor: Actor = { platform: true },
+  ): EntrySource => ({
     newest: `${DAYS}${Math.max(...days)}`,
     open: async () => {
       opened.push(name)
-      return { entries: days.map((day) => entryOf(day, name.split(' ')[0])), older }
+      return { entries: days.map((day) => entryOf(day, name.split(' ')[0], actor)), older }
     },
   })
   const idsOf = async (sources: readonly EntrySource[], limit: number) =>
@@ -44,9 +50,25 @@ describe('mergeNewestEntries', () => {
   })
 
   it('returns at most the limit, without opening parts that hold only older entries', async () => {
-    const recent = Array.from({ length: 8 }, (_, index) => source(`r${index}`, [30], [source(`old${index}`, [11])]))
+    const recent = Array.from({ length: 8 }, (_, index) =>
+      source(`r${index}`, [30], [source(`old${index}`, [11])], { kubernetes: `r${index}` }),
+    )
     expect(await idsOf([...recent, source('never', [12])], 8)).to.have.length(8)
     expect(opened).to.have.members(recent.map((_, index) => `r${index}`))
+  })
+
+  it('includes entries of a quiet caller that are older than the newest of a loud one', async () => {
+    const quiet = source('quiet', [11], [], { kubernetes: 'ann' })
+    const loud = Array.from({ length: 3 }, (_, index) => source(`loud${index}`, [20, 21, 22, 23, 24, 25, 26, 27]))
+    const ids = await idsOf([...loud, quiet], 8)
+    expect(ids).to.have.length(8)
+    expect(ids.at(-1)).to.equal('quiet-11')
+  })
+
+  it('opens a bounded number of further parts if one caller is loud', async () => {
+    const old = Array.from({ length: 200 }, (_, index) => source(`old${index}`, [11]))
+    expect(await idsOf([source('loud', [20, 21, 22, 23, 24, 25, 26, 27]), ...old], 8)).to.have.length(8)
+    expect(opened.length).to.be.within(9, 80)
   })
 
   it('returns an entry once, even if two parts contain it', async () => {
@@ -68,6 +90,6 @@ describe('mergeNewestEntries', () => {
       return { newest: occurredAt, open: async () => ({ entries: [{ resource, entry: counted }], older: [] }) }
     })
     expect(await mergeNewestEntries(sources, count / 2)).to.have.length(count / 2)
-    expect(reads).to.be.below(count * 10)
+    expect(reads).to.be.below(count * 20)
   })
 })

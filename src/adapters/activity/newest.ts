@@ -1,3 +1,4 @@
+import { actorOf, selectFairly } from './fairness.ts'
 import type { ResourceEntry } from './port.ts'
 
 /** A part of a record. None of its entries is newer than `newest`. */
@@ -11,20 +12,39 @@ const MAX_CONCURRENT_READS = 8
 /** Entries are put in order when they have grown by this factor: each time would take too long for thousands. */
 const GROWTH = 1.25
 
-/** Returns the newest `limit` entries of many records, newest first, without opening sources that are much older. */
+/** How many more sources are opened for what quiet callers did, when one caller did most of the newest. */
+const MAX_FURTHER_READS = 64
+
+/**
+ * Returns the newest `limit` entries of many records, newest first, without opening sources that are much older. If one
+ * caller did most of them, some older sources are opened as well, and entries of others take the place of some of its.
+ */
 export async function mergeNewestEntries(sources: readonly EntrySource[], limit: number): Promise<ResourceEntry[]> {
   // The newest last, where taking them costs nothing.
   const waiting = sources.toSorted(newestLast)
   const found = new NewestEntries(limit)
-  while (waiting.length > 0) {
-    const next = waiting.splice(-MAX_CONCURRENT_READS).filter(({ newest }) => newest >= found.oldest)
-    if (next.length === 0) break
-    const opened = await Promise.all(next.map((source) => source.open()))
+  const open = async (some: readonly EntrySource[]) => {
+    const opened = await Promise.all(some.map((source) => source.open()))
     found.add(opened.flatMap(({ entries }) => entries))
-    const older = opened.flatMap((one) => one.older)
+    return opened.flatMap(({ older }) => older)
+  }
+  while (waiting.length > 0) {
+    const isWanted = ({ newest }: EntrySource) => newest >= found.oldest
+    const next = waiting.splice(-MAX_CONCURRENT_READS)
+    const older = await open(next.filter(isWanted))
+    // Skipped ones may hold what quiet callers did.
+    if (!next.every(isWanted)) {
+      waiting.push(...next.filter((source) => !isWanted(source)))
+      waiting.unshift(...older)
+      break
+    }
     if (older.length > 0) waiting.splice(0, waiting.length, ...waiting.concat(older).sort(newestLast))
   }
-  return found.inOrder()
+  // The newest part of each record comes before the older parts of the loudest.
+  const isCrowded = waiting.length > 0 && found.isCrowded
+  for (let reads = 0; isCrowded && waiting.length > 0 && reads < MAX_FURTHER_READS; reads += MAX_CONCURRENT_READS)
+    waiting.unshift(...(await open(waiting.splice(-MAX_CONCURRENT_READS))))
+  return found.select()
 }
 
 class NewestEntries {
@@ -43,15 +63,43 @@ class NewestEntries {
   add(entries: readonly ResourceEntry[]): void {
     for (const item of entries) this.#byId.set(identityOf(item), item)
     if (this.#byId.size < this.#orderAt) return
-    const kept = this.inOrder()
-    this.oldest = kept[this.#limit - 1]?.entry.occurredAt ?? ''
+    const sorted = this.#inOrder()
+    const newest = sorted.slice(0, this.#limit)
+    this.oldest = newest.at(-1)?.entry.occurredAt ?? ''
+    const kept = isMostlyOfOne(newest) ? [...newest, ...selectFairOnes(sorted, this.#limit)] : newest
     this.#byId = new Map(kept.map((item) => [identityOf(item), item]))
-    this.#orderAt = this.#limit * GROWTH
+    this.#orderAt = this.#byId.size * GROWTH
   }
 
-  inOrder(): ResourceEntry[] {
-    return [...this.#byId.values()].sort(newestFirst).slice(0, this.#limit)
+  /** Whether one caller did most of the newest entries, and older ones have no place among them. */
+  get isCrowded(): boolean {
+    return this.#byId.size >= this.#limit && isMostlyOfOne(this.#inOrder().slice(0, this.#limit))
   }
+
+  select(): ResourceEntry[] {
+    const sorted = this.#inOrder()
+    const newest = sorted.slice(0, this.#limit)
+    return isMostlyOfOne(newest) ? selectFairOnes(sorted, this.#limit) : newest
+  }
+
+  #inOrder(): ResourceEntry[] {
+    return [...this.#byId.values()].sort(newestFirst)
+  }
+}
+
+function selectFairOnes(sorted: readonly ResourceEntry[], limit: number): ResourceEntry[] {
+  if (sorted.length <= limit) return [...sorted]
+  const kept = selectFairly(
+    sorted.map(({ entry }) => entry),
+    () => 1,
+    limit,
+  )
+  return sorted.filter(({ entry }) => kept.has(entry))
+}
+
+function isMostlyOfOne(items: readonly ResourceEntry[]): boolean {
+  const counts = Map.groupBy(items, ({ entry }) => actorOf(entry)).values()
+  return [...counts].some(({ length }) => length > items.length / 2)
 }
 
 function identityOf({ resource, entry }: ResourceEntry): string {

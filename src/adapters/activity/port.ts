@@ -72,7 +72,10 @@ export interface ActivityStore {
   append(resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void>
   /** Returns the entries, oldest first; undefined if the resource has no record. Writes nothing. */
   read(resource: ResourcePath): Promise<readonly Entry[] | undefined>
-  /** Returns the newest wanted entries of a boundary, newest first, with those of deleted resources. Writes nothing. */
+  /**
+   * Returns the newest wanted entries of a boundary, newest first, with those of deleted resources. If one caller did
+   * most of them, older ones of others take the place of some. Writes nothing.
+   */
   newest(boundaryId: string, wanted: EntryFilter): Promise<readonly ResourceEntry[]>
   /**
    * Deletes the records whose newest entry is past the retention period, and of a boundary with too many those of

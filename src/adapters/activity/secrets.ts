@@ -22,10 +22,12 @@ import {
   type Chapter,
   emptyHead,
   type Head,
+  isOverBounds,
   retentionCutoff,
   selectEntriesToClose,
   selectReadableEntries,
-  selectRetainedChapters,
+  selectUnexpiredChapters,
+  thinChapters,
 } from './history.ts'
 import { type EntrySource, mergeNewestEntries } from './newest.ts'
 import type { ActivityStore, Entry, EntryFilter, ObservedAction, ResourceEntry, ResourcePath } from './port.ts'
@@ -109,10 +111,10 @@ export class SecretActivity implements ActivityStore {
     return found.length === 0 ? undefined : selectReadableEntries(found.flat(), this.#now())
   }
 
-  async #readPart({ name, bounds }: Part): Promise<readonly Entry[] | undefined> {
+  async #readPart({ name }: Part): Promise<readonly Entry[] | undefined> {
     const { head, version } = await this.#readHead(name)
     if (version === undefined) return undefined
-    return [...(await this.#readChapters(selectRetainedChapters(head, bounds, this.#now()))), ...head.entries]
+    return [...(await this.#readChapters(selectUnexpiredChapters(head, this.#now()))), ...head.entries]
   }
 
   async newest(boundaryId: string, wanted: EntryFilter): Promise<readonly ResourceEntry[]> {
@@ -144,10 +146,7 @@ export class SecretActivity implements ActivityStore {
     const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + MAX_CLOCK_SKEW_MS).toISOString()
     const open = async () => {
       const head = await this.#readShownHead(name, resourceVersion)
-      return {
-        entries: matching(head.entries),
-        older: selectRetainedChapters(head, part.bounds, this.#now()).map(chapter),
-      }
+      return { entries: matching(head.entries), older: selectUnexpiredChapters(head, this.#now()).map(chapter) }
     }
     return [{ newest, open }]
   }
@@ -194,7 +193,8 @@ export class SecretActivity implements ActivityStore {
     const due = selectEntriesToClose(added)
     const made = due === undefined ? [] : [await this.#writeChapter(name, due.closed)]
     const grown = { ...added, entries: due?.kept ?? added.entries, chapters: [...added.chapters, ...made] }
-    const head = { ...grown, chapters: selectRetainedChapters(grown, bounds, this.#now()) }
+    const chapters = selectUnexpiredChapters(grown, this.#now())
+    const head = { ...grown, chapters: await this.#thinned(name, { ...grown, chapters }, bounds, made) }
     const text = JSON.stringify(head)
     // A failed write may still have been stored: the next attempt must read again.
     this.#heads.delete(name)
@@ -204,8 +204,25 @@ export class SecretActivity implements ActivityStore {
       return false
     }
     this.#heads.set(name, { head, version: written, bytes: text.length })
-    await this.#removeChapters(before.chapters.filter((one) => !head.chapters.some((kept) => kept.name === one.name)))
+    const isLeft = ({ name: one }: Chapter) => !head.chapters.some((kept) => kept.name === one)
+    await this.#removeChapters([...before.chapters, ...made].filter(isLeft))
     return true
+  }
+
+  /** Returns the chapters of a record within its bounds; adds those that it writes for that to `made`. */
+  async #thinned(name: string, head: Head, bounds: RecordBounds, made: Chapter[]): Promise<readonly Chapter[]> {
+    if (!isOverBounds(head, bounds)) return head.chapters
+    const read = await Promise.all(
+      head.chapters.map(async (chapter) => ({ chapter, entries: await this.#readChapters([chapter]) })),
+    )
+    const chapters: Chapter[] = []
+    for (const one of thinChapters(read, head.entries.length, bounds)) {
+      const isNew = 'entries' in one
+      const chapter = isNew ? await this.#writeChapter(name, one.entries) : one
+      if (isNew) made.push(chapter)
+      chapters.push(chapter)
+    }
+    return chapters
   }
 
   /** @returns the version that was written; undefined if another writer was faster */
