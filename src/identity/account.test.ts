@@ -72,6 +72,32 @@ describe('the account page', () => {
     })
   })
 
+  it('repeats nothing when it is reloaded after a change', async () => {
+    await elsewhere(async () => {
+      for (const [button, fields, done] of [
+        ['Accept', {}, 'The invitation was accepted.'],
+        ['End this sign-in', {}, 'The sign-in was ended.'],
+        ['Change password', { current: PASSWORD, password: NEXT }, 'Your password was changed.'],
+      ] as const) {
+        const after = await world.browser.submit(await open(), button, fields)
+        expect([after.method, after.status], button).to.deep.equal(['GET', 200])
+        expect((await world.browser.open(after.url)).html).to.include(done)
+      }
+    })
+  })
+
+  it('confirms no change because of a forged link', async () => {
+    const { url } = await world.browser.submit(await open(), 'Accept')
+    const forged = url.replace('done=accept', 'done=password')
+    expect(forged).to.not.equal(url)
+    expect((await world.browser.open(forged)).html).to.not.include('was changed')
+    await elsewhere(async (other) => {
+      expect((await other.open(url)).html)
+        .to.include('Your account')
+        .and.not.include('was accepted')
+    })
+  })
+
   it('rejects a wrong current password and a weak new one, with accessible errors', async () => {
     const wrong = await world.browser.submit(await open(), 'Change password', { current: 'guess', password: NEXT })
     expect(wrong.status).to.equal(400)

@@ -113,7 +113,30 @@ function redirectToSignIn({ issuer }: AccountOptions, request: Request, response
   response.redirect(303, `${issuer}/protocol/openid-connect/auth?${query}`)
 }
 
-const show: Step = (options, visit, _request, response) => respond(options, visit, response, 200, {})
+/** What a form did, by the word for it in the address that the browser is then sent to. */
+const DONE = {
+  end: 'The sign-in was ended.',
+  endOthers: 'All other sign-ins were ended.',
+  accept: 'The invitation was accepted.',
+  password: 'Your password was changed.',
+} as const
+
+/** Only the forms of this session make this: a link of somebody else must not say that anything was done. */
+const proofOf = (options: AccountOptions, visit: Visit, done: string) =>
+  formToken(options, `${purposeOf(visit)} ${done}`)
+
+const show: Step = (options, visit, request, response) => {
+  const query = queryOf(request)
+  const done = query.get('done') ?? ''
+  const isTrue = Object.hasOwn(DONE, done) && isSameText(query.get('proof') ?? '', proofOf(options, visit, done))
+  return respond(options, visit, response, 200, isTrue ? { done: DONE[done as keyof typeof DONE] } : {})
+}
+
+/** Sends the browser to the page, so that reloading it does not send the form again. */
+function showDone(options: AccountOptions, visit: Visit, response: Response, done: keyof typeof DONE): void {
+  const query = new URLSearchParams({ done, proof: proofOf(options, visit, done) })
+  response.redirect(303, `${options.issuer}/account?${query}`)
+}
 
 async function respond(
   options: AccountOptions,
@@ -151,20 +174,19 @@ const answerForm: Step = async (options, visit, request, response) => {
   switch (field('choice')) {
     case 'end':
       await endSignIn(state, user.id, field('signIn'))
-      return respond(options, visit, response, 200, { done: 'The sign-in was ended.' })
+      return showDone(options, visit, response, 'end')
     case 'endOthers':
       await endOtherSignIns(state, user.id, uid)
-      return respond(options, visit, response, 200, { done: 'All other sign-ins were ended.' })
+      return showDone(options, visit, response, 'endOthers')
     case 'accept': {
       const error = await options.invitations?.accept(user, field('invitation'))
-      const done = error === undefined ? 'The invitation was accepted.' : undefined
-      return respond(options, visit, response, error === undefined ? 200 : 409, { error, done })
+      if (error === undefined) return showDone(options, visit, response, 'accept')
+      return respond(options, visit, response, 409, { error })
     }
     case 'password': {
       const error = await change(options, visit, request, { current: field('current'), next: field('password') })
-      const done = error === undefined ? 'Your password was changed.' : undefined
-      const message = { error, isPasswordWrong: error !== undefined, done }
-      return respond(options, visit, response, error === undefined ? 200 : 400, message)
+      if (error === undefined) return showDone(options, visit, response, 'password')
+      return respond(options, visit, response, 400, { error, isPasswordWrong: true })
     }
     default:
       return respond(options, visit, response, 200, {})

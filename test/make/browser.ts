@@ -4,6 +4,8 @@ import { Agent, request } from 'undici'
 export type Shown = {
   status: number
   url: string
+  /** Of the request that the page answers: a browser that reloads the page sends it again. */
+  method: 'GET' | 'POST'
   html: string
   headers: Record<string, string | string[] | undefined>
 }
@@ -62,7 +64,7 @@ export class Browser {
   async #go(method: 'GET' | 'POST', url: URL, body?: string, hops = 0): Promise<Shown> {
     if (url.origin !== this.#origin) {
       this.left = url
-      return { status: 0, url: url.href, html: '', headers: {} }
+      return { status: 0, url: url.href, method, html: '', headers: {} }
     }
     if (hops > 10) throw new Error(`Too many redirects, last to ${url.href}`)
     const cookie = [...this.#cookies.values()]
@@ -83,7 +85,7 @@ export class Browser {
     this.#keep(answer.headers['set-cookie'])
     const { location } = answer.headers
     if (typeof location === 'string') return this.#go('GET', new URL(location, url), undefined, hops + 1)
-    const shown = { status: answer.statusCode, url: url.href, html, headers: answer.headers }
+    const shown = { status: answer.statusCode, url: url.href, method, html, headers: answer.headers }
     requireGuard(shown)
     return shown
   }
