@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import express from 'express'
+import { accessibilityProblems } from '../../test/make/accessibility.ts'
 import { makeAccounts } from '../../test/make/accounts.ts'
 import { ANNA, assign, B1 } from '../../test/make/authorizationRecords.ts'
 import { ManualClock } from '../../test/make/clock.ts'
@@ -8,15 +9,30 @@ import { request } from '../../test/make/request.ts'
 import { makeFacade } from '../../test/worlds/facade.ts'
 import { newLinkToken } from '../core/linkToken.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { type Page, page } from '../core/page.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { PasswordReset } from '../crds/invitations.ts'
 import { PlatformTenant, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
+import { accountPage } from '../identity/accountPage.ts'
+import {
+  consentPage,
+  deviceCodePage,
+  deviceConfirmPage,
+  deviceDonePage,
+  errorPage,
+  organizationPage,
+  signedOutPage,
+  signInPage,
+  signOutPage,
+  withoutScript,
+} from '../identity/pages.ts'
 import { SERVED_ROUTES } from './index.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { invitationPages } from './invitations/pages.ts'
 import { resetPages } from './passwords/pages.ts'
 import { linkPages } from './people/forms.ts'
+import { platformPages } from './platform/pages.ts'
 
 const BOUNDARY = B1.slice('/boundaries/'.length)
 const CARL = 'carl@example.com'
@@ -159,5 +175,80 @@ describe('linkPages', () => {
     expect(users.passwords.get(ANNA)).to.equal(PASSWORD)
     await request(app).post(links.reset).type('form').send({ password: 'Another-horse-8' }).expect(404)
     expect(users.passwords.get(ANNA)).to.equal(PASSWORD)
+  })
+})
+
+describe('pages', () => {
+  const [action, token, targets] = ['/there', 'token', []]
+  const people = { name: 'Ada Lovelace', userName: 'ada', signOut: '/out', afterglow: 5, hasPassword: true }
+  const signIn = { isHere: false, isBrowser: true, programs: ['freehold-cli'], since: 1 }
+  const lists = {
+    signIns: [
+      { ...signIn, id: 'a', isHere: true },
+      { ...signIn, id: 'b' },
+      { ...signIn, id: 'c', since: 2 },
+    ],
+    invitations: [
+      { id: 'a', boundary: 'Shop', roleName: 'Reader', invitedBy: 'Ann' },
+      { id: 'b', boundary: undefined, roleName: 'Owner', invitedBy: undefined },
+    ],
+  }
+  const account = { ...people, ...lists, action, token }
+  const words = { action, token, targets, clientName: 'Freehold CLI' }
+  const drawn: readonly (readonly [string, Page])[] = [
+    ['sign-in', signInPage({ ...words, login: '', hasOrganizations: true })],
+    ['refused sign-in', signInPage({ ...words, login: 'ada', error: 'Incorrect.' })],
+    ['sign-in elsewhere', organizationPage({ url: 'https://sso.example', displayName: 'Acme' })],
+    ['consent', consentPage({ ...words, name: 'Ada' })],
+    ['code of a device', deviceCodePage(action, token)],
+    ['refused code of a device', deviceCodePage(action, token, 'Unknown code.')],
+    ['confirmation of a device', deviceConfirmPage({ ...words, code: 'BBBB-CCCC' })],
+    ['connected device', deviceDonePage()],
+    ['sign-out', signOutPage(action, token, targets)],
+    ['sign-out that is done', signedOutPage()],
+    ['failure', errorPage('This did not work.', 'server_error')],
+    ['account', accountPage({ ...account, done: 'Done.' })],
+    ['account with a refused password', accountPage({ ...account, error: 'Wrong.', isPasswordWrong: true })],
+    ['account with a refused invitation', accountPage({ ...account, error: 'No longer open.' })],
+    [
+      'form of the library',
+      withoutScript('<form method="post" action="/x"></form>', [], 'end_session') ?? page('', ''),
+    ],
+  ]
+  for (const [title, { html }] of drawn)
+    it(`has no accessibility problem: ${title}`, async () => {
+      expect(await accessibilityProblems(html)).to.deep.equal([])
+    })
+
+  it('has no accessibility problem behind a link of a mail', async () => {
+    for (const hasAccount of [false, true]) {
+      const { app, links } = await open({ hasAccount })
+      const asked = [links.invitation, links.reset, `${links.reset}x`].map((link) =>
+        request(app).get(link).set('accept', BROWSER),
+      )
+      const refused = [links.invitation, links.reset].map((link) =>
+        request(app).post(link).type('form').send({ password: 'x' }),
+      )
+      for (const { text } of await Promise.all([...asked, ...refused]))
+        expect(await accessibilityProblems(text), text).to.deep.equal([])
+    }
+  })
+
+  it('has no accessibility problem at / and /reference', async () => {
+    const app = express()
+    app.use(
+      platformPages({
+        version: '1',
+        commit: 'a',
+        builtAt: '',
+        kubernetesVersion: 'v1',
+        simulated: ['pods'],
+        readiness: [],
+      }),
+    )
+    for (const path of ['/', '/reference']) {
+      const { text } = await request(app).get(path).set('accept', BROWSER)
+      expect(await accessibilityProblems(text), text).to.deep.equal([])
+    }
   })
 })

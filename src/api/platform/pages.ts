@@ -103,15 +103,22 @@ const REFERENCE_PAGE = `<!DOCTYPE html>
 <link rel="stylesheet" href="/reference/freehold.css">
 </head>
 <body>
+<main>
+<h1 class="unseen">API reference</h1>
 <div id="reference"><noscript>The reference is drawn by a script. Without it, read <a href="/openapi.json">the OpenAPI document</a>.</noscript></div>
+</main>
 <script src="/reference/swagger-ui-bundle.js"></script>
 <script src="/reference/start.js"></script>
 </body>
 </html>
 `
 
-/** Fixes low contrast and overflow on small screens, and hides the choice of a single unnamed server. */
+/**
+ * Fixes low contrast and overflow on small screens, hides the choice of a single unnamed server, and leaves the first
+ * heading to screen readers: the renderer draws its own, of the second level.
+ */
 const REFERENCE_STYLE = `
+.unseen{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}
 .swagger-ui .info .title small{background:#596170}
 .swagger-ui .info .title small.version-stamp{background:#466200}
 .swagger-ui .info a,.swagger-ui a.link,.swagger-ui .info .url,.swagger-ui .markdown a,.swagger-ui .renderedMarkdown a{color:#1c5ba8}
