@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_CONTENT_BYTES } from '../contracts/blueprints/document.ts'
 import { EXECUTION_STAGES, EXECUTION_STATES, EXECUTION_STEP_STATES } from '../contracts/blueprints/executions.ts'
 import { slugRefusal } from '../contracts/blueprints/template.ts'
 import {
@@ -17,7 +18,7 @@ import { mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
 const templateSpec = z.strictObject({
   slug: ResourceName.describe('Name of the blueprint in URLs, the same as in the content; immutable'),
   content: Prose.min(1)
-    .max(262_144)
+    .max(MAX_CONTENT_BYTES)
     .describe('The template as YAML or JSON, at most 256 KiB: docs/areas/blueprints.md describes the format'),
   sourcePath: PlainText.max(512).optional().describe('File in the source, below its folder; written by the platform'),
   sourceId: Uuid.optional().describe('BlueprintSource that it was read from; written by the platform; immutable'),
@@ -28,6 +29,15 @@ const slugRule: Rule<z.output<typeof templateSpec>> = {
   message: 'slug must not be a uuid, nor one of config, catalog, deploys, sources and templates',
   field: 'slug',
   test: ({ slug }) => slugRefusal(slug) === undefined,
+}
+
+/** The schema counts characters, of which UTF-8 takes up to four bytes each. */
+const contentRule: Rule<z.output<typeof templateSpec>> = {
+  cel: `size(bytes(self)) <= ${MAX_CONTENT_BYTES}`,
+  message: `content must have at most ${MAX_CONTENT_BYTES} bytes`,
+  field: 'content',
+  isOfField: true,
+  test: ({ content }) => Buffer.byteLength(content) <= MAX_CONTENT_BYTES,
 }
 
 /** A deployable template. Those of a boundary stand in its namespace, those of the platform in freehold-system. */
@@ -51,7 +61,7 @@ export const BlueprintTemplate = defineKind({
     updatedAt: z.string().describe('When the content was last found to have changed'),
   }),
   immutable: ['slug', 'sourceId'],
-  rules: [slugRule],
+  rules: [slugRule, contentRule],
   admission: [
     {
       on: 'WRITE',

@@ -14,7 +14,10 @@ export const Arguments = z.array(ProcessText.max(4096)).max(64).default([])
 /** Maximum characters of one value. */
 export const MAX_VALUE_CHARACTERS = 32_768
 
-/** Maximum characters of all values: they go into one Secret and one pod, and etcd accepts 1.5 MiB. */
+/**
+ * Maximum characters of all values: they go into one Secret and one pod. Characters, as CEL counts them: of at most four
+ * bytes each, they never have more than the MiB that a Secret accepts, and etcd accepts 1.5 MiB.
+ */
 export const MAX_ALL_VALUES_CHARACTERS = 262_144
 
 /** Maximum references to Secrets. Each is an authorizer check in an admission policy, which can do about thirty. */

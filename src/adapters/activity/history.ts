@@ -1,5 +1,6 @@
 import { ENTRIES_MAX, MAX_ENTRY_BYTES, RETENTION_DAYS, type RecordBounds } from '../../contracts/activity.ts'
 import { DAY_MS } from '../../core/clock.ts'
+import { cutTo } from '../../core/plainLine.ts'
 import { selectFairly } from './fairness.ts'
 import type { Entry, ObservedAction } from './port.ts'
 import { computeChanges, type States } from './states.ts'
@@ -56,7 +57,12 @@ function isSamePart({ entries }: Head, { part }: Pick<Entry, 'part'>): boolean {
   return part !== undefined && entries.findLast((one) => one.part?.uid === part.uid)?.part?.state === part.state
 }
 
-/** Bounds the size of an entry: a long list of changes is cut, and `changesLeftOut` tells by how many. */
+const CUT_MESSAGE_LENGTH = 256
+
+/**
+ * Bounds the size of an entry: a long list of changes is cut, and `changesLeftOut` tells by how many. If that is not
+ * enough, the message is cut, and only then the metadata are left out.
+ */
 function truncateEntry(entry: Entry): Entry {
   const bytesOf = (one: Entry) => Buffer.byteLength(JSON.stringify(one))
   if (bytesOf(entry) <= MAX_ENTRY_BYTES) return entry
@@ -66,7 +72,8 @@ function truncateEntry(entry: Entry): Entry {
     const cut = { ...entry, metadata, changes: entry.changes.slice(0, left >> 1) }
     if (bytesOf(cut) <= MAX_ENTRY_BYTES) return cut
   }
-  return { ...entry, changes: [], metadata: {}, message: entry.message?.slice(0, 256) }
+  const short = { ...entry, changes: [], message: entry.message && cutTo(entry.message, CUT_MESSAGE_LENGTH) }
+  return bytesOf(short) <= MAX_ENTRY_BYTES ? short : { ...short, metadata: {} }
 }
 
 function byTime(one: Pick<Entry, 'occurredAt' | 'version'>, other: Pick<Entry, 'occurredAt' | 'version'>): number {

@@ -239,12 +239,21 @@ describe('POST /boundaries/{id}/activity', () => {
     expect(entry).to.deep.include({ id, channel: 'Reported', message: 'token=***', metadata: { commit: 'f00' } })
   })
 
-  it('accepts metadata of 2,048 characters as JSON, and rejects 2,049', async () => {
+  it('accepts metadata of 2,048 bytes as JSON, and rejects 2,049', async () => {
     const pairs = Object.fromEntries(Array.from({ length: 48 }, (_, index) => [`k${index}`, 'v']))
     const filled = (length: number) => ({ ...pairs, first: 'x'.repeat(900), last: 'x'.repeat(length) })
     const left = 2_048 - JSON.stringify(filled(0)).length
     expect((await post({ metadata: filled(left) })).status).to.equal(200)
     expect((await post({ metadata: filled(left + 1) })).status).to.equal(400)
+    expect((await post({ metadata: { one: '界'.repeat(600), two: '界'.repeat(100) } })).status).to.equal(400)
+  })
+
+  it('keeps the metadata of a report whose message is too long for an entry', async () => {
+    const metadata = { commit: '界'.repeat(600) }
+    const { body: id } = await post({ message: '界'.repeat(2_000), metadata })
+    const entry = (await here.store.read(NAME))?.find((one) => one.id === id)
+    expect(entry?.metadata).to.deep.equal(metadata)
+    expect(entry?.message).to.match(/^界{256}$/)
   })
 
   const refusals: [string, object, number, string][] = [

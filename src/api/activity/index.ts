@@ -169,8 +169,8 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
     throw invalidActivity(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
   const pairs = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), redactPair(name, value)])
   const metadata = Object.fromEntries(pairs)
-  if (JSON.stringify(metadata).length > METADATA_BYTES_MAX)
-    throw invalidActivity(`metadata has more than ${METADATA_BYTES_MAX} characters as JSON.`)
+  if (Buffer.byteLength(JSON.stringify(metadata)) > METADATA_BYTES_MAX)
+    throw invalidActivity(`metadata has more than ${METADATA_BYTES_MAX} bytes as JSON.`)
   const id = randomUUID()
   await services.activity.append(resource, [
     {

@@ -3,6 +3,7 @@ import { BlueprintExecution, BlueprintTemplate } from '../../../src/crds/bluepri
 import { DEFAULT_BLUEPRINTS } from '../../../src/crds/defaultBlueprints.ts'
 import { cases, fixed, ID, OTHER, type RuleCase } from './case.ts'
 
+const CONTENT = 'content must have at most 262144 bytes'
 const TEMPLATE = { slug: 'vector-database', content: DEFAULT_BLUEPRINTS[0] }
 const SLUG = 'slug must not be a uuid, nor one of config, catalog, deploys, sources and templates'
 const STEP = { component: 'db', collection: 'vectorclusters', resourceName: 'shop', objectName: 'shop', body: '{}' }
@@ -43,6 +44,8 @@ export const BLUEPRINT_RULES: readonly RuleCase[] = [
     ['another source', { sourceId: ID }, { sourceId: OTHER }, fixed('sourceId')],
     ['a reserved word as slug', undefined, { slug: 'sources' }, SLUG],
     ['a UUID as slug', undefined, { slug: ID }, SLUG],
+    ['content of exactly 256 KiB', undefined, { content: 'ä'.repeat(131_072) }],
+    ['content of more bytes than 256 KiB', undefined, { content: 'ä'.repeat(131_073) }, CONTENT],
   ]),
   ...cases(BlueprintExecution, EXECUTION, [
     ['an unchanged spec', {}, {}],
