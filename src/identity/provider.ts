@@ -255,8 +255,8 @@ function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }
   // Ids of codes and tokens contain the grant, because everything of one grant is stored in one object.
   for (const model of [provider.AuthorizationCode, provider.RefreshToken]) {
     Object.assign(model.prototype, {
-      generateTokenId(this: { grantId: string }) {
-        return tokenIdOf(this.grantId)
+      generateTokenId(this: { grantId: string; expiration: number }) {
+        return tokenIdOf(this.grantId, this.expiration)
       },
     })
   }

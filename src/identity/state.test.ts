@@ -4,7 +4,7 @@ import { silentLog } from '../core/log.ts'
 import { secret } from '../kube/builtin.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import { type StateRecord, secretStateStore, sessionIdOf, stateName } from './state.ts'
-import { type RequestSession, stateAdapter } from './stateAdapter.ts'
+import { type RequestSession, stateAdapter, tokenIdOf } from './stateAdapter.ts'
 import { createSweeper } from './sweeper.ts'
 
 const record = (id: string, expiresAt: number, more: Partial<StateRecord> = {}): StateRecord => ({
@@ -80,6 +80,19 @@ describe('secretStateStore', () => {
       })
     }
   })
+
+  for (const [sentence, lifetime, found] of [
+    ['ends a grant when a refresh token is shown that was used long ago', 600, undefined],
+    ['keeps a grant when an expired refresh token is shown, which may be unused', 0, 'ann'],
+  ] as const)
+    it(sentence, async () => {
+      const options = { state: secretStateStore(kube), revokesOne: () => false, session: () => undefined }
+      const [grants, tokens] = [stateAdapter('Grant', options), stateAdapter('RefreshToken', options)]
+      await grants?.upsert('grant', { accountId: 'ann' }, 600)
+      await tokens?.upsert(tokenIdOf('grant', 600), { grantId: 'grant' }, 600)
+      expect(await tokens?.find(tokenIdOf('grant', lifetime))).to.equal(undefined)
+      expect((await grants?.find('grant'))?.accountId).to.equal(found)
+    })
 
   it('returns a taken record to one of three concurrent callers', async () => {
     const [one, other] = [secretStateStore(kube), secretStateStore(kube)]

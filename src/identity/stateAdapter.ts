@@ -11,23 +11,28 @@ const MAX_USED = 20
 /** A fallback: oidc-provider sets a lifetime for everything stored here. Records without one would never be removed. */
 const DEFAULT_TTL_SECONDS = 600
 const FAMILY = /^[0-9a-f]{40}$/
+const now = () => Math.floor(Date.now() / 1000)
 
 /**
- * Returns an id for a code or refresh token: the hash of its grant id, 256 random bits, and their MAC. The MAC tells a
- * token that was used long ago, and is no longer stored, from an invented one: the hash alone is the public `sid`.
+ * Returns an id for a code or refresh token: the hash of its grant id, 256 random bits, when it expires, and their MAC.
+ * The MAC tells a token that was used long ago, and is no longer stored, from an invented one: the hash alone is the
+ * public `sid`. The time tells it from one that has expired, which is not stored either.
  */
-export function tokenIdOf(grantId: string): string {
-  const unsigned = `${digest(grantId)}.${randomBytes(32).toString('base64url')}`
+export function tokenIdOf(grantId: string, lifetimeSeconds: number): string {
+  const expiresAt = now() + lifetimeSeconds
+  const unsigned = `${digest(grantId)}.${randomBytes(32).toString('base64url')}.${expiresAt.toString(36)}`
   return `${unsigned}.${macOf(grantId, unsigned)}`
 }
 
 /** The id of a grant never leaves the platform, so it serves as the key. */
 const macOf = (grantId: string, text: string) => createHmac('sha256', grantId).update(text).digest('base64url')
 
-/** Whether this id of a token was issued under the grant; false for those of before they had a MAC. */
-function isIssuedIn({ entries }: StateRecord, id: string): boolean {
+/** Whether this id of a token was issued under the grant and has not expired; false for those of before they had a MAC. */
+function isValidIn({ entries }: StateRecord, id: string): boolean {
   const end = id.lastIndexOf('.')
   const [unsigned, mac] = [id.slice(0, end), id.slice(end + 1)]
+  const expiresAt = Number.parseInt(unsigned.split('.')[2] ?? '', 36)
+  if (!(expiresAt > now())) return false
   return Object.values(entries).some(
     ({ grantId }) => typeof grantId === 'string' && isSameText(mac, macOf(grantId, unsigned)),
   )
@@ -49,7 +54,6 @@ export function stateAdapter(model: string, { state, revokesOne, session }: Stat
   return GRANT_MODELS.has(model) ? grantAdapter(model, state, revokesOne) : undefined
 }
 
-const now = () => Math.floor(Date.now() / 1000)
 const grantName = (grantId: string) => stateName('Grant', grantId)
 
 /** Ids are secrets and must not be stored. */
@@ -169,7 +173,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
       if (location === undefined || record === undefined) return undefined
       const entry = record.entries[location.key]
       // Used so long ago that it is forgotten. As with every used one, one of its two holders stole it.
-      const isReused = entry === undefined && model === 'RefreshToken' && isIssuedIn(record, id)
+      const isReused = entry === undefined && model === 'RefreshToken' && isValidIn(record, id)
       if (isReused && !revokesOne()) await store.remove(location.name)
       return entry?.isRevoked === true ? undefined : payloadOf(entry, id)
     },
