@@ -65,6 +65,20 @@ describe('mergeNewestEntries', () => {
     expect(ids.at(-1)).to.equal('quiet-11')
   })
 
+  it('returns the newest entries if nobody did most of them', async () => {
+    const done = [
+      ['ann', 20],
+      ['bob', 19],
+      ['ann', 18],
+      ['bob', 17],
+      ['cleo', 11],
+    ] as const
+    const entries = done.map(([by, day]) => entryOf(day, by, { kubernetes: by }))
+    const open = async () => ({ entries, older: [] })
+    const newest = ['ann-20', 'bob-19', 'ann-18', 'bob-17']
+    expect(await idsOf([{ newest: `${DAYS}20`, open }], 4)).to.deep.equal(newest)
+  })
+
   it('opens a bounded number of further parts if one caller is loud', async () => {
     const old = Array.from({ length: 200 }, (_, index) => source(`old${index}`, [11]))
     expect(await idsOf([source('loud', [20, 21, 22, 23, 24, 25, 26, 27]), ...old], 8)).to.have.length(8)

@@ -29,15 +29,11 @@ export async function mergeNewestEntries(sources: readonly EntrySource[], limit:
     return opened.flatMap(({ older }) => older)
   }
   while (waiting.length > 0) {
-    const isWanted = ({ newest }: EntrySource) => newest >= found.oldest
-    const next = waiting.splice(-MAX_CONCURRENT_READS)
-    const older = await open(next.filter(isWanted))
-    // Skipped ones may hold what quiet callers did.
-    if (!next.every(isWanted)) {
-      waiting.push(...next.filter((source) => !isWanted(source)))
-      waiting.unshift(...older)
-      break
-    }
+    const wanted = waiting.slice(-MAX_CONCURRENT_READS).filter(({ newest }) => newest >= found.oldest)
+    if (wanted.length === 0) break
+    // The others may hold what quiet callers did.
+    waiting.splice(waiting.length - wanted.length)
+    const older = await open(wanted)
     if (older.length > 0) waiting.splice(0, waiting.length, ...waiting.concat(older).sort(newestLast))
   }
   // The newest part of each record comes before the older parts of the loudest.
