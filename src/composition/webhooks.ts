@@ -208,9 +208,8 @@ function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { 
 const DRAIN_TIMEOUT_MS = 5_000
 
 async function serve(server: Server, { webhookPort, webhookHost }: Configuration): Promise<Webhooks> {
-  await listen(server, 'The webhooks of the facade', { port: webhookPort, host: webhookHost })
   return {
-    port: (server.address() as { port: number }).port,
+    port: await listen(server, 'The webhooks of the facade', { port: webhookPort, host: webhookHost }),
     // Otherwise writes with a review in flight would fail.
     stop: () => closeServer(server, DRAIN_TIMEOUT_MS),
   }

@@ -1,6 +1,5 @@
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { closeServer } from '../core/closeServer.ts'
 import { closeWhenIdle } from '../core/closeWhenIdle.ts'
 import {
@@ -49,22 +48,23 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
     maxConnections,
     { isProxy },
   )
-  await listen(tls, NAME, { host: LOOPBACK, ...options.tls })
+  const tlsPort = await listen(tls, NAME, { host: LOOPBACK, ...options.tls })
   const plain =
     options.http &&
     boundConnections(createHttpServer({ ...REQUEST_LIMITS, ...CONNECTION_TIMEOUTS }, handler), maxConnections, {
       isProxy,
     })
+  let httpPort: number | undefined
   try {
     if (plain !== undefined && options.http !== undefined)
-      await listen(plain, NAME, { host: LOOPBACK, ...options.http })
+      httpPort = await listen(plain, NAME, { host: LOOPBACK, ...options.http })
   } catch (error) {
     await closeServer(tls, 0)
     throw error
   }
   return {
-    tlsPort: portOf(tls),
-    httpPort: plain && portOf(plain),
+    tlsPort,
+    httpPort,
     renewCertificate: (pair) => tls.setSecureContext(pair),
     async stop() {
       await Promise.all([tls, plain].map((server) => server && closeServer(server, 0)))
@@ -80,8 +80,4 @@ function refuseAmbiguous(handler: RequestListener): RequestListener {
     const body = JSON.stringify({ error: 'invalid_request', error_description: ambiguity })
     response.writeHead(400, { 'content-type': 'application/json', connection: 'close' }).end(body)
   }
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port
 }

@@ -1,5 +1,4 @@
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { closeServer } from '../../core/closeServer.ts'
 import { closeWhenIdle } from '../../core/closeWhenIdle.ts'
@@ -40,9 +39,8 @@ export async function startManagementServer(options: ManagementOptions): Promise
     ),
     CONNECTIONS_MAX,
   )
-  await listen(server, 'The management port', options)
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server, 'The management port', options),
     stop: () => closeServer(server, 0),
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect } from 'chai'
 import type { Response, Test } from 'supertest'
 import { badNames } from '../../../test/cases/names.ts'
@@ -209,6 +209,15 @@ describe('the facade over HTTP', () => {
       expect(statuses.slice(20)).to.deep.equal(Array(5).fill('429'))
     })
   }
+
+  it('names the address that is taken', async () => {
+    const holder = createServer()
+    await once(holder.listen(0, '127.0.0.1'), 'listening')
+    const { port } = holder.address() as AddressInfo
+    const failure = await server.facade.listen(port, '127.0.0.1').catch((error: Error) => error.message)
+    holder.close()
+    expect(failure).to.equal(`The facade cannot listen on 127.0.0.1:${port}.`)
+  })
 
   it('closes a connection that pipelines 5000 requests, and still serves others', async () => {
     const { port } = await server.facade.listen(0, '127.0.0.1')

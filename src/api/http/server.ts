@@ -5,6 +5,7 @@ import helmet from 'helmet'
 import { closeServer } from '../../core/closeServer.ts'
 import { closeWhenIdle } from '../../core/closeWhenIdle.ts'
 import { boundConnections, CONNECTION_TIMEOUTS, HEADERS_MAX } from '../../core/connectionLimits.ts'
+import { listen } from '../../core/listen.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
 import { withoutPipelining } from '../../core/withoutPipelining.ts'
@@ -31,7 +32,8 @@ export type FacadeOptions = Omit<PipelineOptions, 'metrics' | 'limits'> & {
 export type Facade = {
   app: express.Express
   server: Server
-  listen(port: number, host?: string): Promise<{ port: number }>
+  /** @throws Error if it cannot listen there */
+  listen(port: number, host: string): Promise<{ port: number }>
   /** Closes each connection after its next answer, so that clients connect elsewhere, and ends all streams. */
   drain(): void
   /** Accepts no new requests, waits up to this time for those in flight, then closes. */
@@ -76,7 +78,7 @@ export function createFacade(options: FacadeOptions): Facade {
   return {
     app,
     server,
-    listen: (port, host) => listen(server, port, host),
+    listen: async (port, host) => ({ port: await listen(server, 'The facade', { port, host }) }),
     drain() {
       isDraining = true
       pipeline.drain()
@@ -151,15 +153,4 @@ function endWith(socket: Duplex, message: string): void {
   socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
-}
-
-function listen(server: Server, port: number, host: string | undefined): Promise<{ port: number }> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, ...(host !== undefined && { host }) }, () => {
-      server.off('error', reject)
-      const address = server.address()
-      resolve({ port: typeof address === 'object' && address !== null ? address.port : port })
-    })
-  })
 }

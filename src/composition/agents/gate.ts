@@ -109,8 +109,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   server.on('connection', (socket) => unidentified.enter(socket))
   // Node reports failed and late handshakes, but leaves their sockets open.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
-  await listen(server, 'The gate of agents', address)
-  const { port } = server.address() as { port: number }
+  const port = await listen(server, 'The gate of agents', address)
   gate.start(port)
   const failed = 'The certificate of the gate of agents could not be renewed.'
   const renewal = runDaily(async () => server.setSecureContext(await ownTls(options.authority)), { ...options, failed })
