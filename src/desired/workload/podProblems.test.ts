@@ -84,6 +84,12 @@ describe('findWorkloadProblem after a change of the image', () => {
     expect(describeUnready('it', [silent, now])).to.equal(undefined)
   })
 
+  it('waits for no probe of a pod that is being deleted', () => {
+    const silent = born(1, 'one', container({ state: { running: {} }, ready: false }))
+    const leaving = { ...silent, metadata: { ...silent.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+    expect(describeUnready('it', [leaving])).to.equal(undefined)
+  })
+
   it('names the image of the old pod while there is no new one', () =>
     expect(findWorkloadProblem(ASKED, [before], undefined))
       .to.have.property('message')

@@ -110,14 +110,14 @@ export function findWorkloadProblem(
   pods: readonly LivePod[],
   workload: Rollout | undefined,
 ): Outcome | undefined {
-  const active = podsOfNewest(pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
+  const active = activePodsOf(pods)
   const containers = active.flatMap(({ status }) => status?.containerStatuses ?? [])
   const judged = [
     ...containers.map((container) => findContainerProblem(examined, container)),
     ...active.map((pod) => findPlacementProblem(examined, pod)),
     findCreationProblem(examined, workload),
   ]
-  return judged.find((outcome) => outcome !== undefined) ?? findDeadlineProblem(examined, active, workload)
+  return judged.find((outcome) => outcome !== undefined) ?? findDeadlineProblem(examined, pods, workload)
 }
 
 const TEMPLATE_LABEL = 'pod-template-hash'
@@ -128,10 +128,11 @@ export const templateOf = ({ metadata }: LivePod) => metadata.labels?.[TEMPLATE_
 /** The pod that was created last, even if it has not started. */
 export const newestPod = (pods: readonly LivePod[]): LivePod | undefined => pods.toSorted(byCreation).at(-1)
 
-/** Pods of the newest template: those of the one before stay until these are ready, in whatever trouble they are. */
-function podsOfNewest(pods: readonly LivePod[]): readonly LivePod[] {
-  const newest = newestPod(pods)
-  return newest === undefined ? pods : pods.filter((each) => templateOf(each) === templateOf(newest))
+/** Pods of the newest template that are not being deleted: those of the one before stay until these are ready, in whatever trouble they are. */
+function activePodsOf(pods: readonly LivePod[]): readonly LivePod[] {
+  const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const newest = newestPod(staying)
+  return staying.filter((each) => newest !== undefined && templateOf(each) === templateOf(newest))
 }
 
 function findContainerProblem(
@@ -230,7 +231,7 @@ function findDeadlineProblem(
  * @param delay seconds after its start before readiness is probed
  */
 export function describeUnready(subject: string, pods: readonly LivePod[], delay = 0): string | undefined {
-  const containers = podsOfNewest(pods).flatMap(({ status }) => status?.containerStatuses ?? [])
+  const containers = activePodsOf(pods).flatMap(({ status }) => status?.containerStatuses ?? [])
   const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
   if (running === undefined) return undefined
   if (running.started === false) return `A container of ${subject} runs, but its startup probe has not succeeded.`
