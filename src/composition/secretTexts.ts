@@ -1,5 +1,5 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { type SecretObject, secretData, secretTexts } from '../core/secretData.ts'
+import { type SecretObject, type SecretTexts, secretData, secretTexts } from '../core/secretData.ts'
 import { secret } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
@@ -13,7 +13,7 @@ export async function readSecretTexts(client: Pick<KubeClient, 'get'>, name: str
 export async function createSecretTexts(
   client: Pick<KubeClient, 'create'>,
   name: string,
-  texts: Record<string, string>,
+  texts: SecretTexts,
 ): Promise<void> {
   const metadata = { namespace: SYSTEM_NAMESPACE, name, labels: { 'app.kubernetes.io/part-of': 'freehold' } }
   const object = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: secretData(texts) }
@@ -24,7 +24,7 @@ export async function createSecretTexts(
 export async function storeSecretTexts(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   name: string,
-  texts: Record<string, string>,
+  texts: SecretTexts,
 ): Promise<void> {
   try {
     await client.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name }, { data: secretData(texts) })

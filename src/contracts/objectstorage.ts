@@ -2,7 +2,7 @@ import { uuidV5 } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { childName, sha256 } from '../core/names.ts'
 import type { ObjectMeta } from '../core/object.ts'
-import { secretData, secretText } from '../core/secretData.ts'
+import { type SecretData, secretData, secretText } from '../core/secretData.ts'
 
 /** What facade and controllers of object storage share: names at the store, the Secret of a key, and limits. */
 
@@ -78,12 +78,12 @@ const SECRET_ACCESS_KEY = 'AWS_SECRET_ACCESS_KEY'
 
 export type AccessKeyPair = { accessKeyId: string; secretAccessKey: string }
 
-export function encodeAccessKey({ accessKeyId, secretAccessKey }: AccessKeyPair): Record<string, string> {
+export function encodeAccessKey({ accessKeyId, secretAccessKey }: AccessKeyPair): SecretData {
   return secretData({ [ACCESS_KEY_ID]: accessKeyId, [SECRET_ACCESS_KEY]: secretAccessKey })
 }
 
 /** Undefined if either half is missing: half a key opens nothing. */
-export function decodeAccessKey(data: Readonly<Record<string, string>> | undefined): AccessKeyPair | undefined {
+export function decodeAccessKey(data: SecretData | undefined): AccessKeyPair | undefined {
   const [accessKeyId, secretAccessKey] = [secretText(data, ACCESS_KEY_ID), secretText(data, SECRET_ACCESS_KEY)]
   return accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined
 }

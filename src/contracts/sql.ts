@@ -3,7 +3,7 @@ import type { FieldError } from '../core/errors.ts'
 import { hostInUrl } from '../core/hostInUrl.ts'
 import { childName } from '../core/names.ts'
 import { compareQuantities, parseQuantity } from '../core/quantity.ts'
-import { secretData, secretText } from '../core/secretData.ts'
+import { type SecretData, secretData, secretText } from '../core/secretData.ts'
 
 /**
  * What the facade and the controller of SQL instances share: names of children, ports, logins and the layout of their
@@ -69,18 +69,18 @@ const PASSWORDS = ['admin', 'owner', 'writer', 'reader'] as const
 export const passwordEntry = (login: keyof SqlPasswords) => `${login}-password`
 
 /** The `data` of the Secret of the logins. */
-export function encodePasswords(passwords: SqlPasswords): Record<string, string> {
+export function encodePasswords(passwords: SqlPasswords): SecretData {
   return secretData(Object.fromEntries(PASSWORDS.map((login) => [passwordEntry(login), passwords[login]])))
 }
 
 /** Decodes the passwords that are present. */
-export function decodeSomePasswords(data: Readonly<Record<string, string>> | undefined): Partial<SqlPasswords> {
+export function decodeSomePasswords(data: SecretData | undefined): Partial<SqlPasswords> {
   const found = PASSWORDS.map((login) => [login, secretText(data, passwordEntry(login))] as const)
   return Object.fromEntries(found.filter(([, text]) => text !== undefined))
 }
 
 /** Returns undefined if one is missing, since without it nobody gets in. */
-export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
+export function decodePasswords(data: SecretData | undefined): SqlPasswords | undefined {
   const found = decodeSomePasswords(data)
   return hasAllPasswords(found) ? found : undefined
 }
@@ -94,7 +94,7 @@ export type ProductKey = { key: string; setAt: string; setBy: string }
 
 export const productKeyEntry = (version: number) => `product-key.v${version}`
 
-export function encodeProductKey(version: number, { key, setAt, setBy }: ProductKey): Record<string, string> {
+export function encodeProductKey(version: number, { key, setAt, setBy }: ProductKey): SecretData {
   return secretData({
     [productKeyEntry(version)]: key,
     [`set-at.v${version}`]: setAt,
@@ -102,10 +102,7 @@ export function encodeProductKey(version: number, { key, setAt, setBy }: Product
   })
 }
 
-export function decodeProductKey(
-  data: Readonly<Record<string, string>> | undefined,
-  version: number,
-): ProductKey | undefined {
+export function decodeProductKey(data: SecretData | undefined, version: number): ProductKey | undefined {
   const key = secretText(data, productKeyEntry(version))
   if (key === undefined) return undefined
   return {

@@ -41,10 +41,10 @@ describe('names, keys and hosts of vector databases', () => {
       createdAt: 't0',
       rotatedAt: undefined,
     })
-    delete data['read-only-api-key.v2']
-    expect(decodeVectorKeys(data)?.pending).to.equal(undefined)
-    delete data['api-key.v1']
-    expect(decodeVectorKeys(data)).to.equal(undefined)
+    const { 'read-only-api-key.v2': _, ...half } = data
+    expect(decodeVectorKeys(half)?.pending).to.equal(undefined)
+    const { 'api-key.v1': __, ...none } = half
+    expect(decodeVectorKeys(none)).to.equal(undefined)
   })
 
   it("ordinalOf accepts only the workload's own pods and claims", () => {

@@ -1,5 +1,5 @@
 import { childName } from '../core/names.ts'
-import { secretData, secretText } from '../core/secretData.ts'
+import { type SecretData, secretData, secretText } from '../core/secretData.ts'
 
 /**
  * What the facade and the controller of vector databases share: names of children, addresses of the engine, and the
@@ -72,7 +72,7 @@ export function readOnlyApiKeyEntry(version: number): string {
  * Encodes the `data` of the Secret. `api-key` and `read-only-api-key` are always the working keys, for anybody who
  * mounts the Secret; in addition each generation has entries of its own, to which pod templates refer.
  */
-export function encodeVectorKeys(keys: VectorKeys): Record<string, string> {
+export function encodeVectorKeys(keys: VectorKeys): SecretData {
   const entries: Record<string, string> = { 'created-at': keys.createdAt }
   if (keys.rotatedAt !== undefined) entries['rotated-at'] = keys.rotatedAt
   for (const role of ['current', 'pending', 'retired'] as const) {
@@ -91,7 +91,7 @@ export function encodeVectorKeys(keys: VectorKeys): Record<string, string> {
 }
 
 /** Decodes the Secret. A generation with a missing part counts as absent: half a key is not a key. */
-export function decodeVectorKeys(data: Readonly<Record<string, string>> | undefined): VectorKeys | undefined {
+export function decodeVectorKeys(data: SecretData | undefined): VectorKeys | undefined {
   if (data === undefined) return undefined
   const text = (name: string) => secretText(data, name)
   const generation = (role: string): VectorKey | undefined => {

@@ -12,7 +12,7 @@ import { entryName } from '../contracts/vaults/names.ts'
 import { OWNER_NAME_LABEL } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { secretData } from '../core/secretData.ts'
+import { type SecretObject, secretData } from '../core/secretData.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { FunctionNamespace } from '../crds/functions.ts'
@@ -166,7 +166,7 @@ describe('resources that use both clusters', () => {
   }
   afterEach(() => world.stop())
   const farSecret = async (name: string) =>
-    (await world.far.peek<KubeObject & { data: Record<string, string> }>(secret, { namespace: HOME, name }))?.data
+    (await world.far.peek<SecretObject>(secret, { namespace: HOME, name }))?.data
   const says = async (kind: AnyKind, name: string) => {
     const { phase, statusMessage } = ((await world.find(kind.resource, name))?.status ?? {}) as Record<string, string>
     return `${phase}: ${statusMessage}`

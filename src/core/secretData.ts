@@ -1,14 +1,20 @@
 import type { KubeObject } from './object.ts'
 
-/** The entries of a Secret by key: base64 as in `data`, or plain texts. */
-export type SecretData = Readonly<Record<string, string>>
+declare const ENCODED: unique symbol
+/** A text in base64. It is a type of its own, so that no text is encoded twice, or read without being decoded. */
+export type Base64 = string & { readonly [ENCODED]: true }
 
-export type SecretObject = KubeObject & { data?: Record<string, string> }
+/** The entries of a Secret by key, as in its `data`. */
+export type SecretData = Readonly<Record<string, Base64>>
+/** The entries of a Secret by key, decoded. */
+export type SecretTexts = Readonly<Record<string, string>>
+
+export type SecretObject = KubeObject & { data?: SecretData }
 
 /** Encodes texts for the `data` of a Secret. */
-export function secretData(texts: SecretData): Record<string, string> {
+export function secretData(texts: SecretTexts): SecretData {
   const entries = Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')])
-  return Object.fromEntries(entries) as Record<string, string>
+  return Object.fromEntries(entries) as SecretData
 }
 
 /** Decodes every entry; the inverse of `secretData`. */

@@ -19,7 +19,7 @@ import {
 } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { secretData, secretText } from '../core/secretData.ts'
+import { type SecretData, secretData, secretText } from '../core/secretData.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
 
@@ -94,7 +94,7 @@ export function identitySecret(
 /** Content of the identity's Secret in the group's namespace. */
 export type IdentityCopy = { version: number; principalId: string; clientSecret: string }
 
-export function decodeCopy(data: Record<string, string> | undefined): IdentityCopy | undefined {
+export function decodeCopy(data: SecretData | undefined): IdentityCopy | undefined {
   const text = (file: keyof typeof IDENTITY_FILES) => secretText(data, IDENTITY_FILES[file]) ?? ''
   const [version, principalId, clientSecret] = [Number(text('version')), text('clientId'), text('clientSecret')]
   return version > 0 && principalId !== '' && clientSecret !== '' ? { version, principalId, clientSecret } : undefined

@@ -8,7 +8,7 @@ import {
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { resourceId } from '../core/object.ts'
-import { secretData } from '../core/secretData.ts'
+import { type SecretData, secretData } from '../core/secretData.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { type BackupSchedule, type BackupTarget, PlatformBackupSettings } from '../crds/platformBackups.ts'
 import { normalizeSchedule } from '../crds/schedule.ts'
@@ -90,7 +90,7 @@ export function targetSecret(
   { accessKeyId, secretAccessKey }: TargetKey,
   { caCertificate }: Pick<BackupTarget, 'caCertificate'>,
   velero: string,
-): KubeObject & { data: Record<string, string> } {
+): KubeObject & { data: SecretData } {
   const profile = `[default]\naws_access_key_id=${accessKeyId}\naws_secret_access_key=${secretAccessKey}\n`
   return {
     apiVersion: 'v1',

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { decodeJwt } from 'jose'
 import { pkcePair } from '../../test/make/browser.ts'
 import { PASSWORD, PATH, signInWorld, USER } from '../../test/make/signIn.ts'
+import { type SecretObject, secretData } from '../core/secretData.ts'
 import { secret } from '../kube/builtin.ts'
-import type { KubeObject } from '../kube/object.ts'
 import { PASSWORD_ENTRY, passwordSecretName } from './passwords.ts'
 import { secretStateStore } from './state.ts'
 
@@ -111,11 +111,11 @@ describe('sessions of the local provider', () => {
 
   const changePassword = (keepSession?: unknown) => {
     const changed = { ...world.stored, changedAt: new Date(Date.now() + 2_000).toISOString(), keepSession }
-    world.kube.edit<KubeObject & { data?: Record<string, string> }>(
+    world.kube.edit<SecretObject>(
       secret,
       { namespace: 'freehold-system', name: passwordSecretName(USER) },
       (object) => {
-        object.data = { [PASSWORD_ENTRY]: Buffer.from(JSON.stringify(changed)).toString('base64') }
+        object.data = secretData({ [PASSWORD_ENTRY]: JSON.stringify(changed) })
       },
     )
   }

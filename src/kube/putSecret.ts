@@ -1,5 +1,6 @@
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject, OwnerReference } from '../core/object.ts'
+import type { SecretData } from '../core/secretData.ts'
 import { secret } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { ignoreKubeAlreadyExists, isKubeError } from './errors.ts'
@@ -26,13 +27,12 @@ export function secretOwner(
 /**
  * Sets entries of a Secret and keeps the others; creates the Secret if it does not exist.
  *
- * @param data in base64
  * @param owner absent for a Secret that outlives every object
  */
 export async function putSecret(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   { namespace, name }: { namespace: string; name: string },
-  data: Readonly<Record<string, string>>,
+  data: SecretData,
   owner?: SecretOwner & { isElsewhere?: boolean },
 ): Promise<void> {
   const patch = () => client.mergePatch(secret, { namespace, name }, { data })

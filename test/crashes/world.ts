@@ -3,6 +3,7 @@ import type { Controller } from '../../src/controllers/engine/controller.ts'
 import { type ControllerPorts, controllers } from '../../src/controllers/index.ts'
 import { silentLog } from '../../src/core/log.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import type { SecretObject } from '../../src/core/secretData.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -196,8 +197,8 @@ export class World {
     else await this.server.mergePatch(secret, { namespace: space, name }, { data: object.data })
   }
 
-  /** The texts of a Secret. */
-  async secret(name: string, space: string = HOME): Promise<Record<string, string> | undefined> {
-    return (await this.find<KubeObject & { data?: Record<string, string> }>(secret, name, space))?.data
+  /** The entries of a Secret. */
+  async secret(name: string, space: string = HOME): Promise<SecretObject['data']> {
+    return (await this.find<SecretObject>(secret, name, space))?.data
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { accessKeySecretName, decodeAccessKey } from '../../src/contracts/objectstorage.ts'
+import type { SecretObject } from '../../src/core/secretData.ts'
 import { ManagedIdentity } from '../../src/crds/managedidentities.ts'
 import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'
@@ -185,7 +186,6 @@ describe('object storage', () => {
       return name
     }
     const storedPair = async (name: string) => {
-      type SecretObject = { data?: Record<string, string> }
       const found = await world.admin.get(secret, { namespace, name: accessKeySecretName(name) }).catch(() => undefined)
       return decodeAccessKey((found as SecretObject | undefined)?.data)
     }

@@ -8,7 +8,7 @@ import { bucketLogPath } from '../../src/adapters/objectstorage/accessLog.ts'
 import { DRIVERS, openStore } from '../../src/adapters/objectstorage/client.ts'
 import type { ObjectStore } from '../../src/adapters/objectstorage/port.ts'
 import { type AccessKeyPair, accessKeySecretName, decodeAccessKey } from '../../src/contracts/objectstorage.ts'
-import type { KubeObject } from '../../src/core/object.ts'
+import type { SecretObject } from '../../src/core/secretData.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
@@ -21,8 +21,6 @@ import { bucketEscapesSuite } from '../suites/bucketEscapes.ts'
 import { nobodysUser, objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
 import { StorageBench } from '../worlds/storageWorld.ts'
 import { testPlatform } from '../worlds/tenant.ts'
-
-type Data = { data?: Record<string, string> }
 
 const common = { publicEndpoint: undefined, regionName: 'us-east-1' }
 
@@ -173,7 +171,7 @@ describe('SeaweedFS, behind the gateway of its operator', () => {
       await world.bench.start()
       expect(await world.says(AccountBucket, `${name}.one`)).to.deep.equal(['Running', 'Available'])
       const ref = { namespace: world.space, name: accessKeySecretName('uploader') }
-      const pair = decodeAccessKey((await world.bench.client.get<KubeObject & Data>(secret, ref)).data)
+      const pair = decodeAccessKey((await world.bench.client.get<SecretObject>(secret, ref)).data)
       expect(await open(pair, 'write', `${name}.one`, 'a')).to.equal(200)
       expect(await open(undefined, 'read', `${name}.one`, 'a')).to.equal(200)
       await world.patch(ObjectAccessKey, 'uploader', { isActive: false })

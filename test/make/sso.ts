@@ -1,6 +1,7 @@
 import type { FederatedTenant, Federation } from '../../src/adapters/identity/federation.ts'
 import { OutgoingError } from '../../src/adapters/outgoing/port.ts'
 import type { SsoServices } from '../../src/api/sso/record.ts'
+import { secretData } from '../../src/core/secretData.ts'
 import type { SsoProtocol } from '../../src/crds/sso.ts'
 
 /** An identity provider that knows what it is told. */
@@ -51,7 +52,7 @@ export function makeSso(documents: Record<string, string | Error> = {}, federati
       },
       async read(_namespace, name) {
         const found = secrets.get(name)
-        return found === undefined ? undefined : { 'client-secret': Buffer.from(found).toString('base64') }
+        return found === undefined ? undefined : secretData({ 'client-secret': found })
       },
     },
     issuer: 'https://login.freehold.test/realms/freehold',

@@ -4,6 +4,7 @@ import { STORAGE_CONTROLLERS, type StorageOptions } from '../../src/controllers/
 import { FINALIZER } from '../../src/core/labels.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import type { SecretObject } from '../../src/core/secretData.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
@@ -84,8 +85,7 @@ export class StorageBench {
 
   /** The contents of a key's Secret. */
   async pairOf(name = 'uploader'): Promise<AccessKeyPair | undefined> {
-    type Pair = KubeObject & { data?: Record<string, string> }
-    return decodeAccessKey((await this.bench.find<Pair>(secret, accessKeySecretName(name), this.space))?.data)
+    return decodeAccessKey((await this.bench.find<SecretObject>(secret, accessKeySecretName(name), this.space))?.data)
   }
 }
 

@@ -11,6 +11,7 @@ import type { Condition } from '../../src/core/conditions.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { type KubeObject, objectKey, type Resource } from '../../src/core/object.ts'
+import type { SecretObject } from '../../src/core/secretData.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
@@ -258,7 +259,7 @@ export class VectorWorld {
   }
 
   async storedKeys(): Promise<VectorKeys | undefined> {
-    const found = await this.object<KubeObject & { data?: Record<string, string> }>(secret, 'vc-products-apikey')
+    const found = await this.object<SecretObject>(secret, 'vc-products-apikey')
     return decodeVectorKeys(found?.data)
   }
 

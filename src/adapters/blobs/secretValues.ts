@@ -1,7 +1,7 @@
 import { absent, kubeFailureOf } from '../../core/kubeFailure.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { ObjectMeta, Resource } from '../../core/object.ts'
-import type { SecretObject } from '../../core/secretData.ts'
+import type { Base64, SecretObject } from '../../core/secretData.ts'
 import type { KubeClient } from '../../kube/client.ts'
 
 export const secret: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }
@@ -26,7 +26,7 @@ export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergeP
       const { version, annotations, ...metadata } = writing
       const marks = annotations === undefined ? {} : { annotations }
       const labels = { ...metadata.labels, [MANAGED_BY_LABEL]: MANAGED_BY }
-      const data = { [key]: Buffer.from(bytes).toString('base64') }
+      const data = { [key]: Buffer.from(bytes).toString('base64') as Base64 }
       const made = { apiVersion: 'v1', kind: 'Secret', metadata: { ...ref, ...metadata, ...marks, labels }, data }
       try {
         const { metadata: written } =

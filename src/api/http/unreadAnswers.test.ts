@@ -8,6 +8,7 @@ import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { secretData } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { UnreadAnswers } from './unreadAnswers.ts'
 
@@ -114,7 +115,7 @@ describe('UnreadAnswers', () => {
       run: async () => ({ results: [result], messages: [], failure: undefined }),
       close: async () => {},
     }
-    const login = { username: btoa('app'), password: btoa('secret'), 'ca.crt': btoa('authority') }
+    const login = secretData({ username: 'app', password: 'secret', 'ca.crt': 'authority' })
     const relational = {
       ...{ engine: engine as SqlEngine, blobs: fakeBlobs(), allowOwnImages: false, hasBackupTarget: false },
       secrets: { read: async () => login },

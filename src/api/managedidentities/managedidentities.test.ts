@@ -5,6 +5,7 @@ import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { managedIdentityPrincipal, managedIdentitySecretName } from '../../contracts/managedIdentities.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { type SecretData, secretData } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
@@ -25,7 +26,7 @@ const PRINCIPAL = managedIdentityPrincipal(SPACE, NAME, 'life')
 
 function shop() {
   const read: string[] = []
-  const data: Record<string, Record<string, string>> = {}
+  const data: Record<string, SecretData> = {}
   const secrets = {
     read: async (namespace: string, name: string) => {
       read.push(`${namespace}/${name}`)
@@ -115,7 +116,7 @@ describe('managed identities over REST', () => {
     const { call, identity, data, read, uid } = shop()
     identity()
     const name = managedIdentitySecretName(PRINCIPAL, 1)
-    data[name] = { 'client-secret': Buffer.from('open sesame').toString('base64') }
+    data[name] = secretData({ 'client-secret': 'open sesame' })
     const { body } = await call(routes, 'POST', `${BASE}/${uid}/token`)
     expect(body).to.deep.equal({
       grantType: 'client_credentials',

@@ -4,7 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { secretData } from '../../core/secretData.ts'
+import { type SecretData, secretData } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -72,7 +72,7 @@ async function isStored(
   return Object.entries(keyOf(access)).every(([entry, value]) => data[entry] === value)
 }
 
-function keyOf({ accessKeyId, secretAccessKey }: TargetAccess): Record<string, string> {
+function keyOf({ accessKeyId, secretAccessKey }: TargetAccess): SecretData {
   return secretData({ [TARGET_SECRET_KEYS.id]: accessKeyId, [TARGET_SECRET_KEYS.secret]: secretAccessKey })
 }
 

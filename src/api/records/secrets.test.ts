@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { secretData } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { kubeSecrets, kubeSecretWriter } from './secrets.ts'
@@ -19,7 +20,7 @@ describe('kubeSecretWriter', () => {
 
   it('sets an owner reference in the cluster of the owner', async () => {
     const { own, other, reader, writer } = setUp()
-    await writer.put(REF, { key: 'YQ==' }, OWNER)
+    await writer.put(REF, secretData({ key: 'a' }), OWNER)
     expect((await metadataOf(own)).ownerReferences?.map(({ uid }) => uid)).to.deep.equal(['u1'])
     expect(await reader.read(REF.namespace, REF.name)).to.deep.equal({ key: 'YQ==' })
     expect((await other.list(secret)).items).to.deep.equal([])
@@ -27,11 +28,11 @@ describe('kubeSecretWriter', () => {
 
   it('annotates the incarnation of the owner in another cluster, without an owner reference', async () => {
     const { own, other, reader, writer } = setUp()
-    await writer.put(REF, { key: 'YQ==' }, OWNER, FAR)
+    await writer.put(REF, secretData({ key: 'a' }), OWNER, FAR)
     const { ownerReferences, annotations } = await metadataOf(other)
     expect(ownerReferences).to.equal(undefined)
     expect(annotations).to.deep.equal({ [OWNER_INCARNATION_ANNOTATION]: 'life' })
-    await writer.put(REF, { other: 'Yg==' }, OWNER, FAR)
+    await writer.put(REF, secretData({ other: 'b' }), OWNER, FAR)
     expect(await reader.read(REF.namespace, REF.name, FAR)).to.deep.equal({ key: 'YQ==', other: 'Yg==' })
     expect((await own.list(secret)).items).to.deep.equal([])
   })

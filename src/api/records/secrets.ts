@@ -1,4 +1,4 @@
-import type { SecretObject } from '../../core/secretData.ts'
+import type { SecretData, SecretObject } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -7,11 +7,11 @@ import { putSecret, type SecretOwner } from '../../kube/putSecret.ts'
 /** Secrets of resources, for data-plane routes only. Each read goes to the API server: secrets are never cached. */
 export interface SecretReader {
   /**
-   * The base64 `data`; undefined if there is none, or the facade has no access to its namespace yet.
+   * The `data`; undefined if there is none, or the facade has no access to its namespace yet.
    *
    * @param clusterId the cluster that the resource runs on; the platform's own if undefined
    */
-  read(namespace: string, name: string, clusterId?: string): Promise<Readonly<Record<string, string>> | undefined>
+  read(namespace: string, name: string, clusterId?: string): Promise<SecretData | undefined>
 }
 
 type Getter = Pick<KubeClient, 'get'>
@@ -34,12 +34,7 @@ export function kubeSecrets(client: Getter, clientOf: (clusterId: string) => Get
 /** Sets entries of a resource's Secret and keeps the others. */
 export interface SecretWriter {
   /** @param clusterId the cluster that the resource runs on; the platform's own if undefined */
-  put(
-    ref: { namespace: string; name: string },
-    data: Readonly<Record<string, string>>,
-    owner: SecretOwner,
-    clusterId?: string,
-  ): Promise<void>
+  put(ref: { namespace: string; name: string }, data: SecretData, owner: SecretOwner, clusterId?: string): Promise<void>
 }
 
 type Writer = Pick<KubeClient, 'create' | 'mergePatch'>

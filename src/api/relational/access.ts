@@ -7,7 +7,7 @@ import {
   SSL_MODE,
   serviceHost,
 } from '../../contracts/relational.ts'
-import { secretText } from '../../core/secretData.ts'
+import { type SecretData, secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { type ConnectionString, loadBalancerAddress, notYetCreated, publicHost } from '../databases/databaseAccess.ts'
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
@@ -24,9 +24,7 @@ function servingDatabase(object: RelationalObject, { records }: Services): Relat
 }
 
 /** Returns user name and password in the Secret of a login; undefined if either is missing. */
-export function loginOf(
-  data: Readonly<Record<string, string>> | undefined,
-): { username: string; password: string } | undefined {
+export function loginOf(data: SecretData | undefined): { username: string; password: string } | undefined {
   const [username, password] = [
     secretText(data, OWNER_SECRET_KEYS.username),
     secretText(data, OWNER_SECRET_KEYS.password),

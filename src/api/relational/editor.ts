@@ -62,9 +62,11 @@ async function openEditor(object: RelationalObject, services: Services): Promise
   const names = relationalNames(name)
   const clusterId = otherClusterOf(services, object.spec.clusterId)
   const pod = object.status?.currentPrimary ?? ''
-  const [owner, writer, reader, authority] = await Promise.all([
-    ...([names.owner, names.writer, names.reader] as const).map(async (each) =>
-      loginOf(await secrets.read(namespace, each, clusterId)),
+  const [[owner, writer, reader], authority] = await Promise.all([
+    Promise.all(
+      [names.owner, names.writer, names.reader].map(async (each) =>
+        loginOf(await secrets.read(namespace, each, clusterId)),
+      ),
     ),
     secrets.read(namespace, caSecretName(names.cluster), clusterId),
   ])

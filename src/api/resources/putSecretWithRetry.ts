@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../core/object.ts'
-import { secretData } from '../../core/secretData.ts'
+import { type SecretTexts, secretData } from '../../core/secretData.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { secretOwner } from '../../kube/putSecret.ts'
@@ -17,7 +17,7 @@ export async function putSecretWithRetry(
   context: Context,
   secrets: SecretWriter,
   { kind, metadata }: { kind: AnyKind; metadata: KubeObject['metadata'] },
-  { name, entries }: { name: string; entries: Readonly<Record<string, string>> },
+  { name, entries }: { name: string; entries: SecretTexts },
 ): Promise<void> {
   const ref = { namespace: metadata.namespace ?? '', name }
   let refusal: unknown

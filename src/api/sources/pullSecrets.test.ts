@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import type { KubeObject } from '../../core/object.ts'
-import { secretText } from '../../core/secretData.ts'
+import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { kubePullSecrets } from './pullSecrets.ts'
@@ -25,7 +24,7 @@ describe('kubePullSecrets', () => {
       owner: owner === undefined ? undefined : ownerOf(owner),
     })
   const stored = async () => {
-    const found = await client.get<KubeObject & { data?: Record<string, string> }>(secret, REF)
+    const found = await client.get<SecretObject>(secret, REF)
     const { auths } = JSON.parse(secretText(found.data, '.dockerconfigjson') ?? '') as {
       auths: Record<string, { password: string }>
     }

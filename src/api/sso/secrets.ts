@@ -3,7 +3,7 @@ import { SSO_SECRET_KEY } from '../../contracts/sso.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
-import { secretData } from '../../core/secretData.ts'
+import { type SecretData, secretData } from '../../core/secretData.ts'
 import { SsoConnection } from '../../crds/sso.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -20,7 +20,7 @@ export function kubeSsoSecrets(client: Pick<KubeClient, 'create' | 'remove'>): S
     async write({ metadata }, clientSecret) {
       const name = `sso-${randomUUID()}`
       const { apiVersion, kind } = SsoConnection
-      const object: KubeObject & { data: Record<string, string>; type: string } = {
+      const object: KubeObject & { data: SecretData; type: string } = {
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: {

@@ -6,7 +6,7 @@ import {
   OWNER_NAME_LABEL,
 } from '../../core/labels.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
-import { secretData, secretText } from '../../core/secretData.ts'
+import { type SecretData, secretData, secretText } from '../../core/secretData.ts'
 import { LIFE_LABEL, valueNames } from './names.ts'
 
 type Entry = { apiVersion: string; kind: string; metadata: ObjectMeta }
@@ -65,19 +65,19 @@ export function buildJweSecret(
   }
 }
 
-export function encodeJwe(jwe: string): Record<string, string> {
+export function encodeJwe(jwe: string): SecretData {
   return secretData({ [ENTRY]: jwe })
 }
 
 /** Returns undefined if the content was removed. */
-export function decodeJwe(data: Readonly<Record<string, string>> | undefined): string | undefined {
+export function decodeJwe(data: SecretData | undefined): string | undefined {
   return secretText(data, ENTRY)
 }
 
-export function encodeNewestValue(jwe: string): Record<string, string> {
+export function encodeNewestValue(jwe: string): SecretData {
   return secretData({ [NEWEST]: jwe })
 }
 
-export function decodeNewestValue(data: Readonly<Record<string, string>> | undefined): string | undefined {
+export function decodeNewestValue(data: SecretData | undefined): string | undefined {
   return secretText(data, NEWEST)
 }

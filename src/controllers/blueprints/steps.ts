@@ -9,7 +9,7 @@ import {
   CREATED_BY_ANNOTATION,
 } from '../../core/labels.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
-import { secretData } from '../../core/secretData.ts'
+import { type SecretData, secretData } from '../../core/secretData.ts'
 import { tryParseJsonObject } from '../../core/tryParseJson.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
@@ -257,7 +257,7 @@ async function passVaultValue(
 }
 
 /** Without owner and labels of ours: a vault takes no Secret that belongs to something else. */
-function opaqueSecret(metadata: { namespace: string; name: string }, data: Record<string, string>): KubeObject {
+function opaqueSecret(metadata: { namespace: string; name: string }, data: SecretData): KubeObject {
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data }
 }
 

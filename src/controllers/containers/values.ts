@@ -2,7 +2,7 @@ import { containerNamesOf } from '../../contracts/containerinstances.ts'
 import { pullSecretContent } from '../../contracts/dockerConfig.ts'
 import type { VaultReference } from '../../contracts/references.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
-import { secretData } from '../../core/secretData.ts'
+import { type SecretData, secretData } from '../../core/secretData.ts'
 import { tryParseJson } from '../../core/tryParseJson.ts'
 import { instanceShared } from '../../desired/containers/index.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
@@ -61,7 +61,7 @@ async function removeFormerSecrets(pass: InstancePass): Promise<void> {
 
 type Entries = readonly [key: string, value: () => Promise<string | Outcome>][]
 
-async function resolveEntries(entries: Entries): Promise<{ values: Record<string, string> } | Outcome> {
+async function resolveEntries(entries: Entries): Promise<{ values: SecretData } | Outcome> {
   const values: Record<string, string> = {}
   for (const [key, read] of entries) {
     const value = await read()
@@ -73,7 +73,7 @@ async function resolveEntries(entries: Entries): Promise<{ values: Record<string
 
 const MAX_SECRET_BYTES = 900 * 1024
 
-async function storeValues(pass: InstancePass, name: string, data: Record<string, string>): Promise<void> {
+async function storeValues(pass: InstancePass, name: string, data: SecretData): Promise<void> {
   const stillRead = async () => {
     const deployments = await deploymentsOf(pass)
     return (key: string) => deployments.some((one) => mayRead(one, name, key))

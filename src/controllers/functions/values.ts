@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { functionNames, KEY_DIGEST_SECRET, KEY_DIGEST_SECRET_ENTRY, keyDigest } from '../../contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import { secretData } from '../../core/secretData.ts'
+import { type SecretData, secretData } from '../../core/secretData.ts'
 import { type ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { functionShared } from '../../desired/functions.ts'
 import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
@@ -40,7 +40,7 @@ export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): F
   }
 }
 
-async function storeValues(pass: FunctionPass, data: Record<string, string>): Promise<void> {
+async function storeValues(pass: FunctionPass, data: SecretData): Promise<void> {
   const { values, workload } = functionNames(pass.object.metadata.name)
   const { namespace } = placeOfPass(pass)
   const stillRead = async () => {

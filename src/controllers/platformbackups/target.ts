@@ -5,7 +5,7 @@ import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { OWNER_KIND_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { type SecretObject, secretText } from '../../core/secretData.ts'
+import { type SecretData, type SecretObject, secretText } from '../../core/secretData.ts'
 import { type BackupTarget, PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { type TargetKey, targetLocation, targetSecret } from '../../desired/platformbackups.ts'
@@ -87,7 +87,7 @@ async function keyOf({ records }: SettingsPass, { secretName }: BackupTarget): P
   return isKey(accessKeyId) && isKey(secretAccessKey) ? { accessKeyId, secretAccessKey } : undefined
 }
 
-function sameData(stored: SecretObject | undefined, { data }: { data: Record<string, string> }): boolean {
+function sameData(stored: SecretObject | undefined, { data }: { data: SecretData }): boolean {
   const entries = Object.entries(stored?.data ?? {})
   return entries.length === Object.keys(data).length && entries.every(([name, value]) => data[name] === value)
 }

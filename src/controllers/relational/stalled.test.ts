@@ -4,7 +4,7 @@ import { RelationalWorld } from '../../../test/worlds/relationalWorld.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { type SecretObject, secretText } from '../../core/secretData.ts'
+import { type SecretObject, secretData, secretText } from '../../core/secretData.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { LOGINS } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -27,7 +27,7 @@ describe('stalled RelationalCluster', () => {
       secret,
       { namespace: SYSTEM_NAMESPACE, name: 'freehold-backup-target' },
       (object) => {
-        object.data = { 'access-key-id': 'b3RoZXI=', 'secret-access-key': 'a2V5' }
+        object.data = secretData({ 'access-key-id': 'other', 'secret-access-key': 'key' })
       },
     )
     await world.play('orders', { phaseReason: 'the log cannot be archived' })

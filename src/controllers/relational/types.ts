@@ -3,6 +3,7 @@ import type { Network } from '../../contracts/networks.ts'
 import { archiveServerName, relationalNames } from '../../contracts/relational.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import type { SecretData } from '../../core/secretData.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { BackupDestination, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
@@ -38,7 +39,7 @@ export type RelationalState = WorkloadState & {
   /** resolveOrigin */
   origin: Origin | undefined
   /** refreshTargetCredentials, ensureSecrets: credentials of the backup target. */
-  credentials: Readonly<Record<string, string>> | undefined
+  credentials: SecretData | undefined
   /** ensureSecrets */
   owner: { username: string; password: string } | undefined
   /** checkStorage: why volumes are not as requested. */

@@ -1,12 +1,13 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { done, earliest, type Outcome } from '../../core/outcome.ts'
+import type { SecretData } from '../../core/secretData.ts'
 import type { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Pass } from '../engine/controller.ts'
 
 export type CachedVault = SecretVault & { [key: string]: unknown }
 export type CachedEntry = VaultEntry & { [key: string]: unknown }
-export type SecretObject = KubeObject & { type?: string; data?: Record<string, string> }
+export type SecretObject = KubeObject & { type?: string; data?: SecretData }
 
 /** State shared between the steps of a pass over an entry. */
 export type EntryState = {

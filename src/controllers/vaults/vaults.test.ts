@@ -9,6 +9,7 @@ import { decodeJwe } from '../../contracts/vaults/valueSecret.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { claimName } from '../../core/nameClaims.ts'
 import type { KubeObject } from '../../core/object.ts'
+import type { SecretObject } from '../../core/secretData.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -16,7 +17,6 @@ import { VAULT_CONTROLLERS } from './index.ts'
 
 const DAY = 86_400_000
 const ENTRY = entryName('safe', 'Password')
-type StoredSecret = KubeObject & { data?: Record<string, string> }
 
 describe('SecretVault and VaultEntry controllers', () => {
   let bench: ControllerBench
@@ -26,7 +26,7 @@ describe('SecretVault and VaultEntry controllers', () => {
   const entry = () => bench.find<VaultEntry & KubeObject>(VaultEntry.resource, ENTRY, space)
   const vault = () => bench.find<SecretVault & KubeObject>(SecretVault.resource, 'safe', space)
   const secrets = async () =>
-    (await bench.client.list<StoredSecret>(secret, { namespace: space })).items
+    (await bench.client.list<SecretObject>(secret, { namespace: space })).items
       .map(({ metadata }) => metadata.name)
       .sort()
   const seedVault = (spec: object = {}) =>
@@ -70,14 +70,14 @@ describe('SecretVault and VaultEntry controllers', () => {
   async function valueAt(version: number, life = 1): Promise<string> {
     const names = valueNames(ENTRY, life)
     const read = async (name: string) =>
-      decodeJwe((await bench.client.get<StoredSecret>(secret, { namespace: space, name })).data) ?? ''
+      decodeJwe((await bench.client.get<SecretObject>(secret, { namespace: space, name })).data) ?? ''
     const dataKey = await unwrapDataKey(await read(names.key), keys, keyContext(space, ENTRY, life))
     return openValue(await read(names.version(version)), dataKey, valueContext(space, ENTRY, life, version))
   }
   const keyIdStored = async () => {
     const { key } = valueNames(ENTRY, 1)
     return wrappingKeyId(
-      decodeJwe((await bench.client.get<StoredSecret>(secret, { namespace: space, name: key })).data) ?? '',
+      decodeJwe((await bench.client.get<SecretObject>(secret, { namespace: space, name: key })).data) ?? '',
     )
   }
 

@@ -1,5 +1,5 @@
 import { PREFIX } from '../../core/labels.ts'
-import type { SecretObject } from '../../core/secretData.ts'
+import type { SecretData, SecretObject } from '../../core/secretData.ts'
 import { secret as secretChild, type WorkloadInput } from '../../desired/workload/child.ts'
 import { isDeployed, type LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -15,14 +15,13 @@ export type StillRead = () => Promise<(key: string) => boolean>
  * Keeps a Secret of values that pods read at start; none without values. An unwanted entry stays while older pods may
  * still restart with it.
  *
- * @param data base64
  * @returns the version of the values: a new one rolls the pods
  */
 export async function keepVersionedSecret(
   { children }: Pick<Pass, 'children'>,
   shared: WorkloadInput,
   name: string,
-  { data, stillRead }: { data: Readonly<Record<string, string>>; stillRead: StillRead },
+  { data, stillRead }: { data: SecretData; stillRead: StillRead },
 ): Promise<{ version: string | undefined; isKept: boolean }> {
   const held = await children.get<SecretObject>(secret, shared.namespace, name)
   const unwanted = Object.entries(held?.data ?? {}).filter(([key]) => !(key in data))

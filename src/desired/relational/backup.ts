@@ -1,5 +1,5 @@
 import { relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
-import { secretData } from '../../core/secretData.ts'
+import { type SecretData, secretData } from '../../core/secretData.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { normalizeSchedule } from '../../crds/schedule.ts'
@@ -66,15 +66,10 @@ function objectStore(input: RelationalInput, name: string, target: BackupTarget,
 }
 
 /** The copy of the target's credentials in the database's namespace, because the engine reads Secrets only there. */
-export function targetSecret(
-  cluster: RelationalCluster,
-  target: BackupTarget,
-  credentials: Readonly<Record<string, string>>,
-) {
+export function targetSecret(cluster: RelationalCluster, target: BackupTarget, credentials: SecretData) {
   const shared = relationalShared(cluster)
   const data = {
-    [TARGET_KEYS.id]: credentials[TARGET_KEYS.id] ?? '',
-    [TARGET_KEYS.secret]: credentials[TARGET_KEYS.secret] ?? '',
+    ...credentials,
     ...(target.region === undefined ? {} : secretData({ [REGION_KEY]: target.region })),
   }
   return secret(shared, shared.names.target, data)

@@ -2,6 +2,7 @@ import { ownerSelector } from '../../contracts/workloads.ts'
 import { sourceRanges } from '../../core/cidr.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
+import type { SecretData } from '../../core/secretData.ts'
 
 /** What all children of one resource share. `Names` are the names of its children. */
 export type WorkloadInput<Names = unknown> = {
@@ -71,11 +72,10 @@ export function configMap(input: WorkloadInput, name: string, data: Record<strin
   return child(input, { apiVersion: 'v1', kind: 'ConfigMap', name }, { data })
 }
 
-/** A Secret. Values must already be base64-encoded. */
 export function secret(
   input: Pick<WorkloadInput, 'namespace' | 'labels'>,
   name: string,
-  data: Record<string, string>,
+  data: SecretData,
   { type = 'Opaque', labels = {} }: { type?: string; labels?: Record<string, string> } = {},
 ) {
   return child(input, { apiVersion: 'v1', kind: 'Secret', name, labels }, { type, data })

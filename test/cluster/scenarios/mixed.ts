@@ -7,6 +7,7 @@ import {
 } from '../../../src/contracts/objectstorage.ts'
 import { entryName } from '../../../src/contracts/vaults/names.ts'
 import type { KubeObject } from '../../../src/core/object.ts'
+import type { SecretData } from '../../../src/core/secretData.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../../src/crds/objectstorage.ts'
 import { SqlInstance } from '../../../src/crds/sql.ts'
 import { SecretVault, VaultEntry } from '../../../src/crds/vaults.ts'
@@ -28,7 +29,7 @@ function tools({ own: { admin }, home }: Stage) {
       admin.mergePatch(resource, { namespace: home, name }, { spec }),
     pair: async (name: string): Promise<AccessKeyPair | undefined> => {
       const found = await find(secret, accessKeySecretName(name))
-      return decodeAccessKey(found?.data as Record<string, string> | undefined)
+      return decodeAccessKey(found?.data as SecretData | undefined)
     },
   }
 }
