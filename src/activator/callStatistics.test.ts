@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../test/make/clock.ts'
+import { CALL_SAMPLES_MAX } from '../contracts/functionCalls.ts'
 import { CallStatistics } from './callStatistics.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
@@ -33,6 +34,17 @@ describe('CallStatistics', () => {
       { at: SECOND + 15, invocations: 1, ...nothing, durations: [10] },
     ])
   })
+
+  for (const [which, random, durations] of [
+    ['a later one in the place of an earlier one', 0, [20, ...Array(CALL_SAMPLES_MAX - 1).fill(10)]],
+    ['not every later one', 0.999, Array(CALL_SAMPLES_MAX).fill(10)],
+  ] as const)
+    it(`samples ${which}`, () => {
+      const figures = new CallStatistics(new ManualClock(NOON), () => random)
+      for (let call = 0; call < CALL_SAMPLES_MAX; call += 1) figures.called('a/b.c', quick)
+      figures.called('a/b.c', { ...quick, milliseconds: 20 })
+      expect(figures.of('a/b.c').buckets[0]?.durations).to.deep.equal(durations)
+    })
 
   it('counts 1000 calls of a bucket, with at most 256 durations', () => {
     const { figures } = start()

@@ -16,12 +16,15 @@ const bucketStartOf = (seconds: number) => seconds - (seconds % CALL_BUCKET_SECO
 /** Call statistics of the last hour, kept in memory for each function that was called. */
 export class CallStatistics {
   readonly #clock: Clock
+  readonly #random: () => number
   readonly #buckets = new Map<string, CallBucket[]>()
   /** When counting began, in seconds since the epoch. */
   readonly #startedAt: number
 
-  constructor(clock: Clock) {
+  /** @param random from 0, below 1 */
+  constructor(clock: Clock, random: () => number = Math.random) {
     this.#clock = clock
+    this.#random = random
     this.#startedAt = this.#now()
   }
 
@@ -34,7 +37,7 @@ export class CallStatistics {
     const at =
       bucket.durations.length < CALL_SAMPLES_MAX
         ? bucket.durations.length
-        : Math.floor(Math.random() * bucket.invocations)
+        : Math.floor(this.#random() * bucket.invocations)
     // A tenth of a millisecond is precise enough and keeps the reported JSON short.
     if (at < CALL_SAMPLES_MAX) bucket.durations[at] = Math.round(milliseconds * 10) / 10
   }
