@@ -1,5 +1,17 @@
+/** How a tenant's identity provider is spoken to, by the identity provider of the platform. */
+export const BROKERED_PROTOCOLS = { local: ['Oidc'], keycloak: ['Oidc', 'Saml'], external: [] } as const
+
+/** Returns why the platform cannot use a provider of this protocol; undefined if it can. */
+export function protocolRefusal(protocol: Protocol, supported: readonly Protocol[]): string | undefined {
+  if (supported.includes(protocol)) return undefined
+  const only = supported.length === 0 ? '' : `, only ${supported.join(', ')}`
+  return `The identity provider of this platform does not support ${protocol} for single sign-on${only}.`
+}
+
+type Protocol = 'Oidc' | 'Saml'
+
 const DEFAULTS = {
-  protocol: 'Oidc' as 'Oidc' | 'Saml',
+  protocol: 'Oidc' as Protocol,
   emailClaim: 'email',
   trustEmail: false as boolean,
   enabled: true as boolean,

@@ -36,7 +36,7 @@ describe('SsoConnection controller', () => {
     texts = new Map()
     document = async () => DISCOVERY
     const dns = { texts: async (name: string) => texts.get(name) ?? [] }
-    bench = new ControllerBench([ssoController({ dns, outgoing: { document: () => document() } })])
+    bench = new ControllerBench([ssoController({ dns, outgoing: { document: () => document() }, protocols: ['Oidc'] })])
   })
   afterEach(() => bench.stop())
 
@@ -167,6 +167,15 @@ describe('SsoConnection controller', () => {
       },
     ])
     expect(found?.phase).to.equal('PartiallyAvailable')
+  })
+
+  it('reports a provider of a protocol that the platform does not support', async () => {
+    connection(TENANT, { identityProviders: [{ ...ACME, protocol: 'Saml' }] })
+    await bench.start()
+    const found = await status()
+    const lastError = 'The identity provider of this platform does not support Saml for single sign-on, only Oidc.'
+    expect(found?.identityProviders).to.deep.equal([{ alias: 'acme', status: 'Failing', lastError }])
+    expect(found).to.include({ phase: 'ConfigurationInvalid', statusMessage: `Identity provider "acme": ${lastError}` })
   })
 
   it('reports a provider whose metadata has an issuer at another host', async () => {

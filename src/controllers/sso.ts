@@ -2,15 +2,20 @@ import type { DnsPort } from '../adapters/dns/port.ts'
 import { OutgoingError, type OutgoingPort } from '../adapters/outgoing/port.ts'
 import { SSO_SECRET_KEY, verificationRecord } from '../contracts/sso.ts'
 import { parseProviderMetadata } from '../contracts/ssoDiscovery.ts'
-import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
+import { type Complete, completeProvider, protocolRefusal } from '../contracts/ssoProviders.ts'
 import { timestamp } from '../core/clock.ts'
 import { ageOf, type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../core/outcome.ts'
-import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
+import { SsoConnection, type SsoIdentityProvider, type SsoProtocol } from '../crds/sso.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { ownedByTenant, tenantObserver } from './tenantOwnership.ts'
 
-export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
+export type SsoPorts = {
+  dns: DnsPort
+  outgoing: Pick<OutgoingPort, 'document'>
+  /** What the platform's own identity provider supports. */
+  protocols: readonly SsoProtocol[]
+}
 
 /** Milliseconds between checks of an unverified domain, and of a working provider. */
 const DOMAIN_INTERVAL_MS = 300_000
@@ -42,7 +47,7 @@ export const ssoController = controllerWith(
     ],
     writes: [],
   },
-  ({ dns, outgoing }: SsoPorts) => {
+  ({ dns, outgoing, protocols }: SsoPorts) => {
     return { reconcile: steps(ownedByTenant(tenantOf), verifyDomains, checkProviders) }
 
     async function verifyDomains(pass: SsoPass): Promise<Outcome> {
@@ -73,6 +78,11 @@ export const ssoController = controllerWith(
       const failing = identityProviders.find(({ status }) => status === 'Failing')
       const [missing] = all.flatMap((provider) => missingSecretMessage(pass.object, provider) ?? [])
       if (missing !== undefined) return stalled('ReferenceMissing', missing, DOMAIN_INTERVAL_MS)
+      const refused = all.find((provider) => provider.enabled && refusalOf(provider) !== undefined)
+      if (refused !== undefined) {
+        const message = `Identity provider "${refused.alias}": ${refusalOf(refused)}`
+        return stalled('ConfigurationInvalid', message, PROVIDER_INTERVAL_MS)
+      }
       if (failing !== undefined) {
         const message = `The identity provider "${failing.alias}" does not answer as it should: ${failing.lastError}`
         return degraded('PartiallyAvailable', message, DOMAIN_INTERVAL_MS)
@@ -81,9 +91,15 @@ export const ssoController = controllerWith(
       return isAsked ? done({ after: PROVIDER_INTERVAL_MS }) : done()
     }
 
+    function refusalOf({ protocol }: Complete<SsoIdentityProvider>): string | undefined {
+      return protocolRefusal(protocol, protocols)
+    }
+
     async function stateOf(object: SsoConnection, provider: Complete<SsoIdentityProvider>): Promise<ProviderStatus> {
       const { alias, enabled, metadataUrl } = provider
       if (!enabled) return { alias, status: 'Disabled' }
+      const refusal = refusalOf(provider)
+      if (refusal !== undefined) return { alias, status: 'Failing', lastError: refusal }
       const missing = missingSecretMessage(object, provider)
       if (missing !== undefined) return { alias, status: 'Failing', lastError: missing.slice(0, MAX_ERROR_LENGTH) }
       if (metadataUrl === undefined) return { alias, status: 'Active' }

@@ -4,6 +4,7 @@ import type { SqlEngine, SqlTarget } from '../../src/adapters/sql/port.ts'
 import { readCheckedTemplate } from '../../src/api/blueprints/catalogue.ts'
 import { createAuthority as createRealAuthority } from '../../src/composition/certificates.ts'
 import { NO_IMAGE_USES } from '../../src/contracts/registry/retention.ts'
+import { BROKERED_PROTOCOLS } from '../../src/contracts/ssoProviders.ts'
 import type { ControllerPorts } from '../../src/controllers/index.ts'
 import type { CertificateKeyPair } from '../../src/desired/crosslink.ts'
 import { testKeys } from '../make/registry.ts'
@@ -126,6 +127,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
     sso: {
       dns: { texts: async (name) => domains.get(name) ?? [] },
       outgoing: { document: async () => '' },
+      protocols: BROKERED_PROTOCOLS.local,
     },
   }
 }

@@ -1,3 +1,4 @@
+import { BROKERED_PROTOCOLS } from '../../contracts/ssoProviders.ts'
 import type { Federation } from './federation.ts'
 import { IdentityProviderError, type UserRecord } from './port.ts'
 import type { IdentityAdministration } from './provider.ts'
@@ -29,7 +30,7 @@ export function createExternalProvider({ users, passwordRules }: IdentityAdminis
 }
 
 const federation: Federation = {
-  protocols: [],
+  protocols: BROKERED_PROTOCOLS.external,
   async apply({ providers }) {
     if (providers.length > 0) throw unsupported('the identity providers of tenants')
   },

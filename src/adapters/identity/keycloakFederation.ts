@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { brokerAlias } from '../../contracts/sso.ts'
+import { BROKERED_PROTOCOLS } from '../../contracts/ssoProviders.ts'
 import type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
 import { type KeycloakAdmin, parseAdminAnswer } from './keycloakAdmin.ts'
 import type { KeycloakOrganizations, OrganizationRepresentation } from './keycloakOrganizations.ts'
@@ -27,7 +28,7 @@ const pathOf = (alias: string) => `/identity-provider/instances/${encodeURICompo
 /** Tenants' identity providers in Keycloak: linked to an organization, and chosen by the email domain. */
 export function keycloakFederation(admin: KeycloakAdmin, organizations: KeycloakOrganizations): Federation {
   return {
-    protocols: ['Oidc', 'Saml'],
+    protocols: BROKERED_PROTOCOLS.keycloak,
     async apply(tenant, signal) {
       const organization = await organizations.open(tenant.tenantId, signal)
       const domains = tenant.domains.map((name) => ({ name, verified: true }))

@@ -1,15 +1,13 @@
-import { completeProvider } from '../../contracts/ssoProviders.ts'
+import { BROKERED_PROTOCOLS, completeProvider, protocolRefusal } from '../../contracts/ssoProviders.ts'
 import { absent } from '../../core/kubeFailure.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import type { SsoConnection, SsoProtocol } from '../../crds/sso.ts'
+import type { SsoConnection } from '../../crds/sso.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Federation } from './federation.ts'
 import { IdentityProviderError } from './port.ts'
 
 export type LocalFederationOptions = { client: Pick<KubeClient, 'get'>; connection: Resource }
-
-const PROTOCOLS: readonly SsoProtocol[] = ['Oidc']
 
 /**
  * Tenants' identity providers with the local provider, which reads the SsoConnection at each sign-in: nothing needs to
@@ -17,15 +15,12 @@ const PROTOCOLS: readonly SsoProtocol[] = ['Oidc']
  */
 export function createLocalFederation({ client, connection }: LocalFederationOptions): Federation {
   return {
-    protocols: PROTOCOLS,
+    protocols: BROKERED_PROTOCOLS.local,
     async apply({ providers }, signal) {
       signal?.throwIfAborted()
-      const foreign = providers.find(({ protocol }) => !PROTOCOLS.includes(protocol))
-      if (foreign === undefined) return
-      throw new IdentityProviderError(
-        'Unsupported',
-        `The local identity provider does not support ${foreign.protocol}.`,
-      )
+      const refusals = providers.map(({ protocol }) => protocolRefusal(protocol, BROKERED_PROTOCOLS.local))
+      const refusal = refusals.find((one) => one !== undefined)
+      if (refusal !== undefined) throw new IdentityProviderError('Unsupported', refusal)
     },
     async find(tenantId, signal) {
       signal?.throwIfAborted()

@@ -1,6 +1,6 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { parseProviderMetadata } from '../../contracts/ssoDiscovery.ts'
-import { completeProvider } from '../../contracts/ssoProviders.ts'
+import { completeProvider, protocolRefusal } from '../../contracts/ssoProviders.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { brokenRules } from '../../crds/define.ts'
 import { isProviderUsable, SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
@@ -56,12 +56,9 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
   if (broken.length > 0) throw refusedFields(broken.map((error) => ({ ...error, field: ownField(error.field, given) })))
   const provider = completeProvider(given)
   if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
-  const { protocols } = services.sso.federation
-  if (!protocols.includes(provider.protocol)) {
-    const only = protocols.length === 0 ? '' : `, only ${protocols.join(', ')}`
-    const message = `The identity provider of this platform does not support ${provider.protocol} for single sign-on${only}.`
-    throw new PlatformError('NOT_IMPLEMENTED', message, { protocol: provider.protocol })
-  }
+  const unsupported = protocolRefusal(provider.protocol, services.sso.federation.protocols)
+  if (unsupported !== undefined)
+    throw new PlatformError('NOT_IMPLEMENTED', unsupported, { protocol: provider.protocol })
   const { metadataUrl } = provider
   if (metadataUrl === undefined || !provider.enabled) return
   const read = parseProviderMetadata(await fetchMetadata(services, metadataUrl, signal), { ...provider, metadataUrl })

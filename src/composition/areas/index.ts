@@ -2,6 +2,7 @@ import { createDns } from '../../adapters/dns/client.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { TokenEndpoint } from '../../contracts/managedIdentities.ts'
 import { parseNetworkSetting } from '../../contracts/networks.ts'
+import { BROKERED_PROTOCOLS } from '../../contracts/ssoProviders.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { openOutgoing } from '../outgoing.ts'
 import { activityServices } from './activity.ts'
@@ -88,6 +89,6 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     closedNetworks,
     disk: { limit: podDiskLimit, request: podDiskRequest },
     apiServer: apiServerNetworks.map(parseNetworkSetting),
-    sso: { dns: createDns(), outgoing },
+    sso: { dns: createDns(), outgoing, protocols: BROKERED_PROTOCOLS[setup.configuration.identityProvider] },
   }
 }
