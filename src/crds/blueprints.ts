@@ -31,12 +31,11 @@ const slugRule: Rule<z.output<typeof templateSpec>> = {
   test: ({ slug }) => slugRefusal(slug) === undefined,
 }
 
-/** The schema counts characters, of which UTF-8 takes up to four bytes each. */
+/** The schema counts characters, of up to four bytes each. Not a rule of the field: its refusal would repeat the text. */
 const contentRule: Rule<z.output<typeof templateSpec>> = {
-  cel: `size(bytes(self)) <= ${MAX_CONTENT_BYTES}`,
+  cel: `size(bytes(self.content)) <= ${MAX_CONTENT_BYTES}`,
   message: `content must have at most ${MAX_CONTENT_BYTES} bytes`,
   field: 'content',
-  isOfField: true,
   test: ({ content }) => Buffer.byteLength(content) <= MAX_CONTENT_BYTES,
 }
 
