@@ -180,7 +180,7 @@ describe('linkPages', () => {
 
 describe('pages', () => {
   const [action, token, targets] = ['/there', 'token', []]
-  const people = { name: 'Ada Lovelace', userName: 'ada', signOut: '/out', afterglow: 5, hasPassword: true }
+  const people = { name: 'Ada Lovelace', userName: 'ada', signOut: '/out', tokenMinutes: 5, hasPassword: true }
   const signIn = { isHere: false, isBrowser: true, programs: ['freehold-cli'], since: 1 }
   const lists = {
     signIns: [
