@@ -25,32 +25,32 @@ function counted(entries: readonly Entry[]): Record<string, number> {
   return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]))
 }
 
-describe('what stays of a full record', () => {
+describe('selectFairly', () => {
   const cases: readonly (readonly [sentence: string, given: Entry[], kept: Record<string, number>])[] = [
-    ['is everything if it fits', history({ by: 'ann', times: 10 }), { ann: 10 }],
-    ['is the newest of what one caller did often', history({ by: 'ann', times: 30 }), { ann: 10 }],
+    ['keeps everything that fits', history({ by: 'ann', times: 10 }), { ann: 10 }],
+    ['keeps the newest entries of one caller', history({ by: 'ann', times: 30 }), { ann: 10 }],
     [
-      'is all of a quiet caller, whoever else was loud afterwards',
+      'keeps all entries of a quiet caller beside a loud one',
       history({ by: 'ann', times: 3 }, { by: 'bob', times: 100 }),
       { ann: 3, bob: 7 },
     ],
     [
-      'is the same share of all who are loud',
+      'gives loud callers equal shares',
       history({ by: 'ann' }, { by: 'bob', times: 50 }, { by: 'cleo', times: 20 }, { by: 'dan', times: 4 }),
       { ann: 1, bob: 3, cleo: 3, dan: 3 },
     ],
     [
-      'is what a caller did once, though the same caller did something else often',
+      'keeps what a caller did once beside what they did often',
       history({ by: 'bob', field: 'allowedCidrs' }, { by: 'bob', times: 50, field: 'tags' }),
       { 'bob/allowedCidrs': 1, 'bob/tags': 9 },
     ],
     [
-      'is what a caller did on another day',
+      'keeps the capacity over several days',
       history({ by: 'bob', day: 1, field: 'a' }, { by: 'bob', times: 50, day: 2, field: 'a' }),
       { 'bob/a': 10 },
     ],
     [
-      'is the newest if more callers were there than fit',
+      'keeps the newest entries if there are more callers than places',
       history(...Array.from({ length: 12 }, (_, at) => ({ by: `c${at}`, day: at + 1 }))),
       Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`c${at + 2}`, 1])),
     ],
@@ -61,12 +61,12 @@ describe('what stays of a full record', () => {
       expect(counted(given.filter((entry) => stays.has(entry)))).to.deep.equal(kept)
     })
 
-  it('is the day of a single act, whatever noise follows', () => {
+  it('keeps a single act of one day beside many of the next', () => {
     const given = history({ by: 'bob', day: 1, field: 'a' }, { by: 'bob', times: 50, day: 2, field: 'a' })
     expect(selectFairly(given, () => 1, 10).has(given[0] as Entry)).to.equal(true)
   })
 
-  it('counts by weight, so that long entries take the place of fewer others', () => {
+  it('counts entries by weight', () => {
     const given = history({ by: 'ann', times: 4 }, { by: 'bob', times: 9 })
     const weightOf = ({ actor }: Entry) => ('kubernetes' in actor && actor.kubernetes === 'bob' ? 3 : 1)
     const stays = selectFairly(given, weightOf, 10)
