@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { expandMembers, groupsContaining, nestingViolationOf } from './groups.ts'
+import { expandMembers, groupsContaining, groupsOfMembers, nestingViolationOf } from './groups.ts'
 
 describe('nested groups', () => {
   const chain = new Map([
@@ -11,7 +11,7 @@ describe('nested groups', () => {
   it('are expanded to all members by expandMembers', () =>
     expect([...expandMembers('b', chain)]).to.deep.equal(['b', 'c', 'd', 'anna']))
   it('are found from a member by groupsContaining', () =>
-    expect([...groupsContaining('anna', chain)]).to.deep.equal(['d', 'c', 'b', 'a']))
+    expect([...groupsContaining('anna', groupsOfMembers(chain))]).to.deep.equal(['d', 'c', 'b', 'a']))
   it('are expanded once if they contain each other', () =>
     expect([
       ...expandMembers(
@@ -38,5 +38,23 @@ describe('nested groups', () => {
     expect(nestingViolationOf('e', ['a'], chain)).to.equal(undefined)
     expect(nestingViolationOf('f', ['e'], five)).to.equal('TooDeep')
     expect(nestingViolationOf('d', ['f'], new Map(five).set('f', []))).to.equal('TooDeep')
+  })
+
+  it('are judged without a look through all groups for each one', () => {
+    let reads = 0
+    const members = Array.from({ length: 200 }, (_, index) => `group-${index}`)
+    const groups = new Map(
+      members.map((id) => [
+        id,
+        new Proxy(['new'], {
+          get(list, property) {
+            if (property === Symbol.iterator || property === 'includes') reads += 1
+            return Reflect.get(list, property)
+          },
+        }),
+      ]),
+    )
+    expect(nestingViolationOf('new', ['anna'], groups)).to.equal(undefined)
+    expect(reads).to.be.lessThan(10 * members.length)
   })
 })

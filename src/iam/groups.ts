@@ -11,8 +11,10 @@ export function expandMembers(id: string, groups: Memberships): Set<string> {
   return found
 }
 
-/** Returns the groups that contain the id, directly or through other groups. */
-export function groupsContaining(id: string, groups: Memberships): Set<string> {
+/** The groups that name each member: an index of memberships, made once for many questions. */
+export type GroupsOfMember = ReadonlyMap<string, readonly string[]>
+
+export function groupsOfMembers(groups: Memberships): GroupsOfMember {
   const parents = new Map<string, string[]>()
   for (const [group, members] of groups)
     for (const member of members) {
@@ -20,6 +22,11 @@ export function groupsContaining(id: string, groups: Memberships): Set<string> {
       if (known === undefined) parents.set(member, [group])
       else known.push(group)
     }
+  return parents
+}
+
+/** Returns the groups that contain the id, directly or through other groups. */
+export function groupsContaining(id: string, parents: GroupsOfMember): Set<string> {
   const found = new Set([id])
   for (const next of found) for (const group of parents.get(next) ?? []) found.add(group)
   found.delete(id)
@@ -33,14 +40,12 @@ export function nestingViolationOf(
   groups: Memberships,
 ): 'Cycle' | 'TooDeep' | undefined {
   const next = new Map(groups).set(id, memberIds)
-  if (memberIds.some((member) => expandMembers(member, next).has(id))) return 'Cycle'
-  const height = longestPath(id, (group) => parentsOf(group, next))
+  const parents = groupsOfMembers(next)
+  const around = groupsContaining(id, parents)
+  if (memberIds.some((member) => member === id || around.has(member))) return 'Cycle'
+  const height = longestPath(id, (group) => parents.get(group) ?? [])
   const depth = longestPath(id, (group) => (next.get(group) ?? []).filter((member) => next.has(member)))
   return height + depth + 1 > GROUP_DEPTH_MAX ? 'TooDeep' : undefined
-}
-
-function parentsOf(id: string, groups: Memberships): string[] {
-  return [...groups].flatMap(([group, members]) => (members.includes(id) ? [group] : []))
 }
 
 /** Returns the length of the longest path from a group, counting no further than the first depth that is too deep. */

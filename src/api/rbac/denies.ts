@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Description, Scope, Uuid } from '../../crds/fields.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
+import { groupsOfMembers } from '../../iam/groups.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
@@ -60,7 +61,7 @@ export const denies = collection(DenyAssignment, {
     query: z.object({ principalId: Uuid.optional().describe('Denies of this principal and of the groups it is in') }),
     where: ({ principalId }, { services, parameters }) => {
       if (principalId === undefined) return () => true
-      const subjects = withGroupsOf(principalId, groupsIn(services, parameters.boundaryId))
+      const subjects = withGroupsOf(principalId, groupsOfMembers(groupsIn(services, parameters.boundaryId)))
       return ({ spec }) => subjects.has(spec.principalId ?? '')
     },
   },

@@ -4,7 +4,7 @@ import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { parseScope, ROOT_SCOPE, type Scope, scopeContains } from '../../core/scope.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
-import { groupsContaining, type Memberships } from '../../iam/groups.ts'
+import { type GroupsOfMember, groupsContaining, groupsOfMembers, type Memberships } from '../../iam/groups.ts'
 import { ofType, type PrincipalType, principalNotFound } from '../callers/principals.ts'
 import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
@@ -32,8 +32,8 @@ export function denyIdOf({ metadata }: DenyRecord): string {
 }
 
 /** The principal and the groups that it is in. Thousands of denies are compared with it, so find it once. */
-export function withGroupsOf(principalId: string, memberships: Memberships): ReadonlySet<string> {
-  return groupsContaining(principalId, memberships).add(principalId)
+export function withGroupsOf(principalId: string, groups: GroupsOfMember): ReadonlySet<string> {
+  return groupsContaining(principalId, groups).add(principalId)
 }
 
 /** Whether a deny applies to a principal, directly or through groups. @param subjects the principal and its groups */
@@ -43,6 +43,24 @@ export function denyApplies(
 ): boolean {
   if (deny.excludedPrincipalIds.some((id) => subjects.has(id))) return false
   return deny.isEveryone === true || subjects.has(deny.principalId ?? '')
+}
+
+/** Returns a function that finds the denies of a principal without looking at those of others. */
+export function deniesBySubject<Deny extends Parameters<typeof denyApplies>[0]>(denies: readonly Deny[]) {
+  const ofEveryone = denies.filter(({ isEveryone }) => isEveryone === true)
+  const named = Map.groupBy(
+    denies.filter(({ isEveryone }) => isEveryone !== true),
+    ({ principalId }) => principalId ?? '',
+  )
+  const exempting = Map.groupBy(
+    denies.flatMap((deny) => deny.excludedPrincipalIds.map((id) => ({ id, deny }))),
+    ({ id }) => id,
+  )
+  return (subjects: ReadonlySet<string>): Deny[] => {
+    const ids = [...subjects]
+    const exempt = new Set(ids.flatMap((id) => exempting.get(id) ?? []).map(({ deny }) => deny))
+    return [...ofEveryone, ...ids.flatMap((id) => named.get(id) ?? [])].filter((deny) => !exempt.has(deny))
+  }
 }
 
 /** @throws PlatformError BAD_REQUEST */
@@ -89,10 +107,9 @@ export function refuseEscapingDenies(
   after: Memberships,
 ): void {
   const userId = caller.principalId
-  const [now, later] = [groupsIn(services, boundaryId), after].map((groups) => withGroupsOf(userId, groups)) as [
-    ReadonlySet<string>,
-    ReadonlySet<string>,
-  ]
+  const [now, later] = [groupsIn(services, boundaryId), after].map((groups) =>
+    withGroupsOf(userId, groupsOfMembers(groups)),
+  ) as [ReadonlySet<string>, ReadonlySet<string>]
   const escapes = services.records
     .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
     .filter(({ spec }) => !isPastExpiry(spec.expiresAt, services.clock))
@@ -113,7 +130,7 @@ export async function refuseOwnDeny(
   boundaryId: string,
   deny: DenyRecord,
 ): Promise<void> {
-  if (!denyApplies(deny.spec, withGroupsOf(caller.principalId, groupsIn(services, boundaryId)))) return
+  if (!denyApplies(deny.spec, withGroupsOf(caller.principalId, groupsOfMembers(groupsIn(services, boundaryId))))) return
   if ((await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
   const message = 'This deny applies to you: somebody to whom it does not apply must remove it.'
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })

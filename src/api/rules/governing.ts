@@ -4,13 +4,13 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { ROOT_SCOPE, type Scope } from '../../core/scope.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
-import type { Memberships } from '../../iam/groups.ts'
-import { coversTenures, mayRemoveRole, type Tenure } from '../../iam/owners.ts'
+import { groupsOfMembers, type Memberships } from '../../iam/groups.ts'
+import { coversTenures, mayRemoveRoles, type Tenure } from '../../iam/owners.ts'
 import type { Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
-import { type DenyRecord, denyApplies, type WantedDeny, withGroupsOf } from './denies.ts'
+import { type DenyRecord, deniesBySubject, denyApplies, type WantedDeny, withGroupsOf } from './denies.ts'
 import { groupsIn, isPastExpiry } from './grants.ts'
-import { actingOwners, actorsBehind, expiryTimeOf, ownersAt } from './owners.ts'
+import { actingOwners, actorsBehind, expiryTimeOf, type OwnerAssignment, ownersAt } from './owners.ts'
 
 const identities = derivedFrom(ManagedIdentity, (all) => new Set(all.map(principalOfIdentity)))
 
@@ -42,7 +42,7 @@ export async function refuseUngoverned(
   extras: Record<string, unknown>,
 ): Promise<void> {
   const { going, governing, after } = await tenuresOf(services, scope, change)
-  const areRemovable = going.every((role) => mayRemoveRole(governing, role))
+  const areRemovable = mayRemoveRoles(governing, going)
   if (areRemovable && coversTenures(after, governing)) return
   if (areRemovable && change.removed === undefined && scope.level !== 'root')
     throw lockout(scope.boundaryId, 'A deny that names groups', 'change the deny first')
@@ -92,18 +92,27 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
     return actorsBefore.get(principalId)?.some((id) => !present.has(id)) === true
   }
   const isLeaving = ({ id, principalId }: (typeof owners)[number]) => removed.has(id) || losesActors(principalId)
-  const remaining = owners
-    .filter(({ id }) => !removed.has(id))
-    .flatMap(({ principalId, until }) => (actorsAfter.get(principalId) ?? []).map((id) => ({ id, until })))
-    // The identity of a resource is deleted with it, and the deletion of a resource is not checked for Owners.
-    .filter(({ id }) => !identities(services.records).has(id))
+  const remaining = lastEnds(
+    owners.filter(({ id }) => !removed.has(id)),
+    actorsAfter,
+  )
+  // The identity of a resource is deleted with it, and the deletion of a resource is not checked for Owners.
+  for (const id of identities(services.records)) if (id !== undefined) remaining.delete(id)
   const deniedUntil = deniedUntilLookup(services, scope, now, {})
   const deniedAfter = deniedUntilLookup(services, scope, now, { groups, denies })
   return {
     going: owners.filter(isLeaving).map(({ until }): Tenure => ({ from: now, until })),
-    governing: remaining.map(({ id, until }): Tenure => ({ from: deniedUntil(id), until })),
-    after: remaining.map(({ id, until }): Tenure => ({ from: deniedAfter(id), until })),
+    governing: [...remaining].map(([id, until]): Tenure => ({ from: deniedUntil(id), until })),
+    after: [...remaining].map(([id, until]): Tenure => ({ from: deniedAfter(id), until })),
   }
+}
+
+/** Returns by person when their last tenure ends: the same people are behind many groups. */
+function lastEnds(owners: readonly OwnerAssignment[], actors: ReadonlyMap<string, readonly string[]>) {
+  const ends = new Map<string, number>()
+  for (const { principalId, until } of owners)
+    for (const id of actors.get(principalId) ?? []) if (until > (ends.get(id) ?? 0)) ends.set(id, until)
+  return ends
 }
 
 /**
@@ -116,12 +125,12 @@ function deniedUntilLookup(services: Services, scope: Scope, now: number, { grou
   const isHeldAtRoot = (id: string) => services.access.explain(id, right, '/').reason === 'DeniedByAssignment'
   const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
   const present = boundaryId === undefined ? [] : (denies ?? deniesOf(services, boundaryId).map(({ spec }) => spec))
-  const memberships = groups ?? groupsIn(services, boundaryId)
+  const groupsOf = groupsOfMembers(groups ?? groupsIn(services, boundaryId))
+  const deniesOn = deniesBySubject(present)
   return (id: string): number => {
     if (isHeldAtRoot(id)) return Number.POSITIVE_INFINITY
     if (boundaryId === undefined) return now
-    const subjects = withGroupsOf(id, memberships)
-    const applicable = present.filter((deny) => denyApplies(deny, subjects))
+    const applicable = deniesOn(withGroupsOf(id, groupsOf))
     return Math.max(now, ...applicable.map(({ expiresAt }) => expiryTimeOf(expiresAt)))
   }
 }
@@ -134,9 +143,9 @@ function deniesOf(services: Services, boundaryId: string): DenyRecord[] {
 }
 
 async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
-  const memberships = groupsIn(services, boundaryId)
+  const groups = groupsOfMembers(groupsIn(services, boundaryId))
   const affected = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
-    denyApplies(body, withGroupsOf(id, memberships)),
+    denyApplies(body, withGroupsOf(id, groups)),
   )
   if (affected.length === 0) return
   const message = 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
@@ -156,9 +165,9 @@ export async function refuseDenyingRootOwners(
 ): Promise<void> {
   const rootOwners = await actingOwners(services, ROOT_SCOPE)
   const naming = deniesOf(services, boundaryId).filter(({ spec }) => !spec.isEveryone)
-  const before = groupsIn(services, boundaryId)
+  const [groupsNow, groupsAfter] = [groupsOfMembers(groupsIn(services, boundaryId)), groupsOfMembers(after)]
   for (const id of rootOwners) {
-    const [now, later] = [withGroupsOf(id, before), withGroupsOf(id, after)]
+    const [now, later] = [withGroupsOf(id, groupsNow), withGroupsOf(id, groupsAfter)]
     if (!naming.some(({ spec }) => !denyApplies(spec, now) && denyApplies(spec, later))) continue
     const message =
       'A deny on the group would apply to an Owner of the platform, to whom a boundary cannot deny anything.'

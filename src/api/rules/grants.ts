@@ -18,7 +18,7 @@ import {
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { incarnationOfRole, namesCurrentRole, roleNamed } from '../../crds/roleIncarnations.ts'
 import { isAllowedInNamespace, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
-import { findGrantRefusal, GRANT_REFUSALS, type GrantRefusal } from '../../iam/granting.ts'
+import { findGrantRefusal, GRANT_REFUSALS, type ProposedGrant } from '../../iam/granting.ts'
 import { expandMembers, type Memberships } from '../../iam/groups.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
 import type { Caller, Services } from '../http/context.ts'
@@ -70,14 +70,6 @@ export type WantedGrant = {
   boundaryId?: string | undefined
 }
 
-/** Why the caller may not give the role; undefined if they may. */
-function grantRefusal(services: Services, caller: Granter, grant: WantedGrant): GrantRefusal | undefined {
-  const groups = groupsIn(services, grant.boundaryId)
-  const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...expandMembers(id, groups)]))
-  const { role, scope } = grant
-  return findGrantRefusal({ granterId: caller.principalId, gainerIds, role, scope }, services.access)
-}
-
 /** A grant must not exceed what the granter holds. @throws PlatformError forbidden, or `code` with the missing actions */
 export function refuseExceeding(
   services: Services,
@@ -85,8 +77,19 @@ export function refuseExceeding(
   grant: WantedGrant,
   code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
 ): void {
-  const { role, scope } = grant
-  const refusal = grantRefusal(services, caller, grant)
+  const groups = groupsIn(services, grant.boundaryId)
+  const gainerIds = new Set([...grant.principalIds].flatMap((id) => [...expandMembers(id, groups)]))
+  refuseExceedingFor(services, caller, { ...grant, gainerIds }, code)
+}
+
+/** The same with the ids of everybody who gains: groups can have thousands of roles, so expand them once. */
+export function refuseExceedingFor(
+  services: Services,
+  caller: Granter,
+  { role, scope, gainerIds }: Pick<ProposedGrant, 'role' | 'scope' | 'gainerIds'>,
+  code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
+): void {
+  const refusal = findGrantRefusal({ granterId: caller.principalId, gainerIds, role, scope }, services.access)
   if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)
   if (refusal !== undefined) throw exceedingRefused(code, role, scope, refusal.actions)
 }

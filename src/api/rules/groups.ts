@@ -1,12 +1,18 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
-import { groupsContaining, type Memberships, nestingViolationOf } from '../../iam/groups.ts'
+import {
+  expandMembers,
+  groupsContaining,
+  groupsOfMembers,
+  type Memberships,
+  nestingViolationOf,
+} from '../../iam/groups.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import { findVisiblePrincipals } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { type Granter, groupsIn, isInForce, knownRole, refuseExceeding } from './grants.ts'
+import { type Granter, groupsIn, isInForce, knownRole, refuseExceedingFor } from './grants.ts'
 
 /** @throws PlatformError principal_not_found, group_cycle */
 export async function checkMembers(
@@ -77,15 +83,15 @@ function refuseRolesOf(
   { id, gainers, groups }: Gaining,
   code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
 ): void {
-  const gaining = groupsContaining(id, groups).add(id)
+  const gaining = groupsContaining(id, groupsOfMembers(groups)).add(id)
   const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
   const given = services.records
     .peekAll(RoleAssignment, { namespace })
     .filter(({ spec }) => spec.principalType === 'Group' && gaining.has(spec.principalId))
     .filter((assignment) => isInForce(services, assignment))
+  const gainerIds = new Set(gainers.flatMap((gainer) => [...expandMembers(gainer, groups)]))
   for (const { spec } of given) {
     const role = knownRole(services.records, spec.roleDefinitionName)
-    if (role === undefined) continue
-    refuseExceeding(services, caller, { role, scope: spec.scope, principalIds: gainers, boundaryId }, code)
+    if (role !== undefined) refuseExceedingFor(services, caller, { role, scope: spec.scope, gainerIds }, code)
   }
 }
