@@ -3,7 +3,7 @@ import { recordedPrincipals } from '../../api/callers/principals.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { ListFilter, RecordOf, Records } from '../../api/records/records.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { type KubeObject, type ObjectRef, objectKey, type Resource } from '../../core/object.ts'
+import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
@@ -75,11 +75,13 @@ function recordsWith(records: Records, now: FreshRecords, namespacesOfKind: Name
     const namespaces = namespacesOfKind(kind)
     return namespaces === undefined || namespaces.includes(namespace ?? '') ? now.get(kind) : undefined
   }
+  // Rules look up each member of each group.
+  const byKey = new Map(
+    [...now].map(([kind, objects]) => [kind, new Map(objects.map((object) => [keyOf(object), object]))]),
+  )
   const peek = <K extends AnyKind>(kind: K, ref: ObjectRef) => {
-    const key = objectKey(ref.namespace, ref.name)
-    const found = read(kind, ref.namespace)
-    if (found === undefined) return records.peek(kind, ref)
-    return found.find(({ metadata }) => objectKey(metadata.namespace, metadata.name) === key) as RecordOf<K> | undefined
+    if (read(kind, ref.namespace) === undefined) return records.peek(kind, ref)
+    return byKey.get(kind)?.get(objectKey(ref.namespace, ref.name)) as RecordOf<K> | undefined
   }
   const peekAll = <K extends AnyKind>(kind: K, filter: ListFilter = {}) => {
     const { namespace, boundaryId } = filter

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { systemClock } from '../../core/clock.ts'
+import { silentLog } from '../../core/log.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { PrincipalGroup } from '../../crds/rbac.ts'
+import { uncachedServices } from './uncachedServices.ts'
+
+const BOUNDARY = randomUUID()
+const namespace = boundaryNamespace(BOUNDARY)
+
+describe('uncachedServices', () => {
+  it('looks at each record a few times, not once for each record that is looked up', async () => {
+    let reads = 0
+    const groups = Array.from({ length: 200 }, () => ({
+      metadata: {
+        name: randomUUID(),
+        get namespace() {
+          reads += 1
+          return namespace
+        },
+      },
+      spec: { memberIds: [] },
+    }))
+    const list = async (kind: { kind: string }, at: { namespace?: string }) =>
+      kind.kind === PrincipalGroup.kind && at.namespace === namespace ? groups : []
+    const caches = {
+      has: () => false,
+      get: () => ({ get: () => undefined, list: () => [], subscribe: () => () => undefined }),
+    }
+    const services = { records: { list }, principals: {}, clock: systemClock, log: silentLog }
+    const { records } = await uncachedServices(services as never, caches as never, BOUNDARY)
+    for (const { metadata } of groups)
+      expect(records.peek(PrincipalGroup, { namespace, name: metadata.name })?.metadata.name).to.equal(metadata.name)
+    expect(records.peek(PrincipalGroup, { namespace, name: randomUUID() })).to.equal(undefined)
+    expect(reads).to.be.lessThan(20 * groups.length)
+  })
+})
