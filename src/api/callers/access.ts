@@ -37,6 +37,7 @@ import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { Access } from '../http/context.ts'
 import type { GrantRefresher } from './grantRefresher.ts'
 import { groupId, memberKeys, PLATFORM_SUFFIX, subjectKeys } from './groupIds.ts'
+import { isAnotherIncarnation } from './incarnationEvents.ts'
 
 type Caches = {
   get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'subscribe'>
@@ -94,9 +95,9 @@ class CachedAccess implements Access {
     this.#follow<Trust>(BoundaryTrust.resource, (event) => this.#trust(event))
     this.#follow<BoundaryObject>(Boundary.resource, (event) => this.#boundary(event))
     for (const { resource } of [PlatformUser, PlatformClient])
-      this.#follow(resource, ({ object }) => this.#principal(object.metadata.name))
+      this.#follow(resource, (event) => this.#recheck(principalKey(event.object.metadata.name), event))
     for (const { resource } of SCOPE_KINDS) {
-      if (caches.has(resource)) this.#follow(resource, (event) => this.#scopeObject(resource, event.object))
+      if (caches.has(resource)) this.#follow(resource, (event) => this.#recheck(keyAt(resource, event.object), event))
     }
   }
 
@@ -198,10 +199,11 @@ class CachedAccess implements Access {
    * A group of a boundary counts in that boundary only, so its id contains the namespace: otherwise anybody could
    * create a group with the id of a foreign one and join it.
    */
-  #group({ type, object }: CacheEvent<Group>): void {
+  #group(event: CacheEvent<Group>): void {
+    const { type, object } = event
     const { namespace = '', name } = object.metadata
     const id = groupId(namespace, name)
-    this.#principal(name)
+    this.#recheck(principalKey(name), event)
     if (type === 'removed') {
       this.#recheckOnChange(`group ${id}`, [], () => {})
       this.#evaluator.policy.removeGroup(id)
@@ -347,13 +349,10 @@ class CachedAccess implements Access {
     return incarnationOf(this.#find, id, record.metadata.namespace) !== undefined
   }
 
-  #principal(id: string): void {
-    for (const recheck of this.#rechecksByKey.get(principalKey(id))?.values() ?? []) recheck()
-  }
-
-  /** An object that records are about was created, deleted or recreated. */
-  #scopeObject(resource: Resource, { metadata: { namespace, name } }: KubeObject): void {
-    for (const recheck of this.#rechecksByKey.get(scopeObjectKey(resource, namespace, name))?.values() ?? []) recheck()
+  /** A principal, or an object that records are about, was created, deleted or recreated. */
+  #recheck(key: string, event: CacheEvent<KubeObject>): void {
+    const waiting = this.#rechecksByKey.get(key)
+    if (waiting !== undefined && isAnotherIncarnation(event)) for (const recheck of waiting.values()) recheck()
   }
 
   /** The initial owner counts as Owner until the controller has written the assignment, and never again after that. */
@@ -370,6 +369,10 @@ class CachedAccess implements Access {
       else policy.removeAssignment(id)
     })
   }
+}
+
+function keyAt(resource: Resource, { metadata: { namespace, name } }: KubeObject): string {
+  return scopeObjectKey(resource, namespace, name)
 }
 
 function principalKey(id: string): string {
