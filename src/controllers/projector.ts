@@ -94,7 +94,9 @@ function keysNaming(id: string, resource: Resource, records: Workspace): string[
     ...assignments.filter(({ spec }) => spec.principalId === id),
     ...groups.filter(({ spec }) => spec.memberIds.includes(id)),
   ]
-  return [...new Set(naming.flatMap((record) => keysAffectedBy(record, resource, records)))]
+  // What is affected depends on the namespace only.
+  const places = new Map(naming.map((record) => [record.metadata.namespace, record]))
+  return [...new Set([...places.values()].flatMap((record) => keysAffectedBy(record, resource, records)))]
 }
 
 /** A record in a boundary concerns the boundary and its groups; one of the platform concerns all. */

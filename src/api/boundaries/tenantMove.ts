@@ -176,12 +176,15 @@ async function foreignPrincipals(services: Services, boundaryId: string, tenantI
   const isBound = ({ metadata }: (typeof assignments)[number]) =>
     bindingNames.has(metadata.labels?.[BINDING_LABEL] ?? '')
   const memberships = groupsIn(services, boundaryId)
-  const nestedMembers = (id: string) => (groupNames.has(id) ? [] : [...expandMembers(id, memberships)])
-  const principalIds = [
+  const principalIds = new Set([
     ...assignments.map(({ spec }) => spec.principalId),
     ...groups.flatMap(({ spec }) => spec.memberIds),
-  ]
-  const ids = principalIds.flatMap((id) => [id, ...nestedMembers(id)])
+  ])
+  const nested = new Map(
+    [...principalIds].map((id) => [id, groupNames.has(id) ? [] : [...expandMembers(id, memberships)]]),
+  )
+  const nestedMembers = (id: string) => nested.get(id) ?? []
+  const ids = [...principalIds].flatMap((id) => [id, ...nestedMembers(id)])
   const known = await services.principals.find(ids, boundaryId)
   const trustedIds = trustedPeople(services, boundaryId)
   const isOutsider = (id: string, type = known.get(id)?.principalType) =>
@@ -217,9 +220,8 @@ function trustedPeople(services: Services, boundaryId: string): Set<string> {
   const people = trusted.flatMap((id) => {
     const groups = groupsIn(services, id)
     const assignments = services.records.peekAll(RoleAssignment, { namespace: boundaryNamespace(id) })
-    return assignments
-      .filter((one) => isInForce(services, one))
-      .flatMap(({ spec }) => [...expandMembers(spec.principalId, groups)])
+    const holders = new Set(assignments.filter((one) => isInForce(services, one)).map(({ spec }) => spec.principalId))
+    return [...holders].flatMap((holder) => [...expandMembers(holder, groups)])
   })
   return new Set(people)
 }

@@ -59,10 +59,10 @@ export async function findVisiblePrincipals(
   const people = [...found.values()].filter(({ principalType }) => principalType === 'User')
   if (people.length === 0) return found
   const isSeen = await visiblePersonFilter(services, caller)
-  const hiddenIds = people.filter((person) => !isSeen(person)).map(({ id }) => id)
-  if (hiddenIds.length === 0) return found
+  const hiddenIds = new Set(people.filter((person) => !isSeen(person)).map(({ id }) => id))
+  if (hiddenIds.size === 0) return found
   const members = principalsIn(services, boundaryId)
-  return new Map([...found].filter(([id]) => !hiddenIds.includes(id) || members.has(id)))
+  return new Map([...found].filter(([id]) => !hiddenIds.has(id) || members.has(id)))
 }
 
 function principalsIn({ records }: Sources, boundaryId: string | undefined): ReadonlySet<string> {

@@ -106,7 +106,8 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
   const id = group.metadata.name
   if (body.memberIds !== undefined) {
     const memberIds = [...new Set(body.memberIds ?? [])]
-    const added = memberIds.filter((member) => !group.spec.memberIds.includes(member))
+    const present = new Set(group.spec.memberIds)
+    const added = memberIds.filter((member) => !present.has(member))
     await checkMembers(services, caller, boundaryId, { id, memberIds, added })
     const groups = new Map(groupsIn(services, boundaryId)).set(id, memberIds)
     refuseWidening(services, caller, boundaryId, { id, added, groups }, 'forbidden')

@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { ANNA, assign } from '../../../test/make/authorizationRecords.ts'
+import { makeFacade } from '../../../test/worlds/facade.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { etagOf } from '../http/etag.ts'
+import { iamMemberRoutes } from './iamMembers.ts'
 
 const ADA = '33333333-3333-4333-8333-333333333333'
 const PATH = `/boundaries/${B}/iam/members/${ADA}`
@@ -50,5 +55,29 @@ describe('DELETE {B}/iam/members/{principalId}', () => {
     expect(await grantsOfAda()).to.have.length(0)
     server.grant(ADA, 'Reader', `/boundaries/${B}`)
     expect((await server.ask('delete', PATH)).status).to.equal(204)
+  })
+})
+
+describe('GET {B}/iam/members, with many people', () => {
+  it('looks at each group a few times, not once per person', async () => {
+    const { records, services, boundary, call } = makeFacade({ assignments: [assign('Owner', '/')] })
+    boundary(B)
+    let reads = 0
+    const people = Array.from({ length: 100 }, () => randomUUID())
+    const memberIds = new Proxy(people, {
+      get(list, property) {
+        if (property === 'includes' || property === Symbol.iterator) reads += 1
+        return Reflect.get(list, property)
+      },
+    })
+    const metadata = { name: randomUUID(), namespace: boundaryNamespace(B) }
+    const group = { metadata, spec: { displayName: 'Ops', memberIds } }
+    const peekAll = records.peekAll.bind(records)
+    const counted = (kind: AnyKind, filter = {}) => (kind === PrincipalGroup ? [group] : peekAll(kind, filter))
+    Object.assign(services, { records: Object.assign(records, { peekAll: counted }) })
+    const { body } = await call(iamMemberRoutes, 'GET', `/boundaries/${B}/iam/members`, { caller: ANNA })
+    const { items } = body as { items: { groups: object[] }[] }
+    expect(items[0]?.groups).to.deep.equal([{ id: metadata.name, displayName: 'Ops' }])
+    expect(reads).to.be.lessThan(10)
   })
 })

@@ -46,9 +46,20 @@ async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]>
     ...groups.flatMap(({ spec }) => spec.memberIds),
   ])
   const known = await services.principals.find(ids, boundaryId)
+  const assignmentsOf = Map.groupBy(assignments, ({ principalId }) => principalId)
+  const deniesOf = Map.groupBy(denies, ({ spec }) => spec.principalId)
+  const groupsOf = Map.groupBy(
+    groups.flatMap(({ metadata, spec }) =>
+      [...new Set(spec.memberIds)].map((memberId) => ({
+        memberId,
+        shown: { id: metadata.name, displayName: spec.displayName },
+      })),
+    ),
+    ({ memberId }) => memberId,
+  )
   return [...ids].flatMap((userId) => {
     const principal = known.get(userId)
-    const own = assignments.filter(({ principalId }) => principalId === userId)
+    const own = assignmentsOf.get(userId) ?? []
     const principalType = principal?.principalType ?? own[0]?.principalType ?? 'User'
     if (principalType === 'Group') return []
     return {
@@ -59,10 +70,8 @@ async function peopleOf(context: Context<'boundaryId'>): Promise<IamMemberDto[]>
       isEnabled: principal?.isEnabled ?? false,
       lastSignInAt: principal?.lastSignInAt ?? null,
       assignments: own,
-      groups: groups
-        .filter(({ spec }) => spec.memberIds.includes(userId))
-        .map(({ metadata, spec }) => ({ id: metadata.name, displayName: spec.displayName })),
-      denies: denies.filter(({ spec }) => spec.principalId === userId).length,
+      groups: (groupsOf.get(userId) ?? []).map(({ shown }) => shown),
+      denies: deniesOf.get(userId)?.length ?? 0,
     }
   })
 }
