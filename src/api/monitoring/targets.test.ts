@@ -56,3 +56,28 @@ describe('targetOf', () => {
       expect('stem' in routes ? [] : routes.map(({ service }) => service)).to.deep.equal(services)
     })
 })
+
+describe('targetOf, for many namespaces with many functions', () => {
+  it('lists the functions of a group once, not once per namespace', () => {
+    let lists = 0
+    const functions = Array.from({ length: 100 }, (_, index) => ({
+      metadata: { name: `function-${index}`, namespace: 'group' },
+      spec: { namespaceName: `namespace-${index}`, functionName: 'one' },
+    }))
+    const byName = new Map(functions.map((one) => [one.metadata.name, one]))
+    const records = {
+      peekAll: () => {
+        lists += 1
+        return functions
+      },
+      peek: (_kind: unknown, { name }: { name: string }) => byName.get(name),
+      revision: () => 1,
+    }
+    const targets = functions.map(({ spec: { namespaceName: name } }) => {
+      const place = { boundaryId: 'b', resourceGroup: 'shop', name, collection: 'functionnamespaces' }
+      return targetOf({ records } as never, { place, namespace: 'group' } as never)
+    })
+    expect(targets.map(({ pods }) => pods?.length)).to.deep.equal(functions.map(() => 1))
+    expect(lists).to.equal(1)
+  })
+})

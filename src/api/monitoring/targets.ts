@@ -15,6 +15,7 @@ import { ServerlessFunction } from '../../crds/functions.ts'
 import { AccountBucket } from '../../crds/objectstorage.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import type { Services } from '../http/context.ts'
+import { indexedByReference } from '../records/derived.ts'
 import type { MonitoredResource } from './monitoredResource.ts'
 
 const EMPTY_TARGET = { pods: [], claims: [], routes: [], buckets: [], jobs: [] } as const
@@ -53,17 +54,18 @@ function routesOf(kind: ContainerKind, spec: object, names: ReturnType<typeof co
   return component === undefined ? [] : [{ route: names.whole, service: names.component(component) }]
 }
 
+// An alert asks for the names of all resources of a group.
+const ofNamespace = indexedByReference(ServerlessFunction, ({ spec }) => spec.namespaceName)
+const ofAccount = indexedByReference(AccountBucket, ({ spec }) => spec.accountName)
+
 function functionsOf({ records }: Pick<Services, 'records'>, { namespace, place }: MonitoredResource): Names {
-  const workloads = records
-    .peekAll(ServerlessFunction, { namespace })
-    .filter(({ spec }) => spec.namespaceName === place.name)
-    .map(({ metadata }) => functionNames(metadata.name).workload)
+  const functions = ofNamespace(records, namespace, place.name)
+  const workloads = functions.map(({ metadata }) => functionNames(metadata.name).workload)
   return { ...EMPTY_TARGET, pods: workloads.map((workload) => ({ workload, tail: 'Deployment' })) }
 }
 
 function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, place }: MonitoredResource): Names {
-  const own = records.peekAll(AccountBucket, { namespace }).filter(({ spec }) => spec.accountName === place.name)
-  return { ...EMPTY_TARGET, buckets: own.map(storeNameOf) }
+  return { ...EMPTY_TARGET, buckets: ofAccount(records, namespace, place.name).map(storeNameOf) }
 }
 
 type NamesOf = (services: Pick<Services, 'records'>, watched: MonitoredResource, process: string | undefined) => Names

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { Description, Scope, Uuid } from '../../crds/fields.ts'
-import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { RoleAssignment } from '../../crds/rbac.ts'
 import { namesCurrentRole } from '../../crds/roleIncarnations.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { ofType, principalNotFound } from '../callers/principals.ts'
@@ -24,6 +24,7 @@ import {
   isInForce,
   knownRole,
   refuseExceeding,
+  rolesNamed,
   rootOnlyRefused,
   writeAssignment,
 } from '../rules/grants.ts'
@@ -101,7 +102,7 @@ export const roleAssignments = collection(RoleAssignment, {
   may: { read: action('rbac/members/read'), write: action(WRITE) },
   dto: RoleAssignmentDto,
   toDto: (assignment, { services }) => {
-    const isThere = namesCurrentRole(services.records.peekAll(RoleDefinition), assignment)
+    const isThere = namesCurrentRole(rolesNamed(services.records, assignment.spec.roleDefinitionName), assignment)
     const role = isThere ? knownRole(services.records, assignment.spec.roleDefinitionName) : undefined
     return {
       roleDefinitionId: role === undefined ? null : roleIdOf(role.name),

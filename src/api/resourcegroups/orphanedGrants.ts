@@ -7,7 +7,7 @@ import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { namesCurrentPrincipal } from '../../crds/principals.ts'
-import { DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { DenyAssignment, JitRequest, RoleAssignment } from '../../crds/rbac.ts'
 import { namesCurrentRole } from '../../crds/roleIncarnations.ts'
 import { isAllowedInNamespace, isYoungerThanGrant, scopeIncarnationOf } from '../../crds/scopeObjects.ts'
 import { ORPHAN_REASONS, type OrphanReason, orphanReason } from '../../iam/orphans.ts'
@@ -19,7 +19,7 @@ import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid as UuidDto, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { type AssignmentRecord, knownRole, objectAt, principalLookup } from '../rules/grants.ts'
+import { type AssignmentRecord, knownRole, objectAt, principalLookup, rolesNamed } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 
 const GRANT_KINDS = [
@@ -108,7 +108,7 @@ function reasonOf(
     hasRole:
       spec.roleDefinitionName === undefined ||
       (knownRole(services.records, spec.roleDefinitionName) !== undefined &&
-        namesCurrentRole(services.records.peekAll(RoleDefinition), object as unknown as AssignmentRecord)),
+        namesCurrentRole(rolesNamed(services.records, spec.roleDefinitionName), object as unknown as AssignmentRecord)),
     expiresAt: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
   }
   return orphanReason(facts, services.clock.now())

@@ -22,6 +22,7 @@ import { findGrantRefusal, GRANT_REFUSALS, type ProposedGrant } from '../../iam/
 import { expandMembers, type Memberships } from '../../iam/groups.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
 import type { Caller, Services } from '../http/context.ts'
+import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 
 export const OWNER_ROLE = 'Owner'
@@ -38,10 +39,17 @@ export function findRole({ records }: Services, name: string): Role {
   throw new PlatformError('unknown_role', message, { roleDefinitionName: name })
 }
 
+const rolesByName = derivedFrom(RoleDefinition, (roles) => Map.groupBy(roles, ({ spec }) => spec.displayName))
+
+/** Returns the definitions with a display name, of which one counts. Lists of thousands of assignments ask for each. */
+export function rolesNamed(records: Services['records'], name: string): readonly RecordOf<typeof RoleDefinition>[] {
+  return rolesByName(records).get(name) ?? []
+}
+
 export function knownRole(records: Services['records'], name: string): Role | undefined {
   const builtIn = BUILT_IN_ROLES.find(({ displayName }) => displayName === name)
   if (builtIn !== undefined) return builtIn
-  const custom = roleNamed(records.peekAll(RoleDefinition), name)
+  const custom = roleNamed(rolesNamed(records, name), name)
   return custom === undefined ? undefined : { ...custom.spec, name: custom.metadata.name }
 }
 
@@ -146,7 +154,7 @@ export function isInForce(services: Services, assignment: AssignmentRecord): boo
     return false
   }
   if (!namesCurrentPrincipal(principalLookup(services), assignment, spec.principalId)) return false
-  if (!namesCurrentRole(services.records.peekAll(RoleDefinition), assignment)) return false
+  if (!namesCurrentRole(rolesNamed(services.records, spec.roleDefinitionName), assignment)) return false
   if (scope.level === 'root') return true
   const incarnation = scopeIncarnationOf(assignment)
   return incarnation !== undefined && incarnation === incarnationAt(services, scope)
@@ -198,7 +206,7 @@ export async function writeAssignment(
   const parts = ['grant', principalId, role.displayName, scope, scopeIncarnation ?? '']
   const known = services.records.peek(RoleAssignment, { namespace, name: uuidV5(parts.join('/')) })
   // An assignment to a former holder of the id, or of a former role of that name, still occupies the derived name.
-  const roles = services.records.peekAll(RoleDefinition)
+  const roles = rolesNamed(services.records, role.displayName)
   const isOfAnother = known !== undefined && !namesCurrentPrincipal(find, known, principalId)
   const isOfAnotherRole = known !== undefined && !namesCurrentRole(roles, known)
   // An expired assignment exists until the controllers have removed it.

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
 import { refuseUngoverned } from './governing.ts'
+import { isInForce } from './grants.ts'
 import { refuseWidening } from './groups.ts'
 
 const BOUNDARY = randomUUID()
@@ -88,5 +89,27 @@ describe('refuseUngoverned, with many people behind the Owners', () => {
     await refuseUngoverned(services, place, { groups: after }, 'last_owner', {})
     expect(reads.exemptions).to.be.lessThan(10 * 100)
     expect(memberReads).to.be.lessThan(10 * groups.length)
+  })
+})
+
+describe('isInForce, with many roles', () => {
+  it('looks at each role a few times, not once per assignment', () => {
+    let reads = 0
+    const roles = Array.from({ length: 100 }, (_, index) => ({
+      metadata: { name: randomUUID(), annotations: { [INCARNATION_ANNOTATION]: 'life' } },
+      get spec() {
+        reads += 1
+        return { displayName: `Role ${index}`, isBuiltIn: false }
+      },
+    }))
+    const records = { peekAll: () => roles, peek: () => undefined, revision: () => 1 }
+    const services = { records, clock: { now: () => 0 } } as unknown as Services
+    const annotations = { [ROLE_INCARNATION_ANNOTATION]: 'life' }
+    for (let index = 0; index < 100; index += 1) {
+      const spec = { principalId: randomUUID(), roleDefinitionName: `Role ${index}`, scope: '/' }
+      const assignment = { metadata: { name: randomUUID(), namespace: SYSTEM_NAMESPACE, annotations }, spec }
+      expect(isInForce(services, assignment as never)).to.equal(true)
+    }
+    expect(reads).to.be.lessThan(10 * roles.length)
   })
 })
