@@ -58,6 +58,8 @@ export class Switchboard {
   readonly #namespaces = new Map<string, ServedNamespace>()
   /** By the key of a function. */
   readonly #namespaceOfFunction = new Map<string, ServedNamespace>()
+  /** Functions without their namespace, whose event comes later, by its key: lists of all functions are long. */
+  readonly #waiting = new Map<string, Map<string, CachedFunction>>()
   readonly #hosts = new Map<string, ServedNamespace>()
   readonly #subscriptions: (() => void)[] = []
 
@@ -108,8 +110,9 @@ export class Switchboard {
       const added: ServedNamespace = { object, functions: new Map(), limit }
       this.#namespaces.set(key, added)
       this.#registerHosts(added, [])
-      // The watch may have delivered its functions first.
-      for (const each of this.#options.functions.list()) if (this.#namespaceKey(each) === key) this.#setFunction(each)
+      const waiting = this.#waiting.get(key)
+      this.#waiting.delete(key)
+      for (const each of waiting?.values() ?? []) this.#setFunction(each)
       return
     }
     const before = namespace.object.status?.hosts ?? []
@@ -132,9 +135,10 @@ export class Switchboard {
     const namespace = this.#namespaces.get(keyOf(metadata))
     if (namespace === undefined) return
     for (const host of status?.hosts ?? []) if (this.#hosts.get(host) === namespace) this.#hosts.delete(host)
-    for (const [key, { queue }] of namespace.functions) {
+    for (const [key, { queue, object }] of namespace.functions) {
       queue.close()
       this.#namespaceOfFunction.delete(key)
+      this.#wait(object)
     }
     this.#namespaces.delete(keyOf(metadata))
   }
@@ -143,9 +147,18 @@ export class Switchboard {
     return keyOf({ namespace: metadata.namespace ?? '', name: spec.namespaceName })
   }
 
+  #wait(object: CachedFunction): void {
+    const key = this.#namespaceKey(object)
+    const waiting = this.#waiting.get(key) ?? new Map<string, CachedFunction>()
+    this.#waiting.set(key, waiting.set(keyOf(object.metadata), object))
+  }
+
   #setFunction(object: CachedFunction): void {
     const namespace = this.#namespaces.get(this.#namespaceKey(object))
-    if (namespace === undefined) return
+    if (namespace === undefined) {
+      this.#wait(object)
+      return
+    }
     const { clock, scale } = this.#options
     const key = keyOf(object.metadata)
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
@@ -179,6 +192,8 @@ export class Switchboard {
 
   #removeFunction(object: CachedFunction): void {
     const key = keyOf(object.metadata)
+    const waiting = this.#waiting.get(this.#namespaceKey(object))
+    if (waiting?.delete(key) === true && waiting.size === 0) this.#waiting.delete(this.#namespaceKey(object))
     const { functions } = this.#namespaceOfFunction.get(key) ?? {}
     functions?.get(key)?.queue.close()
     functions?.delete(key)
