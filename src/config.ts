@@ -69,7 +69,7 @@ export const Configuration = z.strictObject({
   drainSeconds: integerSettingInRange(0, 60)
     .default(0)
     .describe(
-      'How long a stopping facade continues to answer, so that load balancers notice; meanwhile its answers close connections, and /readyz fails',
+      'How long a stopping facade or activator continues to answer, so that load balancers notice; meanwhile the answers of a facade close connections, and /readyz fails',
     ),
   trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For header is trusted'),
 

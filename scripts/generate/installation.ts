@@ -224,7 +224,7 @@ const CHART_FILE = {
 /** Why a part has its number of replicas. */
 const REPLICAS: Readonly<Record<string, string>> = {
   controllers: '  # The holder of the lease works, the other takes over.\n',
-  activator: '  # One counts calls and holds them; another would wait for its lease.\n',
+  activator: '  # The holder of the lease counts calls and holds them, the other forwards to it and takes over.\n',
 }
 
 function partValues(part: Workload): string {

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { EVENT_HEADER, KEY_HEADER } from '../contracts/functions.ts'
+import { EVENT_HEADER, FORWARDED_HEADER, KEY_HEADER, MOVED_HEADER } from '../contracts/functions.ts'
 import { HOP_BY_HOP_HEADERS } from '../contracts/testCalls.ts'
-import { framingOf } from '../core/framing.ts'
+import { framingOf, hasBody } from '../core/framing.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import { CopyUnreachableError, connectToCopy, type ReachCopy } from './copyConnection.ts'
 
@@ -19,7 +19,7 @@ export function forwardedHeaders(
     .split(',')
     .map((name) => name.trim())
   const credentials = authLevel === 'Platform' ? ['authorization'] : authLevel === 'Secret' ? [KEY_HEADER] : []
-  const dropped = new Set([...HOP_BY_HOP_HEADERS, ...named, ...credentials, EVENT_HEADER])
+  const dropped = new Set([...HOP_BY_HOP_HEADERS, ...named, ...credentials, EVENT_HEADER, FORWARDED_HEADER])
   const forwarded = Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)))
   const forwardedFor = headers['x-forwarded-for']
   const path = [
@@ -35,29 +35,54 @@ export function forwardedHeaders(
 }
 
 export function stripHopByHopHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP_HEADERS.includes(name)))
+  // A copy that sent the header of an activator could have a call made again.
+  const dropped = [...HOP_BY_HOP_HEADERS, MOVED_HEADER]
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.includes(name)))
 }
 
-export type Forwarding = { address: string; reach: ReachCopy; headers: IncomingHttpHeaders; signal: AbortSignal }
+export type Forwarding = {
+  address: string
+  reach: ReachCopy
+  headers: IncomingHttpHeaders
+  signal: AbortSignal
+  /** Whether the address is another activator, which may say that it does not take the call. */
+  isPeer?: boolean
+  /** Asked once it is connected, before anything is sent: this process may have been paused meanwhile. */
+  mayBegin?: () => boolean
+}
+
+/** Milliseconds to connect to another activator: one on a lost node does not refuse. */
+const PEER_CONNECT_TIMEOUT_MS = 2_000
 
 /** Streams a call to a copy and its answer back. @throws CopyUnreachableError; Error once the copy may have begun */
 export async function forward(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { address, reach, headers, signal }: Forwarding,
+  { address, reach, headers, signal, isPeer = false, mayBegin = () => true }: Forwarding,
 ): Promise<number> {
   const { isOpen, ...connection } = await connectToCopy(address, reach, signal)
   return new Promise((resolve, reject) => {
     let isConnected = isOpen
-    const framed = { ...headers, ...framingOf(incoming.headers) }
-    const upstream = request({ ...connection, method: incoming.method, path: incoming.url, headers: framed, signal })
+    const mustWait = isPeer && hasBody(incoming)
+    const framed = { ...headers, ...framingOf(incoming.headers), ...(mustWait ? { expect: '100-continue' } : {}) }
+    const { method, url: path } = incoming
+    const timeout = isPeer ? PEER_CONNECT_TIMEOUT_MS : undefined
+    const upstream = request({ ...connection, method, path, headers: framed, signal, timeout })
     const onConnected = () => {
+      if (!mayBegin()) return upstream.destroy(new Error('The call may no longer begin.'))
       isConnected = true
-      incoming.pipe(upstream)
+      if (!mustWait) incoming.pipe(upstream)
     }
+    if (mustWait) upstream.on('continue', () => incoming.pipe(upstream))
+    // Also emitted for silence once it is connected.
+    upstream.on('timeout', () => isConnected || upstream.destroy(new Error('The activator cannot be reached.')))
     upstream.on('socket', (socket) => (isOpen ? onConnected() : socket.once('connect', onConnected)))
     upstream.on('response', (answer) => {
       const status = answer.statusCode ?? 0
+      if (isPeer && answer.headers[MOVED_HEADER] !== undefined) {
+        upstream.destroy()
+        return reject(new CopyUnreachableError('The activator leads no longer.'))
+      }
       try {
         begin(outgoing, status, answer.headers)
       } catch (error) {

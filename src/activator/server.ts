@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PATH_NOT_PLAIN_MESSAGE, stripQuery } from '../contracts/functionPaths.ts'
 import { MAX_CALL_SECONDS } from '../contracts/functions.ts'
@@ -31,14 +31,26 @@ export type CallDependencies = {
   /** Whether pods are simulated: their addresses are made up, and may belong to somebody else. */
   isSimulated: boolean
 }
-export type ServerOptions = CallDependencies & {
+export type CallHandlerOptions = CallDependencies & {
   switchboard: Switchboard
   authorizer: CallAuthorizer
   log: Log
-  maxConnections?: number | undefined
   /** Maximum concurrent calls, over all functions. */
   maxCalls?: number | undefined
+  /** Whether this process still counts the calls. Calls that then have no copy yet are left to its successor. */
+  isLeading?: () => boolean
 }
+
+/**
+ * Answers a call, unless another process has to: `moved` means that nothing was answered, and no body was read.
+ *
+ * @param caller the address of the caller
+ */
+export type CallHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  caller: string | undefined,
+) => Promise<'answered' | 'moved'>
 
 const REFUSALS = {
   NOT_FOUND: [404, 'Nothing answers here.'],
@@ -50,11 +62,12 @@ const REFUSALS = {
   FAILED: [503, 'The function cannot run'],
   TIMEOUT: [504, 'The function took longer than it may.'],
   SIMULATED: [503, 'Pods are simulated on this platform: a copy was started, but no code runs that could answer.'],
+  NO_ACTIVATOR: [503, 'The process that counts calls is being replaced.'],
   UNREACHABLE: [502, 'The function broke the connection before it answered.'],
 } as const
 type Refusal = keyof typeof REFUSALS
 
-const RETRY_AFTER_HEADERS = { 'retry-after': '1' }
+export const RETRY_AFTER_HEADERS = { 'retry-after': '1' }
 
 /** Milliseconds between attempts to reach a ready copy; another cluster (`remote`) may be unreachable for longer. */
 const RETRY_DELAYS_MS = { direct: 50, remote: 1_000 }
@@ -64,82 +77,118 @@ const REQUEST_TIMEOUT_MS = (MAX_CALL_SECONDS + 10) * 1000
 /** A waiting call takes up to 75 KiB, and the activator's container has 1 GiB. */
 const MAX_CALLS = 8_000
 
-/** Answers function calls: each waits until a copy has room for it. */
-export function createActivatorServer(options: ServerOptions): Server {
-  const { maxCalls = MAX_CALLS, maxConnections = 2 * maxCalls } = options
-  const calls = new SharedPlaces(maxCalls)
-  const listener = inOriginForm((request, response) => {
-    void handle(options, calls, request, response).catch((error: unknown) => {
-      options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
-      refuse(response, 'UNREACHABLE')
-    })
-  })
-  const bounded = withoutPipelining(closeWhenIdle(listener, { hasOwnTime: true }))
+/** The default lets a Gateway with a single address carry the maximum number of calls. */
+export function createCallServer(listener: RequestListener, maxConnections = 2 * MAX_CALLS): Server {
+  const bounded = withoutPipelining(closeWhenIdle(inOriginForm(listener), { hasOwnTime: true }))
   const server = createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: REQUEST_TIMEOUT_MS }, bounded)
-  // The default lets a Gateway with a single address carry the maximum number of calls.
   return boundConnections(server, maxConnections)
 }
 
+/** Answers function calls: each waits until a copy has room for it. */
+export function createCallHandler(options: CallHandlerOptions): CallHandler {
+  const calls = new SharedPlaces(options.maxCalls ?? MAX_CALLS)
+  return async (request, response, caller) => {
+    try {
+      return await handle(options, calls, { request, response, caller })
+    } catch (error) {
+      options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
+      refuse(response, 'UNREACHABLE')
+      return 'answered'
+    }
+  }
+}
+
+type Exchange = { request: IncomingMessage; response: ServerResponse; caller: string | undefined }
+
 async function handle(
-  options: ServerOptions,
+  options: CallHandlerOptions,
   calls: SharedPlaces,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+  exchange: Exchange,
+): Promise<'answered' | 'moved'> {
+  const { response } = exchange
+  const found = await findCall(options, exchange)
+  // The `close` event is not emitted again for a caller that is already gone.
+  if (found === undefined || response.closed) return 'answered'
+  // The per-function limit does not bound a tenant with many functions.
+  if (calls.isFullFor(found.tenant)) {
+    refuse(response, 'TOO_MANY_REQUESTS', RETRY_AFTER_HEADERS)
+    return 'answered'
+  }
+  calls.take(found.tenant)
+  response.once('close', () => calls.free(found.tenant))
+  return serve(options, found.served, found.trigger, exchange)
+}
+
+async function findCall(
+  options: CallHandlerOptions,
+  { request, response }: Exchange,
+): Promise<{ served: ServedFunction; trigger: FunctionTrigger; tenant: string } | undefined> {
   const { switchboard, authorizer } = options
-  if (ambiguityOf(request) !== undefined) return refuse(response, 'BAD_REQUEST')
+  const no = (code: Refusal, headers?: Record<string, string>) => {
+    refuse(response, code, headers)
+    return undefined
+  }
+  if (ambiguityOf(request) !== undefined) return no('BAD_REQUEST')
   const namespace = switchboard.namespaceAtHost(stripPort(request.headers.host))
-  if (namespace === undefined) return refuse(response, 'NOT_FOUND')
+  if (namespace === undefined) return no('NOT_FOUND')
   const path = stripQuery(request.url ?? '/')
   const callables = [...namespace.functions.values()].map(({ callable }) => callable)
   const found = findUnambiguousTrigger(callables, request.method ?? 'GET', path)
-  if (found.kind === 'ambiguous') return refuse(response, 'BAD_REQUEST')
-  if (found.kind === 'none') return refuse(response, 'NOT_FOUND')
-  if (found.kind === 'method') return refuse(response, 'METHOD_NOT_ALLOWED', { allow: found.allowed.join(', ') })
+  if (found.kind === 'ambiguous') return no('BAD_REQUEST')
+  if (found.kind === 'none') return no('NOT_FOUND')
+  if (found.kind === 'method') return no('METHOD_NOT_ALLOWED', { allow: found.allowed.join(', ') })
   const served = namespace.functions.get(found.key)
-  if (served === undefined) return refuse(response, 'NOT_FOUND')
+  if (served === undefined) return no('NOT_FOUND')
   // Authorize before starting anything: an unauthorized call must not wake the function.
   const isAuthorized = await authorizer.mayCall(namespace, served, found.trigger, request.headers)
-  if (!isAuthorized) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
-  // The `close` event is not emitted again for a caller that is already gone.
-  if (response.closed) return
-  const tenant = tenantOf(found.key, namespace)
-  // The per-function limit does not bound a tenant with many functions.
-  if (calls.isFullFor(tenant)) return refuse(response, 'TOO_MANY_REQUESTS', RETRY_AFTER_HEADERS)
-  calls.take(tenant)
-  response.once('close', () => calls.free(tenant))
-  await serve(options, served, found.trigger, { request, response })
+  if (!isAuthorized) return no('UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
+  return { served, trigger: found.trigger, tenant: tenantOf(found.key, namespace) }
 }
 
-type Exchange = { request: IncomingMessage; response: ServerResponse }
-
 async function serve(
-  { statistics, reach, clock, log, isSimulated }: ServerOptions,
+  { statistics, reach, clock, log, isSimulated, isLeading = () => true }: CallHandlerOptions,
   served: ServedFunction,
   trigger: FunctionTrigger,
-  { request, response }: Exchange,
-): Promise<void> {
+  { request, response, caller }: Exchange,
+): Promise<'answered' | 'moved'> {
   const { key } = served.callable
   const deadline = AbortSignal.timeout(served.object.spec.timeoutSeconds * 1000)
   const disconnect = new AbortController()
   response.on('close', () => disconnect.abort())
   const isDisconnected = () => disconnect.signal.aborted && !deadline.aborted
   const signal = AbortSignal.any([deadline, disconnect.signal])
-  const headers = forwardedHeaders(request.headers, trigger, request.socket.remoteAddress)
+  const headers = forwardedHeaders(request.headers, trigger, caller)
+  const mayBegin = () => isLeading() && letBodyCome(response)
   const send = () =>
     sendToFreeCopy(served, signal, async (address) => {
+      if (!isLeading()) throw new NoSlotError('gone')
       if (isSimulated) throw new SimulatedPodError('Nothing runs at the address of the copy.')
-      return forward(request, response, { address, reach, headers, signal })
+      return forward(request, response, { address, reach, headers, signal, mayBegin })
     })
   try {
     await statistics.count(key, clock, send, isDisconnected)
   } catch (error) {
-    if (isDisconnected()) return
+    if (isDisconnected()) return 'answered'
+    if (error instanceof NoSlotError && error.why === 'gone' && !isLeading()) return 'moved'
     const refusal = refusalOf(error, deadline)
     log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
     const reason = error instanceof NoSlotError ? error.reason : undefined
     refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? RETRY_AFTER_HEADERS : {}, reason)
   }
+  return 'answered'
+}
+
+/** Responses whose request waits for `100 Continue` before it sends its body. */
+const AWAITED_BODIES = new WeakSet<ServerResponse>()
+
+/** Keeps the body of a request at its sender until the call is answered here, so that another process may get it. */
+export function withholdBody(response: ServerResponse): void {
+  AWAITED_BODIES.add(response)
+}
+
+export function letBodyCome(response: ServerResponse): true {
+  if (AWAITED_BODIES.delete(response)) response.writeContinue()
+  return true
 }
 
 export class SimulatedPodError extends Error {}
@@ -172,8 +221,14 @@ export async function sendToFreeCopy<Result>(
   }
 }
 
-/** @param reason a constant from the function's status: strangers read it, so it must not contain tenant input */
-function refuse(response: ServerResponse, code: Refusal, headers: Record<string, string> = {}, reason?: string): void {
+/** @param why a constant from the function's status: strangers read it, so it must not contain tenant input */
+export function refuse(
+  response: ServerResponse,
+  code: Refusal,
+  headers: Record<string, string> = {},
+  reason?: string,
+): void {
+  letBodyCome(response)
   if (response.headersSent) {
     response.destroy()
     return

@@ -13,8 +13,8 @@ import type { MakeTestCall } from './testCalls.ts'
  * Serves call statistics to facades in other processes, and makes test calls for them. Requests are not authenticated:
  * network policies let only facades reach this port.
  */
-export function createStatisticsServer(statistics: Pick<CallStatistics, 'of'>, call: MakeTestCall): Server {
-  const listener: RequestListener = (request, response) => {
+export function createStatisticsListener(statistics: Pick<CallStatistics, 'of'>, call: MakeTestCall): RequestListener {
+  return (request, response) => {
     const key = parseFunctionCallsPath(request.url ?? '')
     if (key === undefined) return sendJson(response, 404, { error: 'Nothing answers here.' })
     if (request.method === 'GET') return sendJson(response, 200, statistics.of(key))
@@ -26,6 +26,9 @@ export function createStatisticsServer(statistics: Pick<CallStatistics, 'of'>, c
         () => sendJson(response, 400, { error: 'This is no call of a function.' }),
       )
   }
+}
+
+export function createStatisticsServer(listener: RequestListener): Server {
   return boundConnections(
     createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: 10_000 }, withoutPipelining(closeWhenIdle(listener))),
   )

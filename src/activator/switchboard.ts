@@ -45,7 +45,7 @@ export type ServedNamespace = {
 }
 
 /** As `Switchboard.tenantOf`, for a known namespace. */
-export function tenantOf(key: string, namespace: ServedNamespace | undefined): string {
+export function tenantOf(key: string, namespace: Pick<ServedNamespace, 'object'> | undefined): string {
   const scope = parseScope(namespace?.object.status?.scope ?? '')
   return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
 }

@@ -1,23 +1,27 @@
-import type { Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { CallAuthorizer } from '../activator/callAuthorizer.ts'
+import { CallFront, type LeadingHandlers } from '../activator/callFront.ts'
 import { CallStatistics, dropDeletedFunctions } from '../activator/callStatistics.ts'
 import { limitClusterConnections } from '../activator/copyConnection.ts'
-import { createActivatorServer } from '../activator/server.ts'
-import { createStatisticsServer } from '../activator/statisticsServer.ts'
-import { type CachedFunction, type CachedNamespace, Switchboard } from '../activator/switchboard.ts'
-import { createTestCaller, type MakeTestCall } from '../activator/testCalls.ts'
+import { stripPort } from '../activator/routing.ts'
+import { createCallHandler, createCallServer } from '../activator/server.ts'
+import { createStatisticsListener, createStatisticsServer } from '../activator/statisticsServer.ts'
+import { type CachedFunction, type CachedNamespace, Switchboard, tenantOf } from '../activator/switchboard.ts'
+import { createTestCaller } from '../activator/testCalls.ts'
 import { createTimerHooks } from '../activator/timerRuns.ts'
 import { Timers } from '../activator/timers.ts'
 import type { Configuration } from '../config.ts'
 import {
   ACTIVATOR_LEASE,
   type ActivatorStatus,
+  addressOfActivator,
   KEY_DIGEST_SECRET,
   KEY_DIGEST_SECRET_ENTRY,
 } from '../contracts/functions.ts'
 import { systemClock } from '../core/clock.ts'
 import { closeServer } from '../core/closeServer.ts'
 import { messageOf } from '../core/errors.ts'
+import { hostInUrl } from '../core/hostInUrl.ts'
 import { listen } from '../core/listen.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
@@ -28,7 +32,7 @@ import { secret } from '../kube/builtin.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
-import { LeaderLease } from '../kube/lease.ts'
+import { isLeaseLost, LeaderLease, type LeaderLeaseOptions, readLease } from '../kube/lease.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
 import { reachThroughGate, reachThroughTunnel } from './agents/copies.ts'
 import type { AgentHub } from './agents/hub.ts'
@@ -36,13 +40,18 @@ import { type LocalActivatorRef, ShutdownHooks } from './areas/setup.ts'
 import { type Connection, connect, instanceName, userAgent, waitForApiServer } from './connection.ts'
 import type { Part, PartDependencies } from './part.ts'
 
-/** Milliseconds for calls in flight at shutdown. Others wait as long, because the next activator starts only then. */
+/** Milliseconds for calls in flight at shutdown. */
 const DRAIN_TIMEOUT_MS = 5_000
+/** The same after the lease was lost: others respect it for two seconds longer than this process may write. */
+const LOST_DRAIN_TIMEOUT_MS = 1_500
+/** Milliseconds between reads of the lease while this process stops, to hand on what it still gets. */
+const SUCCESSOR_INTERVAL_MS = 250
 
 /**
  * Runs the activator of functions, which holds calls until a copy has room, and decides how many copies they need. Only
- * the holder of the lease works: it alone counts calls, and only its process is ready. Its rights are those of
- * `activatorRoles` (scripts/generate/rights.ts); for anything else it asks the facade with the caller's token.
+ * the holder of the lease works: it alone counts calls. If others can reach it, they are ready too, and forward what
+ * they get. Its rights are those of `activatorRoles` (scripts/generate/rights.ts); for anything else it asks the facade
+ * with the caller's token.
  */
 export async function runActivator(
   configuration: Configuration,
@@ -53,24 +62,85 @@ export async function runActivator(
 ): Promise<Part> {
   const log = root.child({ part: 'activator' })
   const shutdown = new ShutdownHooks()
-  const connection = openConnection(configuration, facade, log, shutdown)
+  let state: 'starting' | 'ready' | 'stopping' = 'starting'
+  let isLost = false
+  const onLost = (reason: string) => {
+    isLost = true
+    fail(`The lease ${ACTIVATOR_LEASE} was lost: ${reason}`)
+  }
+  const onAcquired = () =>
+    void lead().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
+  const peerAddress = peerAddressOf(configuration)
+  const seen = (holder: string) => front.sawHolder(addressOfActivator(holder))
+  const turn = configuration.leaderElection
+    ? openLease(configuration, log, peerAddress, { onAcquired, onLost, onRead: seen })
+    : undefined
+  const connection = openConnection(configuration, facade, log, shutdown, turn?.lease.fence)
   await waitForApiServer(connection.client, log)
   connection.caches.start()
   await connection.caches.whenAllSynced()
-  let isWorking = false
-  const work = async () => {
-    isWorking = true
-    const running = await start(configuration, connection, log, { activatorHere, agents })
-    shutdown.onStop(() => running.stop())
+  const namespaces = connection.caches.get<CachedNamespace>(FunctionNamespace.resource)
+  const front = new CallFront({
+    clock: systemClock,
+    log,
+    isLeader: () => turn?.lease.isLeader ?? true,
+    tenantOf: (host) => tenantAtHost(namespaces.list(), host),
+  })
+  const servers = createServers(front, configuration)
+  let working: Working | undefined
+
+  async function lead(): Promise<void> {
+    working = startWork(configuration, connection, log, { activatorHere, agents, isLeading: front.isLeading })
+    front.lead(working)
+    await (peerAddress === undefined ? servers.listen() : servers.listenToPeers())
+    if (state === 'starting') state = 'ready'
   }
-  const begin = () => void work().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
-  if (configuration.leaderElection) holdLease(configuration, log, shutdown, begin, fail)
-  else begin()
+
+  async function stop(): Promise<void> {
+    state = 'stopping'
+    const milliseconds = isLost ? LOST_DRAIN_TIMEOUT_MS : DRAIN_TIMEOUT_MS
+    const noticed = delay(configuration.drainSeconds * 1000)
+    // Calls in flight still count: a successor starts only when the lease is released.
+    const drained = peerAddress === undefined ? servers.close(milliseconds) : front.drain(milliseconds)
+    if (peerAddress === undefined) await drained
+    working?.stop()
+    await drained
+    await turn?.lease.stop()
+    if (turn !== undefined && peerAddress !== undefined) await handOn(turn, seen, servers, noticed)
+    await turn?.close()
+    await shutdown.stop()
+  }
+
+  if (peerAddress !== undefined) {
+    await servers.listen()
+    state = 'ready'
+  }
+  if (turn === undefined) onAcquired()
+  else turn.lease.start()
   return {
     name: 'activator',
-    checks: [{ name: 'activator', isReady: () => isWorking }],
-    stop: () => shutdown.stop(),
+    checks: [{ name: 'activator', isReady: () => state === 'ready' }],
+    stop,
   }
+}
+
+/** Forwards what still comes to the successor, until nobody sends anything here. */
+async function handOn(turn: Turn, seen: (holder: string) => void, servers: Servers, noticed: Promise<void>) {
+  let isClosed = false
+  const closing = noticed.then(() => servers.close(DRAIN_TIMEOUT_MS))
+  void closing.finally(() => {
+    isClosed = true
+  })
+  while (!isClosed) {
+    seen(await turn.readHolder())
+    await delay(SUCCESSOR_INTERVAL_MS)
+  }
+}
+
+/** Where other activators reach this one; undefined if they cannot. */
+function peerAddressOf({ role, leaderElection, ...peer }: Configuration): string | undefined {
+  if (role !== 'activator' || !leaderElection || peer.activatorPeerHost === undefined) return undefined
+  return `${hostInUrl(peer.activatorPeerHost)}:${peer.activatorPeerPort}`
 }
 
 /** Uses its own service account even in role all, so that its rights are equally small everywhere. */
@@ -79,38 +149,81 @@ function openConnection(
   beside: CacheSet | undefined,
   log: Log,
   { onStop }: ShutdownHooks,
+  fence: (() => void) | undefined,
 ): Connection {
-  const connection = connect({ kubeconfig, context, fieldManager: 'freehold-activator', log, beside })
+  const fenced = fence === undefined ? {} : { fence }
+  const connection = connect({ kubeconfig, context, fieldManager: 'freehold-activator', log, beside, ...fenced })
   for (const { resource } of [FunctionNamespace, ServerlessFunction]) connection.caches.add(resource)
   onStop(() => connection.client.close())
   onStop(() => connection.caches.stopAll())
   return connection
 }
 
-function holdLease(
+type LeaseListeners = Required<Pick<LeaderLeaseOptions, 'onAcquired' | 'onLost' | 'onRead'>>
+
+function openLease(
   { kubeconfig, activatorContext }: Configuration,
   log: Log,
-  { onStop }: ShutdownHooks,
-  onAcquired: () => void,
-  fail: (reason: string) => void,
-): void {
+  address: string | undefined,
+  listeners: LeaseListeners,
+) {
   const access = loadKubeconfig(kubeconfig, activatorContext)
   const client = createKubeClient(access, { fieldManager: ACTIVATOR_LEASE, userAgent: userAgent('lease'), log })
-  const onLost = (reason: string) => fail(`The lease ${ACTIVATOR_LEASE} was lost: ${reason}`)
-  const names = { namespace: SYSTEM_NAMESPACE, name: ACTIVATOR_LEASE, identity: instanceName() }
-  const lease = new LeaderLease({ client, ...names, log, onAcquired, onLost })
-  onStop(() => client.close())
-  onStop(() => lease.stop())
-  lease.start()
+  const ref = { namespace: SYSTEM_NAMESPACE, name: ACTIVATOR_LEASE }
+  const identity = address === undefined ? instanceName() : `${instanceName()}@${address}`
+  return {
+    lease: new LeaderLease({ client, ...ref, identity, log, ...listeners }),
+    /** Who holds the lease after this process has released it. */
+    async readHolder(): Promise<string> {
+      const found = await readLease(client, ref, { timeout: 2_000 }).catch(() => undefined)
+      const holder = found?.spec?.holderIdentity ?? ''
+      return holder === identity ? '' : holder
+    },
+    close: () => client.close(),
+  }
 }
 
-async function start(
+type Turn = ReturnType<typeof openLease>
+type Servers = ReturnType<typeof createServers>
+
+/** The ports: those for calls and for facades, and that for other activators, which is open only while this one leads. */
+function createServers(
+  front: CallFront,
+  { role, activatorHost, activatorPort, managementHost, figuresPort, activatorPeerPort }: Configuration,
+) {
+  const calls = createCallServer(front.listener('calls'))
+  const facades = role === 'activator' ? createStatisticsServer(front.listener('facades')) : undefined
+  const peers = front.peerServer()
+  return {
+    async listen(): Promise<void> {
+      await listen(calls, 'The activator', { port: activatorPort, host: activatorHost })
+      // Separate from the ports for calls and for metrics.
+      if (facades !== undefined) await listen(facades, 'The activator', { port: figuresPort, host: managementHost })
+    },
+    listenToPeers: () => listen(peers, 'The activator', { port: activatorPeerPort, host: managementHost }),
+    async close(milliseconds: number): Promise<void> {
+      const open = [calls, facades, peers].filter((server) => server?.listening === true)
+      await Promise.all(open.map((server) => server && closeServer(server, milliseconds)))
+    },
+  }
+}
+
+function tenantAtHost(namespaces: readonly CachedNamespace[], host: string | undefined): string {
+  const name = stripPort(host)
+  const object = namespaces.find(({ status }) => status?.hosts?.includes(name))
+  return object === undefined ? '' : tenantOf(`${object.metadata.namespace}/`, { object })
+}
+
+type Working = LeadingHandlers & { stop(): void }
+
+function startWork(
   configuration: Configuration,
   { client, caches }: Connection,
   log: Log,
-  { activatorHere, agents }: { activatorHere: LocalActivatorRef; agents: AgentHub },
-) {
-  const { activatorHost, activatorPort, facadeUrl, facadePort, engines } = configuration
+  context: { activatorHere: LocalActivatorRef; agents: AgentHub; isLeading: () => boolean },
+): Working {
+  const { activatorHere, agents, isLeading } = context
+  const { facadeUrl, facadePort, engines } = configuration
   const isSimulated = engines === 'simulated'
   const scaler = new Scaler(client, log)
   const statistics = new CallStatistics(systemClock)
@@ -133,61 +246,25 @@ async function start(
     hasHub ? reachThroughTunnel({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl),
     ({ namespace, name }) => switchboard.tenantOf(`${namespace}/${name}`),
   )
-  const server = createActivatorServer({
-    switchboard,
-    authorizer,
-    statistics,
-    reach,
-    clock: systemClock,
-    log,
-    isSimulated,
-  })
-  const runs = createTimerHooks({
-    switchboard,
-    client,
-    statistics,
-    reach,
-    clock: systemClock,
-    log,
-    isSimulated,
-  })
-  const call = createTestCaller({
-    switchboard,
-    statistics,
-    reach,
-    clock: systemClock,
-    log,
-    isSimulated,
-  })
+  const common = { switchboard, statistics, reach, clock: systemClock, log, isSimulated }
+  const calls = createCallHandler({ ...common, authorizer, isLeading })
+  const runs = createTimerHooks({ ...common, client })
+  const call = createTestCaller(common)
   activatorHere.calls = { of: (key) => statistics.of(key), call }
   const timers = new Timers({ clock: systemClock, log, ...runs })
   const check = () => timers.check()
   const dropping = dropDeletedFunctions(statistics, functions)
   const subscriptions = [functions.subscribe(check), namespaces.subscribe(check), dropping]
   check()
-  const servers = [server]
-  await listen(server, 'The activator', { port: activatorPort, host: activatorHost })
-  if (configuration.role === 'activator') servers.push(await serveFacades(statistics, call, configuration))
   return {
-    async stop() {
+    calls,
+    facades: createStatisticsListener(statistics, call),
+    stop() {
       for (const unsubscribe of subscriptions) unsubscribe()
       timers.stop()
-      // Held calls still count: a successor starts only when the lease is released.
-      await Promise.all(servers.map((each) => closeServer(each, DRAIN_TIMEOUT_MS)))
       switchboard.stop()
     },
   }
-}
-
-/** On a port of its own, separate from the ports for calls and for metrics. */
-async function serveFacades(
-  statistics: CallStatistics,
-  call: MakeTestCall,
-  { managementHost, figuresPort }: Configuration,
-): Promise<Server> {
-  const server = createStatisticsServer(statistics, call)
-  await listen(server, 'The activator', { port: figuresPort, host: managementHost })
-  return server
 }
 
 /** Writes the wanted number of copies: only the latest value of each function, and one write at a time. */
@@ -218,7 +295,7 @@ class Scaler {
         const status: ActivatorStatus = { desiredReplicas: desired }
         await this.#client.mergePatch(ServerlessFunction.resource, refOf(object), { status }, options)
       } catch (error) {
-        if (isKubeError(error, 'NotFound', 'Conflict')) continue
+        if (isKubeError(error, 'NotFound', 'Conflict') || isLeaseLost(error)) continue
         this.#log.warn(
           { function: object.metadata.name, error: messageOf(error) },
           'The copies of a function could not be requested.',

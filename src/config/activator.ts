@@ -14,6 +14,12 @@ export const activatorSettings = {
   figuresUrl: Url.default('http://freehold-activator.freehold-system.svc:9091').describe(
     'URL of figuresPort, for facades without an activator in their process',
   ),
+  activatorPeerHost: OptionalText.describe(
+    "Address at which other activators reach activatorPeerPort of this one; in a pod, the pod's address. When absent, an activator that does not hold the lease answers no calls",
+  ),
+  activatorPeerPort: Port.default(9092).describe(
+    'Port, at managementHost, on which the activator that holds the lease takes calls from the others. Only they may reach it',
+  ),
   tunnelUrl: Url.default('https://freehold-webhook.freehold-system.svc:8444').describe(
     'URL of agentPort, through which such an activator reaches copies of functions in other clusters',
   ),

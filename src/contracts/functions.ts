@@ -14,6 +14,11 @@ export const FUNCTION_CONTAINER = 'function'
 export const EVENT_HEADER = 'x-function-event'
 /** Header with the key that callers need where the level is Secret. */
 export const KEY_HEADER = 'x-function-key'
+/** Between activators: the caller's address, or `FACADE_CALL` for what a facade asked. Never accepted from a caller. */
+export const FORWARDED_HEADER = 'x-freehold-forwarded'
+export const FACADE_CALL = 'facade'
+/** In the answer of an activator that does not lead: it has done nothing. */
+export const MOVED_HEADER = 'x-freehold-moved'
 
 export const functionObjectName = (namespaceName: string, functionName: string) => `${namespaceName}.${functionName}`
 
@@ -51,6 +56,12 @@ export const ACTIVATOR_SERVICE = 'freehold-activator'
 export const ACTIVATOR_PORT = 8082
 /** The lease that elects the active activator. */
 export const ACTIVATOR_LEASE = 'freehold-activator'
+
+/** Returns where others reach a holder of the lease, which follows an @ in its name; undefined if it does not say. */
+export function addressOfActivator(identity: string): string | undefined {
+  const at = identity.lastIndexOf('@')
+  return at < 0 ? undefined : identity.slice(at + 1)
+}
 
 /** The fields of a function's status that the activator writes; an admission policy forbids its account all others. */
 export const ACTIVATOR_FIELDS = ['desiredReplicas', 'timers', 'lastRuns'] as const

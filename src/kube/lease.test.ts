@@ -70,6 +70,21 @@ describe('LeaderLease', () => {
     expect(await holder()).to.equal('second')
   })
 
+  it('tells a candidate at each read who holds it, and that nobody does after a release', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    const read: string[] = []
+    const onRead = (holder: string) => read.push(holder)
+    const second = new LeaderLease({ client: server, ...REF, identity: 'second', clock, random: () => 1, onRead })
+    second.start()
+    await clock.advance(2_500)
+    expect(read).to.deep.equal(['first', 'first', 'first'])
+    await first.stop()
+    await clock.advance(1_000)
+    expect(read.at(-1)).to.equal('')
+    expect(second.isLeader).to.equal(true)
+  })
+
   it('is taken over within 9 seconds after its holder died', async () => {
     const dead = new ManualClock()
     contender('first', dead)

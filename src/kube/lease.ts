@@ -45,6 +45,8 @@ export type LeaderLeaseOptions = {
   onAcquired?: () => void
   /** Called once; the process must stop its work as the leader. `fence` already refuses writes. */
   onLost?: (why: string) => void
+  /** Called each time that a candidate reads the lease, with its holder; empty if nobody holds it. */
+  onRead?: (holder: string) => void
   clock?: Clock
   log?: Log
   random?: () => number
@@ -160,6 +162,7 @@ export class LeaderLease {
   async #contend(): Promise<number> {
     const { retryEvery, duration } = this.#timings
     const current = await this.#read()
+    this.#notify(() => this.#options.onRead?.(current?.spec?.holderIdentity ?? ''))
     const now = this.#clock.monotonic()
     if (current === undefined ? this.#rival === undefined : this.#isFree(current)) return this.#acquire(current)
     // If the lease was deleted, its holder may not know yet, and recreates it on its next renewal.

@@ -247,7 +247,7 @@ describe('installation with kubectl apply -k', () => {
   it('lets a node be drained of pods that are not ready', async () => {
     const { stdout } = await kubectl('get', 'poddisruptionbudgets', '-n', SYSTEM_NAMESPACE, '-o', 'json')
     const budgets = JSON.parse(stdout) as { items: { spec: { unhealthyPodEvictionPolicy?: string } }[] }
-    expect(budgets.items).to.have.length(2)
+    expect(budgets.items).to.have.length(3)
     for (const { spec } of budgets.items) expect(spec.unhealthyPodEvictionPolicy).to.equal('AlwaysAllow')
   })
 

@@ -30,6 +30,7 @@ const pod = (namespace: string, name: string, podIP: string): Pod => ({
   status: { phase: 'Running', podIP },
 })
 const ACTIVATOR = pod(SYSTEM_NAMESPACE, 'freehold-activator', '10.244.0.2')
+const STANDBY = pod(SYSTEM_NAMESPACE, 'freehold-activator', '10.244.0.6')
 const FACADE = pod(SYSTEM_NAMESPACE, 'freehold-facade', '10.244.0.3')
 const others = [
   pod(SYSTEM_NAMESPACE, 'freehold-controllers', '10.244.0.4'),
@@ -38,7 +39,7 @@ const others = [
 ]
 
 describe('statistics of the activator', () => {
-  const { figuresUrl, figuresPort, activatorPort, managementPort } = readConfiguration({
+  const { figuresUrl, figuresPort, activatorPort, activatorPeerPort, managementPort } = readConfiguration({
     PLATFORM_ISSUER: 'https://login.example.com',
   })
 
@@ -48,13 +49,16 @@ describe('statistics of the activator', () => {
     const shown = ports.find(({ name }) => name === 'figures')
     expect(figuresUrl).to.equal(`http://${ACTIVATOR_SERVICE}.${SYSTEM_NAMESPACE}.svc:${shown?.port}`)
     expect(figuresPort).to.equal(shown?.port)
-    expect([activatorPort, managementPort]).not.to.include(figuresPort)
+    expect(new Set([activatorPort, managementPort, figuresPort, activatorPeerPort]).size).to.equal(4)
   })
 
-  it('are reachable for facades only', () => {
-    const script = rulesOf({ policies, pods: [ACTIVATOR, FACADE, ...others], namespaces })
-    const chain = /chain to_10_244_0_2 \{\n([^}]*)\n {2}\}/.exec(script)?.[1]?.split('\n') ?? []
-    const lets = chain.map((line) => line.trim()).filter((line) => line.endsWith('return'))
+  const script = rulesOf({ policies, pods: [ACTIVATOR, STANDBY, FACADE, ...others], namespaces })
+  const chain = /chain to_10_244_0_2 \{\n([^}]*)\n {2}\}/.exec(script)?.[1]?.split('\n') ?? []
+  const lets = chain.map((line) => line.trim()).filter((line) => line.endsWith('return'))
+
+  it('are reachable for facades only, and forwarded calls for activators only', () => {
+    const peers = lets.filter((line) => line.includes(String(activatorPeerPort)))
+    expect(peers.map((line) => line.split(' ')[2]).sort()).to.deep.equal(['10.244.0.2', '10.244.0.6'])
     expect(lets.filter((line) => line.includes(String(figuresPort)))).to.deep.equal([
       `ip saddr 10.244.0.3 tcp dport ${figuresPort} return`,
     ])
@@ -63,7 +67,7 @@ describe('statistics of the activator', () => {
 })
 
 for (const [where, objects, ports] of [
-  ['the installation', installed, 8],
+  ['the installation', installed, 9],
   ['the agent for other clusters', atOthers, 1],
 ] as const)
   describe(`pods of ${where}`, () => {

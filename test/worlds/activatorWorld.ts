@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { CallAuthorizer, type CallAuthorizerOptions } from '../../src/activator/callAuthorizer.ts'
 import { CallStatistics, dropDeletedFunctions } from '../../src/activator/callStatistics.ts'
 import type { ReachCopy } from '../../src/activator/copyConnection.ts'
-import { createActivatorServer } from '../../src/activator/server.ts'
+import { createCallHandler, createCallServer } from '../../src/activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard, type View } from '../../src/activator/switchboard.ts'
 import { type RemoteCopy, remoteCopyName } from '../../src/contracts/remoteCopies.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -141,7 +141,7 @@ export async function startActivator(
   const figures = new CallStatistics(systemClock)
   dropDeletedFunctions(figures, functions)
   const refusing: CallAuthorizerOptions = { digestKey: async () => undefined, mayRead: async () => false }
-  const server = createActivatorServer({
+  const handle = createCallHandler({
     isSimulated: false,
     maxCalls: mostCalls,
     switchboard,
@@ -150,8 +150,11 @@ export async function startActivator(
     statistics: figures,
     clock: systemClock,
     log: silentLog,
-    maxConnections,
   })
+  const server = createCallServer(
+    (request, response) => void handle(request, response, request.socket.remoteAddress),
+    maxConnections,
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://${addressOf(server)}`
   return {

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { type CallsWorld, callsContract } from '../../../test/suites/callsContract.ts'
 import { CallStatistics } from '../../activator/callStatistics.ts'
-import { createStatisticsServer } from '../../activator/statisticsServer.ts'
+import { createStatisticsListener, createStatisticsServer } from '../../activator/statisticsServer.ts'
 import { MAX_TEST_CALL_BYTES } from '../../contracts/testCalls.ts'
 import { silentLog as log } from '../../core/log.ts'
 import { createActivatorClient } from './client.ts'
@@ -47,7 +47,9 @@ describe('createActivatorClient, connected to createStatisticsServer', () => {
     const clock = new ManualClock()
     const statistics = new CallStatistics(clock)
     const makes = refusing()
-    const { url, end } = await served(createStatisticsServer(statistics, (...given) => makes.call(...given)))
+    const { url, end } = await served(
+      createStatisticsServer(createStatisticsListener(statistics, (...given) => makes.call(...given))),
+    )
     world = { clock, figures: statistics, makes, calls: createActivatorClient({ url, log }), end }
   })
   afterEach(() => world.end())
@@ -56,7 +58,9 @@ describe('createActivatorClient, connected to createStatisticsServer', () => {
 
 describe('createStatisticsServer, GET /calls', () => {
   it('returns 404 for any other path, a missing parameter or another method', async () => {
-    const { url, end } = await served(createStatisticsServer(new CallStatistics(new ManualClock()), refusing().call))
+    const { url, end } = await served(
+      createStatisticsServer(createStatisticsListener(new CallStatistics(new ManualClock()), refusing().call)),
+    )
     const statusOf = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method })).status
     const requests = [
       statusOf('/'),
@@ -77,7 +81,9 @@ describe('createStatisticsServer, POST /calls', () => {
       made.push(given)
       return { refused: 'Gone' }
     }
-    const { url, end } = await served(createStatisticsServer(new CallStatistics(new ManualClock()), call))
+    const { url, end } = await served(
+      createStatisticsServer(createStatisticsListener(new CallStatistics(new ManualClock()), call)),
+    )
     const statusOf = async (body: string) =>
       (await fetch(`${url}/calls?namespace=a&name=b`, { method: 'POST', body })).status
     const statuses = [await statusOf('{'), await statusOf(`"${'x'.repeat(MAX_TEST_CALL_BYTES)}"`)]
