@@ -55,6 +55,12 @@ describe('dry run of a blueprint', () => {
     ['a missing bucket of a key', [account, key], ['Account "store" has no bucket "files".'], 'REFERENCE_NOT_FOUND'],
     ['a missing vault of a variable', [app], ['There is no vault "safe" in this group.'], 'REFERENCE_NOT_FOUND'],
     ['a missing secret of a variable', [vault, app], ['Vault "safe" has no secret "note".'], 'REFERENCE_NOT_FOUND'],
+    [
+      'two components that would be the same resource',
+      [vault, vault.replace('name: vault', 'name: other')],
+      ['Components "vault" and "other" would both be "safe" of secretvaults.'],
+      'RESOURCE_CONFLICT',
+    ],
     ['a missing secret of a job, which would wait for it', [vault, job], ['Vault "safe" has no secret "note".'], '202'],
     ['nothing if the blueprint creates what it refers to', [vault, note, app, job], [], '202'],
   ]

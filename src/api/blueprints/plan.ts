@@ -16,6 +16,7 @@ import { mergePatchBetween } from '../records/mergePatch.ts'
 import { otherClusterOf } from '../resources/places.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
+import { uncachedKey } from '../resources/references.ts'
 import { quotaUserIn } from '../resources/usage.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { listMissingDependencies, requireParentExists } from './existing.ts'
@@ -55,14 +56,30 @@ export async function planDeployment(
   const located = await locateAll(deploying, components)
   await requireActionsAtEach(deploying, located)
   const planned = plannedObjectsOf(located)
+  const firstOf = new Map<string, LocatedComponent>()
   const result: PlannedComponent[] = []
   for (const rendered of components) {
     // Each component costs as much as a request, so yield between them.
     await setImmediate()
     const one = located.find((each) => each.rendered === rendered)
-    result.push(one === undefined ? { rendered, action: 'Skip' } : await planOne(deploying, deploy, one, planned))
+    if (one === undefined) {
+      result.push({ rendered, action: 'Skip' })
+      continue
+    }
+    const key = uncachedKey(one.entry.kind, one.ref)
+    const first = firstOf.get(key)
+    firstOf.set(key, first ?? one)
+    const step = await planOne(deploying, deploy, one, planned)
+    result.push(first === undefined ? step : { ...step, refusal: sameResource(first.rendered, rendered) })
   }
   return result
+}
+
+/** Each would replace what the other wrote, and both would look done. */
+function sameResource(first: RenderedComponent, { component, resourceName }: RenderedComponent): PlatformError {
+  const { name, collection } = component
+  const message = `Components "${first.component.name}" and "${name}" would both be "${resourceName}" of ${collection}.`
+  return new PlatformError('RESOURCE_CONFLICT', message, { resources: [{ collection, name: resourceName }] })
 }
 
 async function planOne(

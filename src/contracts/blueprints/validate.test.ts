@@ -171,6 +171,18 @@ describe('parseTemplateSliced', () => {
       'SpecInvalid /parameters/0/choices/1',
     ],
     [
+      'rejects bounds that no value is between',
+      {
+        parameters: [
+          { name: 'size', type: 'integer', minimum: 3, maximum: 2 },
+          { name: 'word', type: 'string', minLength: 3, maxLength: 2 },
+          { name: 'same', type: 'number', minimum: 2, maximum: 2 },
+        ],
+      },
+      'SpecInvalid /parameters/0/minimum',
+      'SpecInvalid /parameters/1/minLength',
+    ],
+    [
       'rejects a choice without choices',
       { parameters: [{ name: 'size', type: 'choice' }] },
       'MissingField /parameters/0',

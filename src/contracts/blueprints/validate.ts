@@ -212,12 +212,15 @@ class Checker {
 
   #checkParameter(parameter: BlueprintParameter, path: string): void {
     const { type, choices, family, pattern, default: preset } = parameter
+    const { minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity } = parameter
     const allowed = new Set<string>(['name', 'type', 'title', 'description', ...FIELDS_OF_TYPE[type]])
     for (const [field, value] of Object.entries(parameter))
       if (value !== undefined && !allowed.has(field))
         this.#add('UnknownField', `${path}/${field}`, `is not a field of a parameter of type ${type}`)
     if (type === 'choice' && choices === undefined) this.#add('MissingField', path, 'a choice needs choices')
     if (type === 'plan' && family === undefined) this.#add('MissingField', path, 'a plan needs the family of its plans')
+    if (minLength > maxLength) this.#add('SpecInvalid', `${path}/minLength`, 'must not be more than maxLength')
+    if (minimum > maximum) this.#add('SpecInvalid', `${path}/minimum`, 'must not be more than maximum')
     const refusal = pattern === undefined ? undefined : patternRefusal(pattern)
     if (refusal !== undefined) this.#add('SpecInvalid', `${path}/pattern`, refusal)
     if (preset === undefined || refusal !== undefined || !allowed.has('default')) return
