@@ -190,7 +190,10 @@ function keysAt<H extends KeysHome>(options: {
         if (keyState(stored, services.clock.now()) !== 'Expired') {
           return { ...stored.spec, isActive: body.status === 'Active' }
         }
-        throw new PlatformError('INVALID_STATE', 'The key has expired: issue another one.', { status: 'Expired' })
+        throw new PlatformError('INVALID_STATE', 'The key has expired: issue another one.', {
+          status: 'Expired',
+          phase: null,
+        })
       },
       after: waitUntilApplied,
     },

@@ -95,7 +95,8 @@ export async function createCircuitRepository(context: SourceContext<z.output<ty
   const { services, body, signal } = context
   const source = await findCircuit(context)
   const settings = withDefaults(CircuitSettings, source.spec.circuit ?? {})
-  if (!settings.enabled) throw new PlatformError('INVALID_STATE', 'The source is disabled.', { status: 'Disabled' })
+  if (!settings.enabled)
+    throw new PlatformError('INVALID_STATE', 'The source is disabled.', { status: 'Disabled', phase: null })
   const { templateSlug, importUrl } = body
   if (templateSlug != null) {
     const extras = { field: 'templateSlug', value: templateSlug }

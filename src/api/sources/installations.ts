@@ -106,7 +106,10 @@ export async function issueToken(context: OfRepository) {
   const source = await findInstallation(context)
   await requireSourceNotDeleting(context, source)
   if (sourceStateOf(source) === 'Disabled')
-    throw new PlatformError('INVALID_STATE', 'The source is disabled: it issues no tokens.', { status: 'Disabled' })
+    throw new PlatformError('INVALID_STATE', 'The source is disabled: it issues no tokens.', {
+      status: 'Disabled',
+      phase: null,
+    })
   const connection = await connectionOf(services, source)
   const token = await translateProviderErrors(
     services.sources.port.token(connection, parameters.repositoryId, signal),

@@ -62,6 +62,12 @@ describe('build logs of a deployment', () => {
     expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
+  it('accept no more lines of a complete log, and say how far its deployment is', async () => {
+    await add({ lines: ['a'], isFinal: true })
+    const { status, body } = await add({ lines: ['b'] })
+    expect([status, body.code, body.status, body.phase]).to.deep.equal([409, 'INVALID_STATE', 'Building', 'Building'])
+  })
+
   it('support tail, offset, follow, process and previous, as text and as JSON', async () => {
     await add({ lines: ['a', 'b', 'c'], isFinal: true })
     const ask = (query: object, accept = 'text/plain') =>

@@ -21,7 +21,7 @@ import { endLine, LogLineDto, LogQuery } from '../logs.ts'
 import { findResource } from '../places.ts'
 import { badParameter } from '../queryFaults.ts'
 import { linesOfBuild } from './liveLog.ts'
-import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
+import { deploymentsOf, findDeployment, invalidDeploymentState, type StoredDeployment } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported, reporterAuth } from './reporters.ts'
 
 /** Reports only the first item that is no string: a body may hold millions, and their issues would fill the memory. */
@@ -99,8 +99,7 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
 /** @throws PlatformError INVALID_STATE */
 function refuseOwnBuild(record: StoredDeployment): void {
   if (record.spec.strategy !== 'Build') return
-  const [status, message] = [deploymentPhaseOf(record), 'The platform itself keeps the log of a build of its own.']
-  throw new PlatformError('INVALID_STATE', message, { status, phase: status })
+  throw invalidDeploymentState(record, 'The platform itself keeps the log of a build of its own.')
 }
 
 async function upload(
@@ -115,7 +114,11 @@ async function upload(
   refuseTooManyLines(given)
   const whole = given.flatMap((line) => line.split('\n'))
   const { logs } = services.deployments
-  const state = await logs.append(buildLogOwnerOf(record), whole, { offset: offset ?? undefined, isFinal })
+  const appended = logs.append(buildLogOwnerOf(record), whole, { offset: offset ?? undefined, isFinal })
+  const state = await appended.catch((error: unknown) => {
+    const isComplete = error instanceof PlatformError && error.code === 'INVALID_STATE'
+    throw isComplete ? invalidDeploymentState(record, error.message) : error
+  })
   const added = Buffer.byteLength(whole.join('\n'))
   const stepOf = (bytes: number) => Math.floor(bytes / SIZE_CHECK_BYTES)
   if (stepOf(state.sizeBytes) !== stepOf(state.sizeBytes - added)) {

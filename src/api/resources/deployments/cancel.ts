@@ -1,12 +1,18 @@
 import { isFinalPhase } from '../../../contracts/deployments.ts'
-import { notFound, PlatformError } from '../../../core/errors.ts'
+import { notFound } from '../../../core/errors.ts'
 import { refOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import { nowOf } from '../nowOf.ts'
 import { findResource } from '../places.ts'
-import { type DeployedObject, DeploymentLogEntryDto, findDeployment, type StoredDeployment } from './record.ts'
+import {
+  type DeployedObject,
+  DeploymentLogEntryDto,
+  findDeployment,
+  invalidDeploymentState,
+  type StoredDeployment,
+} from './record.ts'
 import type { DeploymentRoutes } from './reporters.ts'
 import { answerWith } from './start.ts'
 
@@ -43,10 +49,7 @@ export function cancelRoute<K extends AnyKind>(
 function refuseBuilt(stored: StoredDeployment): void {
   const phase = deploymentPhaseOf(stored)
   const refuse = (why: string) => {
-    throw new PlatformError('INVALID_STATE', `The deployment ${why}: there is nothing to cancel.`, {
-      status: phase,
-      phase: phase,
-    })
+    throw invalidDeploymentState(stored, `The deployment ${why}: there is nothing to cancel.`)
   }
   if (isFinalPhase(phase)) refuse(`has ended (${phase})`)
   if (phase === 'Deploying') refuse('is built already')

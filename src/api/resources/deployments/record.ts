@@ -3,7 +3,7 @@ import type { BuildLogs } from '../../../adapters/buildlogs/port.ts'
 import type { SourceArchives } from '../../../adapters/builds/port.ts'
 import type { BuiltDeployment } from '../../../contracts/builds/progress.ts'
 import { DEPLOYMENT_PHASES, type DeployedCollection, isOfSite } from '../../../contracts/deployments.ts'
-import { notFound } from '../../../core/errors.ts'
+import { notFound, PlatformError } from '../../../core/errors.ts'
 import { createdAtOf, type ObjectMeta } from '../../../core/object.ts'
 import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import type { Context } from '../../http/context.ts'
@@ -27,6 +27,12 @@ declare module '../../http/context.ts' {
 }
 
 export type StoredDeployment = RecordOf<typeof DeploymentRecord>
+
+/** Refuses what a deployment does not allow at its present phase, which is also its status. */
+export function invalidDeploymentState(stored: StoredDeployment, message: string, extras = {}): PlatformError {
+  const phase = deploymentPhaseOf(stored)
+  return new PlatformError('INVALID_STATE', message, { status: phase, phase, ...extras })
+}
 export type DeployedObject = {
   readonly metadata: ObjectMeta
   readonly spec: object

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DEPLOYMENT_PHASES, isFinalPhase, isOfSite } from '../../../contracts/deployments.ts'
+import { DEPLOYMENT_PHASES, isFinalPhase, isOfSite, isPhaseChangeAllowed } from '../../../contracts/deployments.ts'
 import { notFound, PlatformError, refusedFields, withRenamedFields } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
@@ -19,6 +19,7 @@ import {
   DeploymentLogEntryDto,
   deploymentsOf,
   entryOf,
+  invalidDeploymentState,
   type StoredDeployment,
 } from './record.ts'
 import {
@@ -202,12 +203,21 @@ async function updateDeployment<K extends AnyKind>(
 }
 
 /** @throws PlatformError INVALID_STATE */
-function refuseChange(stored: StoredDeployment, { phase }: DeploymentBody): void {
+function refuseChange(stored: StoredDeployment, { phase, containerImage }: DeploymentBody): void {
   const currentPhase = deploymentPhaseOf(stored)
-  const refuse = (message: string) =>
-    new PlatformError('INVALID_STATE', message, { status: currentPhase, phase: currentPhase })
+  const refuse = (message: string, extras?: object) => invalidDeploymentState(stored, message, extras)
   if (stored.spec.strategy !== 'Reported')
     throw refuse('Only the platform itself reports the progress of this deployment.')
   if (isFinalPhase(currentPhase) && phase !== currentPhase)
     throw refuse(`The deployment has ended (${currentPhase}) and cannot be changed.`)
+  if (phase && !isPhaseChangeAllowed(stored.spec.phase, phase))
+    throw refuse(`The deployment is at ${currentPhase}: it does not go back to ${phase}.`, {
+      field: 'phase',
+      value: phase,
+    })
+  if (containerImage && containerImage !== (stored.spec.image ?? containerImage))
+    throw refuse('The image of a deployment cannot be changed once it is known.', {
+      field: 'containerImage',
+      value: containerImage,
+    })
 }
