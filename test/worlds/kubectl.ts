@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { dirname, join } from 'node:path'
 import { dump } from 'js-yaml'
 import { patiently, pauseAfterWords } from '../make/patience.ts'
 import { testPlatform } from './tenant.ts'
@@ -17,7 +18,9 @@ export function ranKubectl(words: readonly string[], { input, kubeconfig, env }:
   const { kubectlPath, kubeconfig: administrators } = testPlatform()
   const run = () =>
     new Promise<Ran>((done) => {
-      const all = ['--kubeconfig', kubeconfig ?? administrators, ...words]
+      // The default folder is by address, and keeps for hours what another platform served there.
+      const cache = join(dirname(administrators), 'kubectl-cache')
+      const all = ['--kubeconfig', kubeconfig ?? administrators, '--cache-dir', cache, ...words]
       const options = { maxBuffer: 16 * 1024 * 1024, ...(env && { env }) }
       const child = execFile(kubectlPath, all, options, (error, stdout, stderr) =>
         done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
