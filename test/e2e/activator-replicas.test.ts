@@ -127,6 +127,11 @@ describe('two activators', () => {
       { namespace, name: functionObjectName('home', 'hello') },
       image,
     )
+    await until('its path is claimed', async () => {
+      const ref = { namespace, name: functionObjectName('home', 'hello') }
+      const { status } = await own.admin.get(ServerlessFunction.resource, ref)
+      return (status as ServerlessFunction['status'])?.paths?.includes('/hello') === true
+    })
     host = await until('it has a host', async () => {
       const { status } = await own.admin.get(FunctionNamespace.resource, { namespace, name: 'home' })
       return (status as FunctionNamespace['status'])?.publicHost
