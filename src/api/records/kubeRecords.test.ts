@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { codeOf, recordsWorld } from '../../../test/worlds/recordsWorld.ts'
+import { goneAs, ignoreNotFound, PlatformError } from '../../core/errors.ts'
 import {
   ACTOR_ANNOTATION,
   CREATED_BY_ANNOTATION,
@@ -302,6 +303,22 @@ describe('createRecords', () => {
     expect(await codeOf(scale(1))).to.equal('NOT_FOUND')
     expect(await codeOf(records.remove(VectorCluster, ref, { caller }))).to.equal('NOT_FOUND')
     expect(verbs()).to.deep.equal(['get', 'get'])
+  })
+
+  it('throws NOT_FOUND if the object is deleted between the read and the write', async () => {
+    const deleted = () => {
+      throw new KubeError('NotFound', 'deleted', { status: 404 })
+    }
+    await create()
+    client.fail('patch', VectorCluster.resource, deleted)
+    const update = scale(3).then(
+      undefined,
+      goneAs(() => new PlatformError('not_found', 'The link is used.')),
+    )
+    expect(await codeOf(update)).to.equal('not_found')
+    client.fail('delete', VectorCluster.resource, deleted)
+    const remove = records.remove(VectorCluster, ref, { caller })
+    expect(await remove.then(() => 'removed', ignoreNotFound)).to.equal(undefined)
   })
 
   it('returns undefined for an invalid name without a call', async () => {

@@ -259,7 +259,7 @@ class KubeRecords implements Records {
       try {
         return await this.#write(kind, ref, current, request)
       } catch (error) {
-        if (!isKubeError(error, 'Conflict') || attempt >= MAX_CONFLICT_ATTEMPTS) throw error
+        if (!isKubeError(error, 'Conflict') || attempt >= MAX_CONFLICT_ATTEMPTS) throw whenDeleted(error, kind, ref)
         await pauseAfterConflict(attempt)
         current = await this.get(kind, ref, { fresh: true })
       }
@@ -337,12 +337,19 @@ class KubeRecords implements Records {
         return { isGone: left === undefined }
       } catch (error) {
         // Somebody wrote the object meanwhile: its newest version decides.
-        if (!isExact || attempt === MAX_CONFLICT_ATTEMPTS || !isKubeError(error, 'Conflict')) throw error
+        if (!isExact || attempt === MAX_CONFLICT_ATTEMPTS || !isKubeError(error, 'Conflict'))
+          throw whenDeleted(error, kind, ref)
         known = await this.get(kind, ref, { fresh: true })
         if (ifMatch === undefined && known !== undefined && known.metadata.uid !== uid) throw error
       }
     }
   }
+}
+
+/** Callers know NOT_FOUND, and translate it; here the object was deleted between the read and the write. */
+function whenDeleted(error: unknown, kind: AnyKind, ref: ObjectRef): unknown {
+  if (!isKubeError(error, 'NotFound') || error.typeMissing) return error
+  return Object.assign(notFound(sentenceSubjectOf(kind.kind, { metadata: ref })), { cause: error })
 }
 
 function typed<K extends AnyKind>(object: KubeObject | undefined): RecordOf<K> | undefined {
