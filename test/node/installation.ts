@@ -25,7 +25,7 @@ const ROOT = join(import.meta.dirname, '../..')
 type Version = { readonly tag: string; readonly root: string }
 const TODAY: Version = { tag: 'today', root: ROOT }
 /** Of each deployment of the platform. */
-export const REPLICAS = { controllers: 2, facade: 2, activator: 1 }
+export const REPLICAS = { controllers: 2, facade: 2, activator: 2 }
 /** Cluster-scoped objects, and the namespaces. */
 const EVERYTHING = [
   'customresourcedefinitions',
