@@ -3,7 +3,6 @@ import { FACADE_CALL, FORWARDED_HEADER, MOVED_HEADER } from '../contracts/functi
 import type { Clock } from '../core/clock.ts'
 import { disconnectSignalOf } from '../core/disconnectSignal.ts'
 import { messageOf } from '../core/errors.ts'
-import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
 import { SharedPlaces } from '../core/sharedPlaces.ts'
 import { CopyUnreachableError } from './copyConnection.ts'
@@ -115,7 +114,6 @@ export class CallFront {
   listener(kind: Kind): RequestListener {
     return (request, response) => {
       if (this.#isEnding) response.shouldKeepAlive = false
-      if (kind === 'calls' && ambiguityOf(request) !== undefined) return refuse(response, 'BAD_REQUEST')
       this.#take({ kind, request, response }).catch((error: unknown) => {
         this.#options.log.debug({ error: messageOf(error) }, 'A call was not answered by the activator that leads.')
         refuse(response, 'UNREACHABLE')
@@ -143,6 +141,9 @@ export class CallFront {
     const { request, response } = exchange
     const { clock, tenantOf } = this.#options
     const since = clock.monotonic()
+    // Once for a call: it is looked up among all namespaces, and held calls are decided anew each second.
+    let known: string | undefined
+    const tenant = () => (known ??= tenantOf(request.headers.host))
     let failedAt: number | undefined
     while (!response.closed) {
       const holder = this.#holder
@@ -151,15 +152,14 @@ export class CallFront {
         holder: holder?.address,
         wasUnreachable: failedAt === this.#news,
         waited: clock.monotonic() - since,
-        hasRoom: () => !this.#held.isFullFor(tenantOf(request.headers.host)),
+        hasRoom: () => !this.#held.isFullFor(tenant()),
       })
       if (step === 'refuse') return refuse(response, 'NO_ACTIVATOR', RETRY_AFTER_HEADERS)
       if (step === 'answer' && (await this.#answer(exchange, request.socket.remoteAddress)) === 'answered') return
       if (step === 'hold') {
-        const tenant = tenantOf(request.headers.host)
-        this.#held.take(tenant)
+        this.#held.take(tenant())
         await this.#change(HOLD_TIMEOUT_MS - (clock.monotonic() - since), disconnectSignalOf(response))
-        this.#held.free(tenant)
+        this.#held.free(tenant())
       }
       if (step !== 'forward' || holder === undefined) continue
       failedAt = this.#news

@@ -79,7 +79,10 @@ const MAX_CALLS = 8_000
 
 /** The default lets a Gateway with a single address carry the maximum number of calls. */
 export function createCallServer(listener: RequestListener, maxConnections = 2 * MAX_CALLS): Server {
-  const bounded = withoutPipelining(closeWhenIdle(inOriginForm(listener), { hasOwnTime: true }))
+  const unambiguous = inOriginForm((request, response) =>
+    ambiguityOf(request) === undefined ? listener(request, response) : refuse(response, 'BAD_REQUEST'),
+  )
+  const bounded = withoutPipelining(closeWhenIdle(unambiguous, { hasOwnTime: true }))
   const server = createServer({ ...CONNECTION_TIMEOUTS, requestTimeout: REQUEST_TIMEOUT_MS }, bounded)
   return boundConnections(server, maxConnections)
 }
@@ -128,7 +131,6 @@ async function findCall(
     refuse(response, code, headers)
     return undefined
   }
-  if (ambiguityOf(request) !== undefined) return no('BAD_REQUEST')
   const namespace = switchboard.namespaceAtHost(stripPort(request.headers.host))
   if (namespace === undefined) return no('NOT_FOUND')
   const path = stripQuery(request.url ?? '/')
@@ -158,7 +160,11 @@ async function serve(
   const isDisconnected = () => disconnect.signal.aborted && !deadline.aborted
   const signal = AbortSignal.any([deadline, disconnect.signal])
   const headers = forwardedHeaders(request.headers, trigger, caller)
-  const mayBegin = () => isLeading() && letBodyCome(response)
+  const mayBegin = () => {
+    if (!isLeading()) return false
+    letBodyCome(response)
+    return true
+  }
   const send = () =>
     sendToFreeCopy(served, signal, async (address) => {
       if (!isLeading()) throw new NoSlotError('gone')
@@ -186,9 +192,8 @@ export function withholdBody(response: ServerResponse): void {
   AWAITED_BODIES.add(response)
 }
 
-export function letBodyCome(response: ServerResponse): true {
+export function letBodyCome(response: ServerResponse): void {
   if (AWAITED_BODIES.delete(response)) response.writeContinue()
-  return true
 }
 
 export class SimulatedPodError extends Error {}
