@@ -225,9 +225,7 @@ describe('Keycloak', () => {
       const authorizationUrl = 'https://login.acme.example/saml'
       const changed = { ...saml, metadata: later, emailClaim: 'address', authorizationUrl }
       await provider.federation.apply({ ...tenant, providers: [changed] })
-      expect((await configNow()).singleLogoutServiceUrl, 'without the logout endpoint in the metadata').to.equal(
-        undefined,
-      )
+      expect((await configNow()).singleLogoutServiceUrl, 'without it in the metadata').to.equal(undefined)
       const mappers = (await admin.call('GET', `${path}/mappers`)).body as { config: object }[]
       expect(mappers.map((mapper) => mapper.config)).to.deep.equal([
         { 'attribute.name': 'address', 'user.attribute': 'email', syncMode: 'IMPORT' },
