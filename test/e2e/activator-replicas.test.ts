@@ -4,15 +4,16 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
-import { ACTIVATOR_LEASE, functionObjectName } from '../../src/contracts/functions.ts'
-import { groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
-import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
+import { ACTIVATOR_LEASE } from '../../src/contracts/functions.ts'
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import type { ObjectRef } from '../../src/core/object.ts'
+import { ServerlessFunction } from '../../src/crds/functions.ts'
 import { readLease } from '../../src/kube/lease.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { callFunction } from '../worlds/activatorWorld.ts'
-import { callOwn } from '../worlds/ownFacade.ts'
+import { createOwnFunction } from '../worlds/ownFunction.ts'
 
 /** Calls that a copy answers at once. */
 const CONCURRENCY = 2
@@ -61,7 +62,6 @@ class Copies {
 describe('two activators', () => {
   let own: OwnPlatform
   let host: string
-  let path: string
   const copies = new Copies()
   const activators: Activator[] = []
 
@@ -70,10 +70,9 @@ describe('two activators', () => {
     await own.startOperator({ PLATFORM_ROLE: 'facade' })
     await own.startReplica('controllers')
     const addresses = [await copies.start(), await copies.start()]
-    const namespace = await makeFunction()
+    const ref = await makeFunction()
     // The copies are this test's: the controllers would name those that do not run.
     await own.endReplica('controllers')
-    const ref = { namespace, name: functionObjectName('home', 'hello') }
     await own.admin.mergePatch(
       ServerlessFunction.resource,
       ref,
@@ -96,47 +95,19 @@ describe('two activators', () => {
     await copies.stop()
   })
 
-  async function call<Body>(expected: number, method: string, asked: string, body?: object): Promise<Body> {
-    const answer = await callOwn<Body>(own, method, asked, body)
-    expect(answer.status, `${method} ${asked}: ${answer.text}`).to.equal(expected)
-    return answer.body
-  }
-
-  /** @returns the Kubernetes namespace of a function that anybody may call, with a timer of every minute */
-  async function makeFunction(): Promise<string> {
-    const boundary = await until('a boundary may be made', () =>
-      call<{ id: string }>(201, 'POST', '/boundaries', { displayName: 'Replicas' }),
-    )
-    const group = `/boundaries/${boundary.id}/resourcegroups/shop`
-    await call(201, 'POST', group)
-    const home = `${group}/resources/functionnamespaces/home`
-    await until('the group takes resources', async () => {
-      await call(201, 'POST', home, { runtime: 'nodejs' })
-      return true
-    })
+  /** A function that anybody may call, with a timer of every minute. */
+  async function makeFunction(): Promise<ObjectRef> {
     const triggers = [
       { name: 'web', kind: 'Http', path: '/hello', authLevel: 'Anonymous', methods: ['GET', 'POST'] },
       { name: 'often', kind: 'Timer', schedule: '* * * * *' },
     ]
-    path = `${home}/functions/hello`
-    await call(201, 'POST', path, { handler: 'index', triggers, concurrency: CONCURRENCY })
-    const namespace = groupNamespace(boundary.id, 'shop')
-    const image = { spec: { image: 'docker.io/library/hello:1' } }
-    await own.admin.mergePatch(
-      ServerlessFunction.resource,
-      { namespace, name: functionObjectName('home', 'hello') },
-      image,
-    )
+    const made = await createOwnFunction(own, 'Replicas', { triggers, concurrency: CONCURRENCY })
+    host = made.host
     await until('its path is claimed', async () => {
-      const ref = { namespace, name: functionObjectName('home', 'hello') }
-      const { status } = await own.admin.get(ServerlessFunction.resource, ref)
+      const { status } = await own.admin.get(ServerlessFunction.resource, made.ref)
       return (status as ServerlessFunction['status'])?.paths?.includes('/hello') === true
     })
-    host = await until('it has a host', async () => {
-      const { status } = await own.admin.get(FunctionNamespace.resource, { namespace, name: 'home' })
-      return (status as FunctionNamespace['status'])?.publicHost
-    })
-    return namespace
+    return made.ref
   }
 
   async function startActivator(): Promise<void> {
