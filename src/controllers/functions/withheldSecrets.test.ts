@@ -77,13 +77,18 @@ const ORDERS: [sentence: string, isGiven: boolean, ...steps: Step[]][] = [
   ['was recreated with namespaceSecrets', true, make(code), later, around(SECRET), settled, removed, make(ASKED)],
 ]
 
+async function leadFunctions(): Promise<World> {
+  const kinds = ['functionnamespace', 'serverlessfunction', 'managedidentity', 'deploymentrecord']
+  const world = new World((all) => all.filter(({ name }) => kinds.includes(name)))
+  seedGroup(world.server)
+  await world.lead()
+  return world
+}
+
 describe('identity of a FunctionNamespace, for a function that', () => {
   let world: World
   beforeEach(async () => {
-    const kinds = ['functionnamespace', 'serverlessfunction', 'managedidentity', 'deploymentrecord']
-    world = new World((all) => all.filter(({ name }) => kinds.includes(name)))
-    seedGroup(world.server)
-    await world.lead()
+    world = await leadFunctions()
   })
   afterEach(() => world.stop())
 
@@ -206,10 +211,7 @@ const REFUSED: [sentence: string, phase: string, ...steps: Step[]][] = [
 describe('a sleeping function whose change is refused, because it', () => {
   let world: World
   beforeEach(async () => {
-    const kinds = ['functionnamespace', 'serverlessfunction', 'managedidentity', 'deploymentrecord']
-    world = new World((all) => all.filter(({ name }) => kinds.includes(name)))
-    seedGroup(world.server)
-    await world.lead()
+    world = await leadFunctions()
   })
   afterEach(() => world.stop())
 
