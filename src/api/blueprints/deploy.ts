@@ -16,7 +16,7 @@ import type { Context } from '../http/context.ts'
 import { etagOf, refuseStale } from '../http/etag.ts'
 import { strictRecord } from '../http/namedRecord.ts'
 import { checkProjected } from '../resources/chooseCluster.ts'
-import { inGroup } from '../resources/collection/homes.ts'
+import { inGroup } from '../resources/collection/parents.ts'
 import { clusterInfo, findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { planFieldOf } from './bodies.ts'
@@ -54,9 +54,9 @@ type Deploy = Context<string, z.output<typeof DeployQuery>, Request>
  */
 export async function deployBlueprint(context: Deploy) {
   const { services, body, query } = context
-  const home = await inGroup(context as Context)
-  if (home.owner !== undefined) refuseWhileDeleting(home.owner as never)
-  const { boundaryId, resourceGroup } = home
+  const parent = await inGroup(context as Context)
+  if (parent.owner !== undefined) refuseWhileDeleting(parent.owner as never)
+  const { boundaryId, resourceGroup } = parent
   const blueprint = await findBlueprint(services, boundaryId, context.parameters.slug ?? '')
   refuseConflictingId(context as Context, boundaryId, blueprint, body.blueprintId)
   // The template may have been replaced since the caller read it.

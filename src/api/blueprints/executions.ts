@@ -18,7 +18,7 @@ import { action } from '../http/route.ts'
 import { indexedByReference } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { inBoundary } from '../resources/collection/homes.ts'
+import { inBoundary } from '../resources/collection/parents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 
@@ -127,10 +127,10 @@ export const executions = collection(BlueprintExecution, {
   path: DEPLOYS_PATH,
   item: 'executionId',
   noun: 'Execution',
-  home: inBoundary,
+  parent: inBoundary,
   may: { read: action(READ) },
   // Checks the group, because the route checks the boundary only and a deny may be at the group.
-  holds: ({ spec }, { boundaryId }, { services, caller }) =>
+  includes: ({ spec }, { boundaryId }, { services, caller }) =>
     services.access.isAllowed(caller.principalId, READ, groupScope(boundaryId, spec.resourceGroup)),
   dto: BlueprintExecutionDto,
   toDto: (execution, { services }) => executionDto(execution, services),

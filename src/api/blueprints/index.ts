@@ -4,7 +4,7 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
-import { inBoundary } from '../resources/collection/homes.ts'
+import { inBoundary } from '../resources/collection/parents.ts'
 import { findBlueprint, listBlueprints } from './catalogue.ts'
 import { DeployBlueprintRequest, DeployQuery, deployBlueprint } from './deploy.ts'
 import { BlueprintExecutionDto, DEPLOYS_PATH, executions } from './executions.ts'
@@ -109,8 +109,8 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     summary: 'Retry a failed deployment',
     reply: BlueprintExecutionDto,
     handler: async (context) => {
-      const { object, home } = await executions.find(context as Context)
-      return retryExecution(context as never, home.boundaryId, object)
+      const { object, parent } = await executions.find(context as Context)
+      return retryExecution(context as never, parent.boundaryId, object)
     },
   }),
 ]

@@ -22,7 +22,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { type BoundaryParent, inBoundary } from '../resources/collection/parents.ts'
 import { vetSourceUrl } from '../resources/deployments/address.ts'
 import { requireUseOfSources } from '../resources/deployments/owner.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -119,7 +119,7 @@ export function catalogueSourceStateOf({ metadata, spec, status }: CatalogueSour
 }
 
 /** @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
-function creationSpec(context: Context<string, unknown, Creation>, { namespace, boundaryId }: BoundaryHome): object {
+function creationSpec(context: Context<string, unknown, Creation>, { namespace, boundaryId }: BoundaryParent): object {
   const { services, body } = context
   const present = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
   const { repositoryFullName, ...given } = present as Creation
@@ -185,7 +185,7 @@ function requireProvider({ services }: Context<string, unknown, unknown>, namesp
 
 export const CATALOGUE_SOURCES_PATH = '{B}/resources/blueprints/sources'
 
-const sourcesLock = ({ namespace }: BoundaryHome) => ({
+const sourcesLock = ({ namespace }: BoundaryParent) => ({
   key: `blueprint sources ${namespace}`,
   sees: [{ kind: BlueprintSource, namespace }],
 })
@@ -195,7 +195,7 @@ export const catalogueSources = collection(BlueprintSource, {
   path: CATALOGUE_SOURCES_PATH,
   item: 'sourceId',
   noun: 'Source',
-  home: inBoundary,
+  parent: inBoundary,
   may: { read: action('blueprints/read'), write: action('blueprints/templates/write') },
   dto: CatalogSourceDto,
   toDto: (source) => catalogueSourceDto(source),
@@ -213,13 +213,13 @@ export const catalogueSources = collection(BlueprintSource, {
     further: BUILD_RIGHTS,
     body: CreateCatalogSourceRequest,
     toSpec: creationSpec,
-    turn: sourcesLock,
+    lock: sourcesLock,
   },
   patch: {
     summary: 'Change the branch or folder, or stop offering its templates',
     further: BUILD_RIGHTS,
     body: UpdateCatalogSourceRequest,
-    turn: sourcesLock,
+    lock: sourcesLock,
     before: (context, { metadata, spec }, { boundaryId, namespace }) => {
       const next = applyChange(spec, context.body)
       if (isSameTemplateFolder(next, spec)) return

@@ -11,7 +11,7 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { type BoundaryParent, inBoundary } from '../resources/collection/parents.ts'
 import { DateTime, wholeRecord } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import {
@@ -36,7 +36,7 @@ const CatalogStatusDto = namedRecord('CatalogStatusDto', {
 })
 
 /** Returns the built-in source: the templates of this release, which never need syncing. */
-function builtIn({ services }: Context, { owner }: BoundaryHome): z.output<typeof CatalogSourceDto> {
+function builtIn({ services }: Context, { owner }: BoundaryParent): z.output<typeof CatalogSourceDto> {
   const templates = services.records.peekAll(BlueprintTemplate, { namespace: SYSTEM_NAMESPACE })
   const createdAt = templates.map(({ metadata }) => createdAtOf(metadata)).sort()[0] ?? createdAtOf(owner.metadata)
   return {
@@ -53,16 +53,16 @@ const toDto = (source: CatalogueSource): z.output<typeof CatalogSourceDto> =>
     ...catalogueSourceDto(source),
   })
 
-const sourcesOf = ({ services }: Context, { namespace }: BoundaryHome) =>
+const sourcesOf = ({ services }: Context, { namespace }: BoundaryParent) =>
   services.records
     .peekAll(BlueprintSource, { namespace })
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 
 /** GET .../catalog/status */
 async function catalogStatus(context: Context) {
-  const home = await inBoundary(context)
-  const sources = sourcesOf(context, home)
-  const builtInDto = builtIn(context, home)
+  const parent = await inBoundary(context)
+  const sources = sourcesOf(context, parent)
+  const builtInDto = builtIn(context, parent)
   const templateCount = sources.reduce(
     (sum, { status }) => sum + (status?.templateCount ?? 0),
     builtInDto.templateCount,
@@ -83,16 +83,16 @@ async function catalogStatus(context: Context) {
 
 /** POST .../catalog/refresh: syncs every source of the boundary. */
 async function refreshCatalog(context: Context) {
-  const home = await inBoundary(context)
-  refuseWhileDeleting(home.owner)
-  const enabled = sourcesOf(context, home).filter(({ spec }) => spec.enabled)
+  const parent = await inBoundary(context)
+  refuseWhileDeleting(parent.owner)
+  const enabled = sourcesOf(context, parent).filter(({ spec }) => spec.enabled)
   const isRunning = enabled.some((source) => catalogueSourceStateOf(source) === 'Syncing')
   await Promise.all(
     enabled
       .filter((source) => catalogueSourceStateOf(source) !== 'Syncing')
       .map((source) => requestSync(context, source)),
   )
-  return (isRunning ? ok : accepted)(builtIn(context, home))
+  return (isRunning ? ok : accepted)(builtIn(context, parent))
 }
 
 /** POST .../sources/{sourceId}/sync. @throws PlatformError INVALID_STATE if it is disabled */

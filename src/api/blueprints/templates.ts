@@ -9,7 +9,7 @@ import { created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, nothingToMatch } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
-import { inBoundary } from '../resources/collection/homes.ts'
+import { inBoundary } from '../resources/collection/parents.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { withChangeLock } from '../rules/changeLocks.ts'
 import { blueprintOf, findBlueprint, readCheckedTemplate, requireValid, TemplateProblemDto } from './catalogue.ts'
@@ -58,13 +58,13 @@ async function preview(context: Given, boundaryId: string, slug: string, content
  * @throws PlatformError TEMPLATE_INVALID, VERSION_EXISTS
  */
 export async function putTemplate(context: Given) {
-  const home = await inBoundary(context as Context)
-  refuseWhileDeleting(home.owner)
+  const parent = await inBoundary(context as Context)
+  refuseWhileDeleting(parent.owner)
   const { services, caller } = context
   const { content } = context.body
   const template = requireValid(await readCheckedTemplate(content))
   const { slug } = template
-  const { namespace, boundaryId } = home
+  const { namespace, boundaryId } = parent
   const ref = { namespace, name: slug }
   const lock = { key: `blueprint templates ${namespace}`, sees: [{ kind: BlueprintTemplate, namespace }] }
   return withChangeLock(services, lock, async () => {

@@ -12,7 +12,7 @@ import type { RecordOf } from '../records/records.ts'
 import { checkSpec } from '../records/specs.ts'
 import { changeResource, createResource } from '../resources/change.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { inParent } from '../resources/collection/homes.ts'
+import { inResource } from '../resources/collection/parents.ts'
 import { registerDeclaration } from '../resources/declarations.ts'
 import type { LivePlace } from '../resources/liveState.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
@@ -48,8 +48,8 @@ const functions = collection(ServerlessFunction, {
   path: `${NAMESPACE_PATH}/functions`,
   item: 'functionName',
   noun: 'Function',
-  home: inParent(FunctionNamespace, 'namespaceName', 'function namespace'),
-  holds: ({ spec }, { owner }) => spec.namespaceName === owner?.metadata.name,
+  parent: inResource(FunctionNamespace, 'namespaceName', 'function namespace'),
+  includes: ({ spec }, { owner }) => spec.namespaceName === owner?.metadata.name,
   keyOf: ({ spec }) => spec.functionName,
   may: { read: action('functions/read'), delete: action('functions/delete') },
   dto: functionRecord.dto,

@@ -14,7 +14,7 @@ import { GRANT_RIGHTS } from '../http/furtherRights.ts'
 import { action, anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { PasswordPolicyDto, passwordPolicyDto } from '../people/passwordRecord.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { inBoundary } from '../resources/collection/homes.ts'
+import { inBoundary } from '../resources/collection/parents.ts'
 import { dateTime, enumeration, foldedWord, text } from '../resources/paging.ts'
 import { withChangeLock } from '../rules/changeLocks.ts'
 import { findRole } from '../rules/grants.ts'
@@ -55,7 +55,7 @@ const invitations = collection(MemberInvitation, {
   path: INVITATIONS,
   item: 'invitationId',
   noun: 'Invitation',
-  home: inBoundary,
+  parent: inBoundary,
   keyOf: 'name',
   missing: invitationNotFound,
   may: { read: action('boundaries/invitations/read') },

@@ -12,7 +12,7 @@ import { etagOf } from '../http/etag.ts'
 import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { atPlatform } from '../resources/collection/homes.ts'
+import { atPlatform } from '../resources/collection/parents.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { withChangeLock } from '../rules/changeLocks.ts'
 import { componentOf, platformObjectId, readInventory } from './inventory.ts'
@@ -43,7 +43,7 @@ const installs = collection(ComponentInstall, {
   path: '/lifecycle/installs',
   item: 'installId',
   noun: 'Install',
-  home: () => atPlatform(),
+  parent: () => atPlatform(),
   may: { read: action('lifecycle/view'), write: install },
   dto: InstallDto,
   related: (_objects, context) => readInventory(context),

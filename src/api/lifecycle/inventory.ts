@@ -3,7 +3,7 @@ import { objectId } from '../../core/ids.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import type { Context } from '../http/context.ts'
-import { atPlatform } from '../resources/collection/homes.ts'
+import { atPlatform } from '../resources/collection/parents.ts'
 import type { ComponentInventory, ComponentRecord } from './records.ts'
 
 /** All objects of this area are in the platform's namespace. */

@@ -18,7 +18,7 @@ import type { Context } from '../http/context.ts'
 import { strictRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { type GroupHome, inGroup } from '../resources/collection/homes.ts'
+import { type GroupParent, inGroup } from '../resources/collection/parents.ts'
 import type { CreationResult } from '../resources/collection/types.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -40,7 +40,7 @@ async function requireWorkload(
   kinds: readonly AnyKind[],
   { services }: Context,
   request: ProvisionRequest,
-  { namespace, resourceGroup }: GroupHome,
+  { namespace, resourceGroup }: GroupParent,
 ) {
   const { resourceName, resourceType } = request
   const kind = workloadKind(kinds, resourceType)
@@ -54,10 +54,10 @@ async function requireWorkload(
 async function provision(
   kinds: readonly AnyKind[],
   context: Context<string, unknown, ProvisionRequest>,
-  home: GroupHome,
+  parent: GroupParent,
 ): Promise<CreationResult<typeof ManagedIdentity>> {
   const { services, caller, body } = context
-  const { namespace } = home
+  const { namespace } = parent
   const isSame = ({ spec }: Pick<IdentityRecord, 'spec'>) =>
     spec.resourceUid === body.resourceUid &&
     spec.resourceName === body.resourceName &&
@@ -68,7 +68,7 @@ async function provision(
     refuseWhileDeleting(present)
     return { object: present, isNew: false }
   }
-  await requireWorkload(kinds, context, body, home)
+  await requireWorkload(kinds, context, body, parent)
   return services.records.create(ManagedIdentity, {
     namespace,
     name: managedIdentityId(namespace, body.resourceUid),
@@ -86,7 +86,7 @@ function identitiesOf(kinds: readonly AnyKind[]) {
     path: '{B}/resourcegroups/{resourceGroup}/providers/identity/managedidentities',
     item: 'resourceUid',
     noun: 'A managed identity of resource',
-    home: inGroup,
+    parent: inGroup,
     keyOf: ({ spec }) => spec.resourceUid,
     may: {
       read: action('managedidentities/read'),
@@ -95,7 +95,7 @@ function identitiesOf(kinds: readonly AnyKind[]) {
     },
     dto: ManagedIdentityDto,
     related: (_identities, { services }, { boundaryId }) => rolesByPrincipal(services, boundaryNamespace(boundaryId)),
-    toDto: (object, { services, home: { boundaryId, resourceGroup }, related: roles }) => ({
+    toDto: (object, { services, parent: { boundaryId, resourceGroup }, related: roles }) => ({
       ...shownOf(object, services, roles),
       boundaryId,
       resourceGroup,
@@ -120,7 +120,7 @@ function identitiesOf(kinds: readonly AnyKind[]) {
     create: {
       summary: 'Give a resource that runs code an identity; the same resource again answers 200',
       body: ProvisionRequest,
-      make: (context, home) => provision(kinds, context, home),
+      make: (context, parent) => provision(kinds, context, parent),
     },
     remove: {
       summary: 'Delete the identity with its assignments and credentials',

@@ -8,7 +8,7 @@ import {
 } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { isEqual } from '../records/mergePatch.ts'
-import type { ParentHome } from '../resources/collection/homes.ts'
+import type { ResourceParent } from '../resources/collection/parents.ts'
 import { placeOf } from '../resources/places.ts'
 import { patchedBody } from '../resources/writes.ts'
 import { mergePatchBody, withIgnoredReadFields } from '../resources/writtenBody.ts'
@@ -49,14 +49,14 @@ const declaration = {
     Object.fromEntries(Object.entries(spec).filter(([name]) => writable.has(name))),
 }
 
-export type AccountHome = ParentHome<typeof ObjectStorageAccount>
+export type AccountParent = ResourceParent<typeof ObjectStorageAccount>
 
 /**
  * Applies a merge patch (RFC 7396) to a bucket.
  * @throws PlatformError BAD_REQUEST for immutable fields (name, account, objectLock), PUBLIC_ACCESS_DISABLED,
  * FEATURE_UNSUPPORTED
  */
-export function patchedBucket(stored: BucketObject, context: Context, { owner: account }: AccountHome): object {
+export function patchedBucket(stored: BucketObject, context: Context, { owner: account }: AccountParent): object {
   const { bucketName, accountName } = stored.spec
   const place = { ...placeOf(context, 'accountName'), name: bucketName, accountName }
   const spec = bucketSpec(patchedBody(AccountBucket, context.body, place, stored, declaration) as BucketBody)

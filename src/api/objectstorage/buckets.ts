@@ -8,10 +8,16 @@ import { AccountBucket, ObjectStorageAccount, VERSIONING } from '../../crds/obje
 import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { inParent } from '../resources/collection/homes.ts'
+import { inResource } from '../resources/collection/parents.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
-import { type AccountHome, bucketSpec, patchedBucket, patchedBucketBody, requirePublicAccess } from './bucketChanges.ts'
+import {
+  type AccountParent,
+  bucketSpec,
+  patchedBucket,
+  patchedBucketBody,
+  requirePublicAccess,
+} from './bucketChanges.ts'
 import {
   type AccountObject,
   BUCKET_STATES,
@@ -67,7 +73,7 @@ function refuseUnlisted(error: unknown, { spec }: BucketObject): never {
 type Create = Context<string, unknown, BucketCreateDto>
 
 /** @throws PlatformError PUBLIC_ACCESS_DISABLED, FEATURE_UNSUPPORTED, QUOTA_EXCEEDED */
-function newBucket(context: Create, { owner: account }: AccountHome) {
+function newBucket(context: Create, { owner: account }: AccountParent) {
   const { services, body } = context
   if (body.publicRead) requirePublicAccess(account)
   const spec = { accountName: account.metadata.name, bucketName: body.name, ...bucketSpec(body) }
@@ -95,8 +101,8 @@ const buckets = collection(AccountBucket, {
   path: `{RG}/${COLLECTION}/{accountName}/buckets`,
   item: 'bucketName',
   noun: 'Bucket',
-  home: inParent(ObjectStorageAccount, 'accountName', 'account'),
-  holds: ({ spec }, { owner }) => spec.accountName === owner.metadata.name,
+  parent: inResource(ObjectStorageAccount, 'accountName', 'account'),
+  includes: ({ spec }, { owner }) => spec.accountName === owner.metadata.name,
   keyOf: ({ spec }) => spec.bucketName,
   may: {
     read: action('objectbuckets/read'),
@@ -104,7 +110,7 @@ const buckets = collection(AccountBucket, {
     delete: action('objectbuckets/delete'),
   },
   dto: BucketDto,
-  toDto: (object, { home }) => bucketDto(object, home.owner),
+  toDto: (object, { parent }) => bucketDto(object, parent.owner),
   columns: {
     name: text('Name', { isSearched: true }),
     versioning: enumeration('Versioning', VERSIONING, { isSorted: false }),
@@ -121,7 +127,7 @@ const buckets = collection(AccountBucket, {
   create: {
     summary: 'Create a bucket; the same body again answers 200',
     body: BucketCreateDto,
-    turn: ({ namespace, owner }) => ({
+    lock: ({ namespace, owner }) => ({
       key: `buckets of ${namespace}/${owner.metadata.name}`,
       sees: [{ kind: AccountBucket, namespace }],
     }),

@@ -14,7 +14,7 @@ import type { Context } from '../http/context.ts'
 import { strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import type { Home } from '../resources/collection/homes.ts'
+import type { CollectionParent } from '../resources/collection/parents.ts'
 import type { CreationResult } from '../resources/collection/types.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration } from '../resources/paging.ts'
@@ -116,14 +116,14 @@ async function accountOfBody(context: Issue, namespace: string): Promise<Account
 }
 
 /** The keys that a path concerns. */
-type KeysHome = Home & { readonly namespace: string; readonly isOf: (spec: KeyObject['spec']) => boolean }
+type KeysParent = CollectionParent & { readonly namespace: string; readonly isOf: (spec: KeyObject['spec']) => boolean }
 type Issue = Context<string, unknown, IssueAccessKeyRequest>
 
 /** @throws PlatformError NOT_FOUND */
 async function atAccount(context: Context) {
   const { object: account, ref } = await accountOf(context, 'accountName')
   const isOf = ({ accountName }: KeyObject['spec']) => accountName === ref.name
-  return { namespace: ref.namespace, account, isOf, words: ` of account "${ref.name}"` }
+  return { namespace: ref.namespace, account, isOf, errorSuffix: ` of account "${ref.name}"` }
 }
 
 /** @throws PlatformError NOT_FOUND */
@@ -145,23 +145,23 @@ async function atIdentity(context: Context) {
   const isShown = ({ accountName }: KeyObject['spec']) =>
     services.access.isAllowed(caller.principalId, 'objectaccesskeys/read', scopeOfAccount(context, accountName))
   const isOf = (spec: KeyObject['spec']) => spec.managedIdentityId === managedIdentityId && isShown(spec)
-  return { namespace, owner, managedIdentityId, isOf, words: ' of this managed identity' }
+  return { namespace, owner, managedIdentityId, isOf, errorSuffix: ' of this managed identity' }
 }
 
 /** Returns the collection of keys at one of the two paths. */
-function keysAt<H extends KeysHome>(options: {
+function keysAt<P extends KeysParent>(options: {
   path: string
   summary: string
   issueSummary: string
-  home: (context: Context) => Promise<H>
-  issue: (context: Issue, home: H) => Promise<CreationResult<typeof ObjectAccessKey>>
+  parent: (context: Context) => Promise<P>
+  issue: (context: Issue, parent: P) => Promise<CreationResult<typeof ObjectAccessKey>>
 }) {
   return collection(ObjectAccessKey, {
     path: options.path,
     item: 'keyId',
     noun: 'Access key',
-    home: options.home,
-    holds: ({ spec }, home) => !spec.isSession && home.isOf(spec),
+    parent: options.parent,
+    includes: ({ spec }, parent) => !spec.isSession && parent.isOf(spec),
     may: {
       read: action('objectaccesskeys/read'),
       write: action('objectaccesskeys/write'),
@@ -219,7 +219,7 @@ const ofAccount = keysAt({
   path: `{RG}/${COLLECTION}/{accountName}/accesskeys`,
   summary: 'The keys to an account',
   issueSummary: 'Issue a key; the answer is the only one with its secret',
-  home: atAccount,
+  parent: atAccount,
   issue: (context, { namespace, account }) => {
     const { accountName } = context.body
     if (accountName !== undefined && accountName !== null && accountName !== account.metadata.name) {
@@ -234,7 +234,7 @@ const ofIdentity = keysAt({
   path: '{B}/resourcegroups/{resourceGroupName}/managedidentities/{managedIdentityId}/objectaccesskeys',
   summary: 'The keys of an identity',
   issueSummary: 'Issue a key of the identity; the answer is the only one with its secret',
-  home: atIdentity,
+  parent: atIdentity,
   issue: async (context, { namespace, managedIdentityId }) =>
     issue(context, { namespace, managedIdentityId, account: await accountOfBody(context, namespace) }),
 })

@@ -10,7 +10,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { type BoundaryParent, inBoundary } from '../resources/collection/parents.ts'
 import { readResources } from '../resources/contents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
@@ -74,7 +74,7 @@ async function checkCluster({ services }: Context, clusterId: string): Promise<v
 async function refuseInUse(
   context: Context,
   { spec }: ProjectionRecord,
-  { boundaryId }: BoundaryHome,
+  { boundaryId }: BoundaryParent,
   remaining?: Set<string>,
 ) {
   const { services } = context
@@ -93,10 +93,10 @@ const projections = collection(BoundaryProjection, {
   path: '{B}/projections',
   item: 'projectionId',
   noun: 'Projection',
-  home: inBoundary,
+  parent: inBoundary,
   may: { read: action('boundaries/projections/read'), write: action('boundaries/projections/manage') },
   dto: BoundaryProjectionDto,
-  toDto: (projection, { services, home: { boundaryId } }) => ({
+  toDto: (projection, { services, parent: { boundaryId } }) => ({
     boundaryId,
     clusterName: clusterInfo(services, projection.spec.clusterId).name,
     resolvedNamespaces: (projection.status?.resolvedNamespaces ?? []).map(
@@ -135,10 +135,10 @@ const projections = collection(BoundaryProjection, {
   patch: {
     summary: 'Choose the namespaces that are projected; null is all of them',
     body: UpdateBoundaryProjectionRequest,
-    before: async (context, object, home) => {
+    before: async (context, object, parent) => {
       const { namespaces } = context.body
-      checkNamespaces(context, home.boundaryId, namespaces)
-      if (namespaces) await refuseInUse(context, object, home, new Set(namespaces))
+      checkNamespaces(context, parent.boundaryId, namespaces)
+      if (namespaces) await refuseInUse(context, object, parent, new Set(namespaces))
     },
     toSpec: ({ spec }, { body }) => {
       if (body.namespaces === undefined) return spec

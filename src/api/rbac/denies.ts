@@ -6,7 +6,7 @@ import { boundaryScope } from '../callers/visibility.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { inBoundary } from '../resources/collection/homes.ts'
+import { inBoundary } from '../resources/collection/parents.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { boundaryLock } from '../rules/changeLocks.ts'
@@ -46,7 +46,7 @@ export const denies = collection(DenyAssignment, {
   path: '{B}/providers/authorization/denyAssignments',
   item: 'denyId',
   noun: 'Deny',
-  home: inBoundary,
+  parent: inBoundary,
   may: { read: action('rbac/members/read'), write: action('rbac/members/write') },
   dto: DenyAssignmentDto,
   toDto: () => ({}),
@@ -69,7 +69,7 @@ export const denies = collection(DenyAssignment, {
   create: {
     summary: 'Deny actions to somebody, or to everyone',
     body: CreateDenyAssignmentRequest,
-    turn: ({ boundaryId }) => boundaryLock(boundaryId),
+    lock: ({ boundaryId }) => boundaryLock(boundaryId),
     toSpec: async ({ services, caller, body }, { boundaryId }) => {
       const { scope, principalType } = await checkDeny(services, caller, boundaryId, body)
       await refuseLockout(services, boundaryId, body)

@@ -11,7 +11,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { type BoundaryParent, inBoundary } from '../resources/collection/parents.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -59,7 +59,7 @@ const DocumentedUpdate = withIgnoredReadFields(
 type Change = Context<string, unknown, z.output<typeof UpdateBoundaryGroupRequest>>
 
 /** Returns the role that each group has at the boundary itself; of several, the first by name. */
-function rolesByGroup(services: Services, { namespace, boundaryId }: BoundaryHome) {
+function rolesByGroup(services: Services, { namespace, boundaryId }: BoundaryParent) {
   const roles = new Map<string, string>()
   for (const assignment of services.records.peekAll(RoleAssignment, { namespace })) {
     const { principalId, roleDefinitionName, scope } = assignment.spec
@@ -73,7 +73,7 @@ function rolesByGroup(services: Services, { namespace, boundaryId }: BoundaryHom
 type Create = Context<string, unknown, z.output<typeof CreateBoundaryGroupRequest>>
 
 /** @throws PlatformError unknown_role, forbidden, principal_not_found, group_cycle, already_exists */
-async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHome) {
+async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryParent) {
   const { services, caller, body } = context
   const scope = boundaryScope(boundaryId)
   // A role of a group is granted to all its members.
@@ -99,10 +99,14 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
 }
 
 /** @throws PlatformError principal_not_found, group_cycle, forbidden, lockout, last_owner, already_exists */
-async function checkChange({ services, caller, body }: Change, group: GroupRecord, home: BoundaryHome): Promise<void> {
-  refuseWhileDeleting(home.owner)
+async function checkChange(
+  { services, caller, body }: Change,
+  group: GroupRecord,
+  parent: BoundaryParent,
+): Promise<void> {
+  refuseWhileDeleting(parent.owner)
   if (body.displayName === null) throw unreadableFields([{ field: 'displayName', message: 'must be a string' }])
-  const { boundaryId } = home
+  const { boundaryId } = parent
   const id = group.metadata.name
   if (body.memberIds !== undefined) {
     const memberIds = [...new Set(body.memberIds ?? [])]
@@ -126,9 +130,9 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
 async function beforeRemoval(
   { services, caller, ifMatch }: Context,
   group: GroupRecord,
-  home: BoundaryHome,
+  parent: BoundaryParent,
 ): Promise<true> {
-  const { namespace, boundaryId } = home
+  const { namespace, boundaryId } = parent
   const groupId = group.metadata.name
   const groups = new Map(groupsIn(services, boundaryId)).set(groupId, [])
   const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
@@ -146,13 +150,13 @@ export const groups = collection(PrincipalGroup, {
   path: '{B}/providers/authorization/groups',
   item: 'groupId',
   noun: 'Group',
-  home: inBoundary,
+  parent: inBoundary,
   keyOf: 'name',
   may: { read: action('rbac/members/read'), write: action('rbac/members/write') },
   dto: BoundaryGroupDto,
-  related: (_groups, { services }, home) => rolesByGroup(services, home),
-  toDto: ({ metadata, spec }, { home, related }) => ({
-    boundaryId: home.boundaryId,
+  related: (_groups, { services }, parent) => rolesByGroup(services, parent),
+  toDto: ({ metadata, spec }, { parent, related }) => ({
+    boundaryId: parent.boundaryId,
     description: spec.description === '' ? null : spec.description,
     memberCount: spec.memberIds.length,
     roleDefinitionName: related.get(metadata.name) ?? null,
@@ -173,7 +177,7 @@ export const groups = collection(PrincipalGroup, {
     further: GRANT_RIGHTS,
     body: UpdateBoundaryGroupRequest,
     documentedBody: DocumentedUpdate,
-    turn: ({ boundaryId }) => boundaryLock(boundaryId),
+    lock: ({ boundaryId }) => boundaryLock(boundaryId),
     before: checkChange,
     toSpec: ({ spec }, { body }) => ({
       ...spec,
@@ -184,7 +188,7 @@ export const groups = collection(PrincipalGroup, {
   },
   remove: {
     summary: 'Remove a group and what it was given',
-    turn: ({ boundaryId }) => boundaryLock(boundaryId),
+    lock: ({ boundaryId }) => boundaryLock(boundaryId),
     before: beforeRemoval,
   },
 })

@@ -19,7 +19,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, checkedByHandler, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { type BoundaryHome, inVisibleBoundary } from '../resources/collection/homes.ts'
+import { type BoundaryParent, inVisibleBoundary } from '../resources/collection/parents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -68,9 +68,12 @@ function incarnationAtScope(services: Services, text: string, boundaryId: string
 }
 
 /** @throws PlatformError FORBIDDEN, unknown_role, forbidden, BAD_REQUEST, duplicate_pending, QUOTA_EXCEEDED */
-async function requestSpec(context: Context<string, unknown, z.output<typeof CreateJitRequest>>, home: BoundaryHome) {
+async function requestSpec(
+  context: Context<string, unknown, z.output<typeof CreateJitRequest>>,
+  parent: BoundaryParent,
+) {
   const { services, caller, body } = context
-  const { boundaryId, namespace } = home
+  const { boundaryId, namespace } = parent
   await requireAction(context as Context, 'boundaries/read', boundaryId)
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, body.scope)
@@ -95,10 +98,10 @@ function notPending(request: JitRecord, now: number): PlatformError {
 type Decide = Context<string, unknown, z.output<typeof JitDecisionRequest> | undefined>
 
 /** Checks that apply to both decisions: the caller is not the requester, and could grant the role. */
-async function requireDecidable(context: Decide): Promise<{ request: JitRecord; home: BoundaryHome }> {
+async function requireDecidable(context: Decide): Promise<{ request: JitRecord; parent: BoundaryParent }> {
   const { services, caller } = context
-  const { object: request, home } = await jitRequests.find(context as Context)
-  const { boundaryId } = home
+  const { object: request, parent } = await jitRequests.find(context as Context)
+  const { boundaryId } = parent
   const { spec } = request
   if (spec.principalId === caller.principalId) {
     throw new PlatformError('self_approval', 'You cannot decide on your own request.', { id: request.metadata.name })
@@ -108,7 +111,7 @@ async function requireDecidable(context: Decide): Promise<{ request: JitRecord; 
   await requireActionBelow(context, 'rbac/members/write', scope)
   const role = findRole(services, spec.roleDefinitionName)
   refuseExceeding(services, caller, { role, scope, principalIds: [principalId], boundaryId }, 'forbidden')
-  return { request, home }
+  return { request, parent }
 }
 
 async function decide(context: Decide, request: JitRecord, decision: 'Approved' | 'Denied'): Promise<JitRecord> {
@@ -135,9 +138,9 @@ async function decide(context: Decide, request: JitRecord, decision: 'Approved' 
  */
 async function approve(context: Decide) {
   const { services, caller } = context
-  const { request, home } = await requireDecidable(context)
+  const { request, parent } = await requireDecidable(context)
   const { principalId, scope: text } = request.spec
-  const { boundaryId, namespace } = home
+  const { boundaryId, namespace } = parent
   const principal = (await services.principals.find([principalId], boundaryId)).get(principalId)
   if (principal?.isEnabled !== true) throw principalNotFound(principalId)
   const scope = parseScope(text)
@@ -156,20 +159,20 @@ async function approve(context: Decide) {
   if (spec === undefined) throw new RangeError('An approved request has an end and an incarnation of its scope.')
   const name = jitAssignmentName(decided)
   await services.records.create(RoleAssignment, { namespace, name, spec, caller, isSame: () => true })
-  return jitRequests.show(context as Context, decided, home)
+  return jitRequests.show(context as Context, decided, parent)
 }
 
 /** @throws PlatformError NOT_FOUND, self_approval, invalid_state, unknown_role, forbidden */
 async function deny(context: Decide) {
-  const { request, home } = await requireDecidable(context)
-  return jitRequests.show(context as Context, await decide(context, request, 'Denied'), home)
+  const { request, parent } = await requireDecidable(context)
+  return jitRequests.show(context as Context, await decide(context, request, 'Denied'), parent)
 }
 
 /** Withdraws a request, or ends the role at once. @throws PlatformError NOT_FOUND, FORBIDDEN, invalid_state */
 async function endRequest(context: Context) {
   const { services, caller, ifMatch } = context
-  const { object: request, home } = await jitRequests.find(context)
-  const { boundaryId, namespace } = home
+  const { object: request, parent } = await jitRequests.find(context)
+  const { boundaryId, namespace } = parent
   if (request.spec.principalId !== caller.principalId) await requireAction(context, 'rbac/members/write', boundaryId)
   await services.records.update(
     JitRequest,
@@ -196,11 +199,11 @@ const jitRequests = collection(JitRequest, {
   path: '{B}/providers/authorization/jitRequests',
   item: 'jitId',
   noun: 'Request',
-  home: inVisibleBoundary,
+  parent: inVisibleBoundary,
   keyOf: 'name',
   isFresh: true,
   // Without rbac/members/read, callers see only their own requests.
-  holds: ({ spec }, { boundaryId }, context) =>
+  includes: ({ spec }, { boundaryId }, context) =>
     spec.principalId === context.caller.principalId || mayReadAll(context, boundaryId),
   may: {
     read: checkedByHandler('the action `rbac/members/read` at the boundary for requests of others than the caller'),
@@ -212,11 +215,11 @@ const jitRequests = collection(JitRequest, {
       requests.map(({ spec }) => spec.principalId),
       boundaryId,
     ),
-  toDto: (request, { services, home, related: principals }) => {
+  toDto: (request, { services, parent, related: principals }) => {
     const { metadata, spec } = request
     const until = activeUntil(request)
     return {
-      boundaryId: home.boundaryId,
+      boundaryId: parent.boundaryId,
       displayName: principals.get(spec.principalId)?.displayName ?? null,
       status: jitState(request, services.clock.now()),
       requestedAt: createdAtOf(metadata),
@@ -242,7 +245,7 @@ const jitRequests = collection(JitRequest, {
     summary: 'Request a role for a limited time',
     body: CreateJitRequest,
     // `sees` is empty, because open requests are read from the API server.
-    turn: ({ boundaryId }, { caller }) => ({
+    lock: ({ boundaryId }, { caller }) => ({
       key: `${boundaryScope(boundaryId)}/jit/${caller.principalId}`,
       sees: [],
     }),

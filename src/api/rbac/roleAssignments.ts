@@ -12,7 +12,7 @@ import { GRANT_RIGHTS } from '../http/furtherRights.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { type BoundaryParent, inBoundary } from '../resources/collection/parents.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { boundaryLock } from '../rules/changeLocks.ts'
@@ -65,7 +65,7 @@ const RoleAssignmentDto = namedRecord('RoleAssignmentDto', {
 type Create = Context<string, unknown, z.output<typeof CreateRoleAssignmentRequest>>
 
 /** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, FORBIDDEN, principal_not_found, already_exists; the first wins */
-async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
+async function makeAssignment(context: Create, { boundaryId }: BoundaryParent) {
   const { services, caller, body } = context
   const { principalId } = body
   const text = body.scope ?? boundaryScope(boundaryId)
@@ -98,7 +98,7 @@ export const roleAssignments = collection(RoleAssignment, {
   path: '{B}/providers/authorization/roleAssignments',
   item: 'assignmentId',
   noun: 'Assignment',
-  home: inBoundary,
+  parent: inBoundary,
   may: { read: action('rbac/members/read'), write: action(WRITE) },
   dto: RoleAssignmentDto,
   toDto: (assignment, { services }) => {
@@ -128,7 +128,7 @@ export const roleAssignments = collection(RoleAssignment, {
   },
   remove: {
     summary: 'Remove a role from somebody',
-    turn: ({ boundaryId }) => boundaryLock(boundaryId),
+    lock: ({ boundaryId }) => boundaryLock(boundaryId),
     before: ({ services }, assignment, { boundaryId }) => {
       const assignmentId = assignmentIdOf(assignment)
       const after = { removed: new Set([assignmentId]) }

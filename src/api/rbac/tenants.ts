@@ -12,7 +12,7 @@ import { action } from '../http/route.ts'
 import { isEnabled, verifiedDomains } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { inCluster } from '../resources/collection/homes.ts'
+import { inCluster } from '../resources/collection/parents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { tenantLock } from '../rules/changeLocks.ts'
@@ -63,7 +63,7 @@ export const tenants = collection(PlatformTenant, {
   path: '/admin/tenants',
   item: 'tenantId',
   noun: 'Tenant',
-  home: inCluster,
+  parent: inCluster,
   keyOf: 'name',
   may: { read: admin, write: admin },
   dto: TenantDto,
@@ -80,7 +80,7 @@ export const tenants = collection(PlatformTenant, {
   create: {
     summary: 'Make a tenant',
     body: CreateTenantRequest,
-    turn: () => ({ key: 'tenants', sees: [{ kind: PlatformTenant }] }),
+    lock: () => ({ key: 'tenants', sees: [{ kind: PlatformTenant }] }),
     toSpec: ({ services, body }) => {
       const { displayName } = body
       if (services.records.peekAll(PlatformTenant).some(({ spec }) => spec.displayName === displayName)) {
@@ -91,7 +91,7 @@ export const tenants = collection(PlatformTenant, {
   },
   remove: {
     summary: 'Remove a tenant that nobody and nothing belongs to',
-    turn: (_home, { parameters }) =>
+    lock: (_parent, { parameters }) =>
       tenantLock(parameters.tenantId ?? '', [{ kind: Boundary }, { kind: PlatformUser, namespace: SYSTEM_NAMESPACE }]),
     before: async ({ services }, tenant) => {
       const { name } = tenant.metadata

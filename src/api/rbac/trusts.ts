@@ -8,7 +8,7 @@ import type { Context } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { atPlatform } from '../resources/collection/homes.ts'
+import { atPlatform } from '../resources/collection/parents.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime } from '../resources/paging.ts'
 import { incarnationAt } from '../rules/grants.ts'
@@ -60,7 +60,7 @@ export const trusts = collection(BoundaryTrust, {
   path: '/admin/boundary-trusts',
   item: 'trustId',
   noun: 'Trust',
-  home: atPlatform,
+  parent: atPlatform,
   may: { read: admin, write: admin },
   dto: TrustDto,
   toDto: ({ spec }, { services }) => {

@@ -18,7 +18,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { atPlatform } from '../resources/collection/homes.ts'
+import { atPlatform } from '../resources/collection/parents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration } from '../resources/paging.ts'
 import { registryOf } from './service.ts'
@@ -135,11 +135,11 @@ const runs = collection(RetentionRun, {
   path: '/v1/registries/retention/runs',
   item: 'runId',
   noun: 'Retention run',
-  home({ services }) {
+  parent({ services }) {
     registryOf(services)
     return atPlatform()
   },
-  holds: (run, _home, { services }) => run.status?.startedAt !== undefined || isDue(run, services.clock.now()),
+  includes: (run, _parent, { services }) => run.status?.startedAt !== undefined || isDue(run, services.clock.now()),
   may: { read: action('registry/audit/read'), write: action('registry/retention/manage') },
   dto: RetentionRunDto,
   toDto: ({ metadata, spec, status }) => ({
@@ -162,7 +162,7 @@ const runs = collection(RetentionRun, {
     body: PostRunRequest,
     isBodyOptional: true,
     status: 202,
-    turn: () => ({ key: 'retention runs', sees: [] }),
+    lock: () => ({ key: 'retention runs', sees: [] }),
     toSpec: startRun,
   },
 })

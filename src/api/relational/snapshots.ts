@@ -17,7 +17,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import type { Home } from '../resources/collection/homes.ts'
+import type { CollectionParent } from '../resources/collection/parents.ts'
 import type { CreationResult } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
@@ -138,7 +138,7 @@ export function leastStorage({ status }: SnapshotObject): bigint {
   return status?.storageSize === undefined ? 0n : parseQuantity(status.storageSize)
 }
 
-type SnapshotHome = Home & {
+type SnapshotParent = CollectionParent & {
   readonly namespace: string
   readonly name: string
   readonly resourceGroup: string
@@ -147,19 +147,23 @@ type SnapshotHome = Home & {
 }
 
 /** @throws PlatformError NOT_FOUND if there is neither the database nor a snapshot of it */
-async function homeOf(context: Context): Promise<SnapshotHome> {
+async function parentOf(context: Context): Promise<SnapshotParent> {
   const { ref, place } = await locateResource(context, 'name')
   const { records } = context.services
   const { resourceGroup } = place
-  const home = { ...ref, resourceGroup, words: ` of database "${ref.name}"` }
+  const parent = { ...ref, resourceGroup, errorSuffix: ` of database "${ref.name}"` }
   const owner = await records.get(RelationalCluster, ref)
-  if (owner !== undefined) return { ...home, owner }
+  if (owner !== undefined) return { ...parent, owner }
   const existing = await records.list(RelationalSnapshot, { namespace: ref.namespace }, { fresh: context.fresh })
   if (!existing.some(({ spec }) => spec.clusterName === ref.name)) await findResource(RelationalCluster, context)
-  return home
+  return parent
 }
 
-async function snapshotsOf({ services }: Context<string, unknown>, { namespace, name }: SnapshotHome, fresh: boolean) {
+async function snapshotsOf(
+  { services }: Context<string, unknown>,
+  { namespace, name }: SnapshotParent,
+  fresh: boolean,
+) {
   const all = await services.records.list(RelationalSnapshot, { namespace }, { fresh })
   return all.filter(({ spec }) => spec.clusterName === name)
 }
@@ -172,9 +176,12 @@ type Create = Context<string, unknown, z.output<typeof CreateSnapshotRequest>>
  * @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, REFERENCE_NOT_FOUND, INVALID_STATE, SNAPSHOT_RUNNING,
  * ALREADY_EXISTS
  */
-async function takeSnapshot(context: Create, home: SnapshotHome): Promise<CreationResult<typeof RelationalSnapshot>> {
+async function takeSnapshot(
+  context: Create,
+  parent: SnapshotParent,
+): Promise<CreationResult<typeof RelationalSnapshot>> {
   const { services, caller, body } = context
-  const { namespace, name: clusterName } = home
+  const { namespace, name: clusterName } = parent
   const { object: cluster } = await findResource(RelationalCluster, context as Context)
   if (!isBackedUp(cluster.spec, services.relational.hasBackupTarget) || !services.relational.hasBackupTarget) {
     throw new PlatformError(
@@ -187,7 +194,7 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Creati
     throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'method', value: 'Volume' })
   }
   if (!cluster.spec.running) throw invalidState(cluster, `"${clusterName}" is stopped: start it first.`)
-  const others = await snapshotsOf(context, home, context.fresh)
+  const others = await snapshotsOf(context, parent, context.fresh)
   const running = others.find(isUnderWay)
   if (running !== undefined) throw snapshotInProgress(running)
   const names = others.map(({ spec }) => spec.name)
@@ -223,8 +230,8 @@ type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
  * Refuses what the controller would block without `forceDelete`. Returns whether If-Match has been checked.
  * @throws PlatformError IN_USE, LAST_RECOVERY_BASE
  */
-async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: SnapshotHome): Promise<boolean> {
-  const { name: clusterName, resourceGroup } = home
+async function refuseNeeded(context: Remove, snapshot: SnapshotObject, parent: SnapshotParent): Promise<boolean> {
+  const { name: clusterName, resourceGroup } = parent
   const user = (name: string) => ({ name, collection: COLLECTION, resourceGroup })
   if (snapshotState(snapshot) === 'Running') {
     throw inUse(`Snapshot "${snapshot.spec.name}" is being taken.`, [user(clusterName)])
@@ -233,8 +240,8 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
     .peekAll(RelationalCluster)
     .filter((database) => isBeingRestored(database, snapshot))
   if (restoring.length > 0) throw restoredFrom(context, snapshot, restoring)
-  const siblings = await snapshotsOf(context, home, context.fresh)
-  if (!isLastBaseBackup(snapshot, siblings, home.owner?.status?.serverName)) return false
+  const siblings = await snapshotsOf(context, parent, context.fresh)
+  if (!isLastBaseBackup(snapshot, siblings, parent.owner?.status?.serverName)) return false
   if (context.query?.force !== 'true') {
     const message = `Snapshot "${snapshot.spec.name}" is the last base of the recovery window.`
     throw new PlatformError('LAST_RECOVERY_BASE', message)
@@ -249,8 +256,8 @@ export const snapshots = collection(RelationalSnapshot, {
   path: `{RG}/${COLLECTION}/{name}/snapshots`,
   item: 'snapshotId',
   noun: 'Snapshot',
-  home: homeOf,
-  holds: ({ spec }, { name }) => spec.clusterName === name,
+  parent: parentOf,
+  includes: ({ spec }, { name }) => spec.clusterName === name,
   keyOf: 'name',
   may: {
     read: action('relationalcluster/read'),
@@ -258,7 +265,7 @@ export const snapshots = collection(RelationalSnapshot, {
     delete: action('relationalcluster/deleteSnapshot'),
   },
   dto: SnapshotDto,
-  toDto: (snapshot, { home: { owner } }) => {
+  toDto: (snapshot, { parent: { owner } }) => {
     const { status, metadata } = snapshot
     return {
       status: snapshotState(snapshot),
@@ -282,7 +289,7 @@ export const snapshots = collection(RelationalSnapshot, {
     summary: 'Take a snapshot',
     body: CreateSnapshotRequest,
     status: 202,
-    turn: ({ namespace, name }) => ({
+    lock: ({ namespace, name }) => ({
       key: `snapshots of ${namespace}/${name}`,
       sees: [{ kind: RelationalSnapshot, namespace }],
     }),

@@ -16,7 +16,7 @@ import { AccountName, DeploymentSource } from '../../crds/sources.ts'
 import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
-import { inBoundary } from '../resources/collection/homes.ts'
+import { inBoundary } from '../resources/collection/parents.ts'
 import { vetSourceUrl, vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -63,9 +63,9 @@ export function newState(services: Services, boundaryId: string, id: string): Li
  * ENGINE_MISSING
  */
 export async function createSource(context: SourceTypeContext<unknown, Request>) {
-  const home = await inBoundary(context as Context)
+  const parent = await inBoundary(context as Context)
   const provider = requireProvider(context)
-  refuseWhileDeleting(home.owner)
+  refuseWhileDeleting(parent.owner)
   const { services, body, caller } = context
   const id = randomUUID()
   const baseUrl = baseUrlOf(services, provider, body)
@@ -79,14 +79,14 @@ export async function createSource(context: SourceTypeContext<unknown, Request>)
     await translateProviderErrors(services.sources.port.check({ ...common, credentials }, context.signal), codes)
   }
   const webhookSecret = randomBytes(32).toString('base64url')
-  const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
+  const state = provider === 'GitHub' ? newState(services, parent.boundaryId, id) : undefined
   const spec = {
     ...common,
     credentials: credentials && { secretName: sourceSecretName(id) },
     circuit: provider === 'Circuit' ? {} : undefined,
     install: state && { step: 'Register', stateHash: state.hash, expiresAt: state.expiresAt, returnUrl },
   }
-  const { namespace } = home
+  const { namespace } = parent
   const { object: source } = await services.records.create(DeploymentSource, { namespace, name: id, spec, caller })
   await writeOrDelete(context as Context, source, { ...credentials, [CREDENTIAL_KEYS.webhookSecret]: webhookSecret })
   return created({

@@ -22,7 +22,7 @@ import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
-import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
+import { type BoundaryParent, inBoundary } from '../resources/collection/parents.ts'
 import { type GroupResource, resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { shownHolders } from '../resources/holders.ts'
@@ -172,8 +172,8 @@ export function requireProvider({ parameters }: SourceTypeContext): Provider {
 }
 
 /** Finds the source in the path. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function findSource(context: SourceContext, home?: BoundaryHome): Promise<SourceRecord> {
-  const { namespace } = home ?? (await inBoundary(context as Context))
+export async function findSource(context: SourceContext, parent?: BoundaryParent): Promise<SourceRecord> {
+  const { namespace } = parent ?? (await inBoundary(context as Context))
   return sourceIn(context, namespace, context.parameters.deploymentSourceId)
 }
 

@@ -10,7 +10,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { checkedByHandler } from '../http/route.ts'
-import { inVisibleBoundary } from '../resources/collection/homes.ts'
+import { inVisibleBoundary } from '../resources/collection/parents.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
 import { BUILD_ACTION, reporterNow } from '../resources/deployments/reporters.ts'
@@ -88,9 +88,9 @@ export const materializeAuth = checkedByHandler(
 export async function materializeRegistry(context: SourceContext<z.output<typeof MaterializeRegistryRequest>>) {
   const { services, body } = context
   const { boundaryId } = context.parameters
-  const home = await inVisibleBoundary(context as Context)
+  const parent = await inVisibleBoundary(context as Context)
   const resource = await requireWriter(context, body)
-  const source = await findSource(context, home)
+  const source = await findSource(context, parent)
   requireRegistry(source)
   await requireSourceNotDeleting(context, source)
   refuseWhileDeleting(await findGroup(context, boundaryId, body.resourceGroup))

@@ -15,7 +15,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { atPlatform } from '../resources/collection/homes.ts'
+import { atPlatform } from '../resources/collection/parents.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
@@ -96,11 +96,11 @@ export const bindings = collection(IdpBinding, {
   path: `${TENANT_PATH}/idp-bindings`,
   item: 'bindingId',
   noun: 'Binding',
-  home: async (context: Context) => ({
+  parent: async (context: Context) => ({
     ...atPlatform(),
     tenantId: (await requireTenant(context as Context<'tenantId'>)).metadata.name,
   }),
-  holds: (binding, { tenantId }) => isLive(binding) && binding.spec.tenantId === tenantId,
+  includes: (binding, { tenantId }) => isLive(binding) && binding.spec.tenantId === tenantId,
   may: { read: admin, write: admin },
   dto: IdpBindingDto,
   related: (_bindings, { services }) => services.records.peekAll(PlatformUser, { namespace: SYSTEM_NAMESPACE }),
@@ -120,7 +120,7 @@ export const bindings = collection(IdpBinding, {
     further: GRANT_RIGHTS,
     body: CreateBindingRequest,
     // `sees` is empty, because existing bindings are read from the API server.
-    turn: ({ tenantId }) => ({ key: `bindings of ${tenantId}`, sees: [] }),
+    lock: ({ tenantId }) => ({ key: `bindings of ${tenantId}`, sees: [] }),
     toSpec: async (context, { tenantId }) => {
       const { issuer, claim, claimValue } = context.body
       vetUrl(issuer, 'issuer', context.services.sso.allowedHosts)

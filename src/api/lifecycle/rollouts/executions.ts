@@ -11,7 +11,7 @@ import type { Context } from '../../http/context.ts'
 import { strictRecord } from '../../http/namedRecord.ts'
 import { action } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
-import { atPlatform } from '../../resources/collection/homes.ts'
+import { atPlatform } from '../../resources/collection/parents.ts'
 import { Uuid, wholeRecord } from '../../resources/dto.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
 import { listPlatformObjects, platformObjectId, readInventory } from '../inventory.ts'
@@ -82,7 +82,7 @@ export const executions = collection(RolloutExecution, {
   path: '/lifecycle/rollouts/executions',
   item: 'executionId',
   noun: 'Rollout',
-  home: atPlatform,
+  parent: atPlatform,
   may: { read: action('lifecycle/view'), write: action('lifecycle/execute') },
   dto: RolloutExecutionDto,
   related: async (_, context) => ({
@@ -104,7 +104,7 @@ export const executions = collection(RolloutExecution, {
     body: CreateExecutionRequest,
     status: 202,
     answers: [404, 409],
-    turn: () => LIFECYCLE_LOCK,
+    lock: () => LIFECYCLE_LOCK,
     toSpec,
   },
 })

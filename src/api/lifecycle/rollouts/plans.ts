@@ -13,7 +13,7 @@ import { etagOf } from '../../http/etag.ts'
 import { strictRecord } from '../../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
-import { atPlatform } from '../../resources/collection/homes.ts'
+import { atPlatform } from '../../resources/collection/parents.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
 import { componentOf, platformObjectId, readInventory } from '../inventory.ts'
 import type { ComponentInventory } from '../records.ts'
@@ -57,7 +57,7 @@ const plans = collection(RolloutPlan, {
   path: '/lifecycle/rollouts/plans',
   item: 'planId',
   noun: 'Plan',
-  home: atPlatform,
+  parent: atPlatform,
   missing: (key) => new PlatformError('PlanNotFound', `Plan "${key.slice(0, 64)}" was not found.`),
   may: { read: action('lifecycle/view'), write: action('lifecycle/plan') },
   dto: RolloutPlanDto,

@@ -18,7 +18,7 @@ import { pollUntilChanged } from '../pollUntilChanged.ts'
 import { refuseWhileDeleting, writablePart } from '../writes.ts'
 import { withIgnoredReadFields, withKindDescriptions } from '../writtenBody.ts'
 import { listRoute } from './columns.ts'
-import type { Home } from './homes.ts'
+import type { CollectionParent } from './parents.ts'
 import {
   type Collection,
   type CollectionDeclaration,
@@ -39,13 +39,13 @@ type Entry = RecordOf<AnyKind>
  * order of look-ups, the answer for an absent object, the record and the options of lists, ETag and If-Match, 201 or
  * 200, 202 or 204.
  *
- * What the declaration's functions throw becomes the answer. They run in this order: `home`; the refusal to create in
+ * What the declaration's functions throw becomes the answer. They run in this order: `parent`; the refusal to create in
  * something that is being deleted; then `toSpec` or `make` for a creation, `before` and `toSpec` for a patch, `before`
  * for a removal.
  */
 export function collection<
   K extends AnyKind,
-  H extends Home,
+  P extends CollectionParent,
   Dto extends z.ZodObject,
   Related = undefined,
   ListQuery extends z.ZodObject = z.ZodObject,
@@ -54,8 +54,8 @@ export function collection<
   RemoveQuery extends z.ZodObject = z.ZodObject,
 >(
   kind: K,
-  declaration: CollectionDeclaration<K, H, Related, Dto, ListQuery, CreateBody, PatchBody, RemoveQuery>,
-): Collection<K, H> {
+  declaration: CollectionDeclaration<K, P, Related, Dto, ListQuery, CreateBody, PatchBody, RemoveQuery>,
+): Collection<K, P> {
   const parts = new CollectionRoutes(kind, declaration as unknown as Erased)
   const made: Record<Operation, RouteDraft | undefined> = {
     list: listRouteOf(parts),
@@ -73,7 +73,7 @@ export function collection<
         (names.length === 0 ? present : names).map((name) => made[name] as RouteDraft),
       ),
     find: (context) => parts.find(context) as never,
-    show: (context, object, home) => parts.answer(200, context, home, { object: object as Entry }),
+    show: (context, object, parent) => parts.answer(200, context, parent, { object: object as Entry }),
   }
 }
 
@@ -91,40 +91,45 @@ class CollectionRoutes {
     return `${this.declaration.path}/{${this.declaration.item}}`
   }
 
-  async all(context: Context, home: Home, fresh = context.fresh): Promise<readonly Entry[]> {
-    const { holds } = this.declaration
-    const objects = await context.services.records.list(this.kind, { namespace: home.namespace }, { fresh })
-    return holds === undefined ? objects : objects.filter((object) => holds(object, home, context))
+  async all(context: Context, parent: CollectionParent, fresh = context.fresh): Promise<readonly Entry[]> {
+    const { includes } = this.declaration
+    const objects = await context.services.records.list(this.kind, { namespace: parent.namespace }, { fresh })
+    return includes === undefined ? objects : objects.filter((object) => includes(object, parent, context))
   }
 
-  async find(context: Context): Promise<{ object: Entry; home: Home }> {
-    const home = await this.declaration.home(context)
-    return { object: await this.findIn(context, home), home }
+  async find(context: Context): Promise<{ object: Entry; parent: CollectionParent }> {
+    const parent = await this.declaration.parent(context)
+    return { object: await this.findIn(context, parent), parent }
   }
 
   /** @throws PlatformError NOT_FOUND */
-  async findIn(context: Context, home: Home, fresh = context.fresh): Promise<Entry> {
+  async findIn(context: Context, parent: CollectionParent, fresh = context.fresh): Promise<Entry> {
     const { item, noun, missing, keyOf, isFresh = fresh } = this.declaration
     const key = context.parameters[item] ?? ''
-    const found = await this.#findEntry(key, context, home, isFresh)
+    const found = await this.#findEntry(key, context, parent, isFresh)
     if (found !== undefined) return found
-    if (missing !== undefined) throw missing(key, home)
+    if (missing !== undefined) throw missing(key, parent)
     const isById = keyOf === undefined || (keyOf === 'name' && this.kind.name === 'uuid')
     const hint = isById && !isUuid(key) ? 'Use its id, not its name.' : undefined
-    throw notFound(`${noun} "${key.slice(0, 128)}"${home.words}`, hint)
+    throw notFound(`${noun} "${key.slice(0, 128)}"${parent.errorSuffix}`, hint)
   }
 
-  async #findEntry(key: string, context: Context, home: Home, fresh: boolean): Promise<Entry | undefined> {
-    const { keyOf = (object: Entry) => this.idOf(object), holds } = this.declaration
+  async #findEntry(
+    key: string,
+    context: Context,
+    parent: CollectionParent,
+    fresh: boolean,
+  ): Promise<Entry | undefined> {
+    const { keyOf = (object: Entry) => this.idOf(object), includes } = this.declaration
     if (keyOf === 'name') {
-      const ref = { namespace: home.namespace, name: key }
+      const ref = { namespace: parent.namespace, name: key }
       const object = await context.services.records.get(this.kind, ref, { fresh })
-      return object !== undefined && holds?.(object, home, context) === false ? undefined : object
+      return object !== undefined && includes?.(object, parent, context) === false ? undefined : object
     }
-    const named = (await this.all(context, home, fresh)).filter((object) => keyOf(object) === key)
+    const named = (await this.all(context, parent, fresh)).filter((object) => keyOf(object) === key)
     const [oldest] = named.sort(byAge)
     // Another replica may have just created it, before our watch reports it.
-    return oldest !== undefined || fresh ? oldest : this.#findEntry(key, context, home, true)
+    return oldest !== undefined || fresh ? oldest : this.#findEntry(key, context, parent, true)
   }
 
   /**
@@ -132,11 +137,11 @@ class CollectionRoutes {
    *
    * @throws PlatformError BAD_REQUEST
    */
-  async refuseChanged(context: Context, home: Home, found: Entry): Promise<void> {
+  async refuseChanged(context: Context, parent: CollectionParent, found: Entry): Promise<void> {
     const body = context.body as Record<string, unknown>
     const named = this.kind.immutable.filter((field) => (body[field] ?? undefined) !== undefined)
     if (named.length === 0) return
-    const [record = {}] = await this.recordsOf([found], context, home)
+    const [record = {}] = await this.recordsOf([found], context, parent)
     const changed = named.filter((field) => field in record && !isDeepStrictEqual(body[field], record[field]))
     const errors = changed.map((field) => ({ field, message: 'cannot be changed after creation' }))
     if (errors.length > 0) throw refusedFields(errors)
@@ -146,9 +151,13 @@ class CollectionRoutes {
     return this.declaration.keyOf === 'name' ? metadata.name : objectId(this.kind.resource, metadata)
   }
 
-  async recordsOf(objects: readonly Entry[], context: Context, home: Home): Promise<Record<string, unknown>[]> {
+  async recordsOf(
+    objects: readonly Entry[],
+    context: Context,
+    parent: CollectionParent,
+  ): Promise<Record<string, unknown>[]> {
     const { related, toDto, dto } = this.declaration
-    const view = { services: context.services, context, home, related: await related?.(objects, context, home) }
+    const view = { services: context.services, context, parent, related: await related?.(objects, context, parent) }
     return objects.map((object) => {
       const { metadata, spec, status } = object as Entry & { status?: object }
       const given = { id: this.idOf(object), createdAt: createdAtOf(metadata), createdBy: createdByOf(metadata) }
@@ -156,9 +165,14 @@ class CollectionRoutes {
     })
   }
 
-  async answer(status: number, context: Context, home: Home, made: CreationResult<AnyKind>): Promise<Answer<never>> {
+  async answer(
+    status: number,
+    context: Context,
+    parent: CollectionParent,
+    made: CreationResult<AnyKind>,
+  ): Promise<Answer<never>> {
     const { object, more, headers } = made
-    const [record] = await this.recordsOf([object], context, home)
+    const [record] = await this.recordsOf([object], context, parent)
     const body = more === undefined ? record : { ...record, ...more }
     return { status, headers: { ...headers, etag: etagOf(object) }, body: body as never }
   }
@@ -166,21 +180,21 @@ class CollectionRoutes {
 
 function withLock<Result>(
   { services }: Context,
-  turn: ChangeLock | undefined,
+  lock: ChangeLock | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return turn === undefined ? work() : withChangeLock(services, turn, work)
+  return lock === undefined ? work() : withChangeLock(services, lock, work)
 }
 
 function listRouteOf(parts: CollectionRoutes): RouteDraft {
   const { declaration } = parts
-  const { path, may, list, home } = declaration
+  const { path, may, list, parent } = declaration
   return listRoute(path, {
     ...declaration,
     ...list,
     auth: may.read,
     rows: async (context) => {
-      const found = await home(context)
+      const found = await parent(context)
       const objects = await parts.all(context, found)
       const wanted = list.where === undefined ? objects : objects.filter(list.where(context.query, context))
       return parts.recordsOf(wanted, context, found)
@@ -196,8 +210,8 @@ function getRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
     ...get,
     reply: dto as z.ZodType,
     handler: async (context) => {
-      const { object, home } = await parts.find(context)
-      return parts.answer(200, context, home, { object })
+      const { object, parent } = await parts.find(context)
+      return parts.answer(200, context, parent, { object })
     },
   })
 }
@@ -205,7 +219,7 @@ function getRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
 function createRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
   const { path, may, dto, create } = parts.declaration
   if (create === undefined || may.write === undefined) return undefined
-  const { summary, further, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
+  const { summary, further, isBodyOptional = false, reply = dto, status = 201, answers = [], lock } = create
   const body = withKindDescriptions(create.body, parts.kind)
   return route('POST', path, {
     auth: may.write,
@@ -216,13 +230,13 @@ function createRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
     reply: reply as z.ZodType,
     answers: [status, ...answers],
     handler: async (context) => {
-      const home: Home = await parts.declaration.home(context)
+      const parent: CollectionParent = await parts.declaration.parent(context)
       // For 201 the pipeline has refused it already.
       if (status === 202 && context.header('if-match') !== undefined) throw nothingToMatch()
-      if (home.owner !== undefined) refuseWhileDeleting(home.owner)
-      return withLock(context, turn?.(home, context), async () => {
-        const made = await createObject(parts.kind, create, context, home)
-        return parts.answer(made.isNew === false ? 200 : status, context, home, made)
+      if (parent.owner !== undefined) refuseWhileDeleting(parent.owner)
+      return withLock(context, lock?.(parent, context), async () => {
+        const made = await createObject(parts.kind, create, context, parent)
+        return parts.answer(made.isNew === false ? 200 : status, context, parent, made)
       })
     },
   })
@@ -233,19 +247,19 @@ async function createObject(
   // biome-ignore lint/suspicious/noExplicitAny: see Erased
   create: Creation<AnyKind, any, z.ZodType>,
   context: Context,
-  home: Home,
+  parent: CollectionParent,
 ): Promise<CreationResult<AnyKind>> {
-  if ('make' in create) return create.make(context, home)
-  const spec = await create.toSpec(context, home)
-  const name = create.nameOf?.(context, home) ?? randomUUID()
+  if ('make' in create) return create.make(context, parent)
+  const spec = await create.toSpec(context, parent)
+  const name = create.nameOf?.(context, parent) ?? randomUUID()
   const { services, caller } = context
-  return services.records.create(kind, { namespace: home.namespace, name, spec, caller, ...create.options })
+  return services.records.create(kind, { namespace: parent.namespace, name, spec, caller, ...create.options })
 }
 
 function patchRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
-  const { summary, further, turn, before, toSpec, after } = patch
+  const { summary, further, lock, before, toSpec, after } = patch
   const given = withKindDescriptions(patch.body, parts.kind) as z.ZodType & { shape?: object }
   const body = given instanceof z.ZodObject ? withIgnoredReadFields(given, dto) : given
   const isRepeated = (name: string) => Object.hasOwn(dto.shape, name) && !Object.hasOwn(given.shape ?? {}, name)
@@ -259,19 +273,19 @@ function patchRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
     reply: dto as z.ZodType,
     handler: async (context) => {
       refuseOtherPath(context, isRepeated)
-      const home: Home = await parts.declaration.home(context)
-      return withLock(context, turn?.(home, context), async () => {
-        const found = await parts.findIn(context, home)
-        await parts.refuseChanged(context, home, found)
-        await before?.(context, found, home)
+      const parent: CollectionParent = await parts.declaration.parent(context)
+      return withLock(context, lock?.(parent, context), async () => {
+        const found = await parts.findIn(context, parent)
+        await parts.refuseChanged(context, parent, found)
+        await before?.(context, found, parent)
         const { services, caller, ifMatch } = context
         const change = (stored: Entry) => {
           refuseWhileDeleting(stored)
-          return toSpec(stored, context, home)
+          return toSpec(stored, context, parent)
         }
         const ref = refOf(found)
         const { object } = await services.records.update(parts.kind, ref, { caller, ifMatch, change })
-        return parts.answer(200, context, home, { object: (await after?.(context, object)) ?? object })
+        return parts.answer(200, context, parent, { object: (await after?.(context, object)) ?? object })
       })
     },
   })
@@ -286,18 +300,18 @@ function deleteRouteOf(parts: CollectionRoutes): RouteDraft | undefined {
   const { may, remove } = parts.declaration
   const auth = may.delete ?? may.write
   if (remove === undefined || auth === undefined) return undefined
-  const { summary, query, turn, before, waits = false } = remove
+  const { summary, query, lock, before, waits = false } = remove
   return route('DELETE', parts.itemPath, {
     auth,
     summary,
     answers: waits ? [202, 204] : [204],
     ...(query !== undefined && { query }),
     handler: async (context) => {
-      const home: Home = await parts.declaration.home(context)
-      const key = turn?.(home, context)
+      const parent: CollectionParent = await parts.declaration.parent(context)
+      const key = lock?.(parent, context)
       return withLock(context, key, async () => {
-        const found = await parts.findIn(context, home, context.fresh || key !== undefined)
-        const isCompared = (await before?.(context as never, found, home)) === true
+        const found = await parts.findIn(context, parent, context.fresh || key !== undefined)
+        const isCompared = (await before?.(context as never, found, parent)) === true
         const { records } = context.services
         const { namespace, name, uid } = found.metadata
         const ref = { namespace, name }

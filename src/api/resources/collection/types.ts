@@ -7,13 +7,13 @@ import type { Authorization, RouteDraft } from '../../http/route.ts'
 import type { CreateRequest, RecordOf } from '../../records/records.ts'
 import type { ChangeLock } from '../../rules/changeLocks.ts'
 import type { Columns } from './columns.ts'
-import type { Home } from './homes.ts'
+import type { CollectionParent } from './parents.ts'
 
 /** The data for a record in addition to its object. */
-export type CollectionRecordView<H extends Home, Related> = {
+export type CollectionRecordView<P extends CollectionParent, Related> = {
   readonly services: Services
   readonly context: Context
-  readonly home: H
+  readonly parent: P
   /** What `related` looked up once for all records of the answer. */
   readonly related: Related
 }
@@ -30,8 +30,8 @@ export type ShownFields<K extends AnyKind, Dto extends z.ZodObject> = {
   [Name in keyof z.input<Dto>]?: z.input<Dto>[Name] | undefined
 } & Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, DerivedField<K, z.input<Dto>>>>
 
-/** Changes that take turns with others under the same key, over all replicas. */
-type Locking<H extends Home> = { turn?: (home: H, context: Context) => ChangeLock }
+/** Changes under the same key wait for each other, over all replicas. */
+type Locking<P extends CollectionParent> = { lock?: (parent: P, context: Context) => ChangeLock }
 
 export type CreationResult<K extends AnyKind> = {
   object: RecordOf<K>
@@ -42,7 +42,7 @@ export type CreationResult<K extends AnyKind> = {
   headers?: Record<string, string>
 }
 
-export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = Locking<H> & {
+export type Creation<K extends AnyKind, P extends CollectionParent, Body extends z.ZodType> = Locking<P> & {
   summary: string
   /** What else the handler may require, in the words of `src/api/http/furtherRights.ts`. */
   further?: string
@@ -57,18 +57,18 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
 } & (
     | {
         /** Checks the request, and returns the spec. @throws PlatformError */
-        toSpec: (context: Context<string, unknown, z.output<Body>>, home: H) => object | Promise<object>
+        toSpec: (context: Context<string, unknown, z.output<Body>>, parent: P) => object | Promise<object>
         /** A new uuid if absent. */
-        nameOf?: (context: Context<string, unknown, z.output<Body>>, home: H) => string
+        nameOf?: (context: Context<string, unknown, z.output<Body>>, parent: P) => string
         options?: Pick<CreateRequest<K>, 'finalizers' | 'isSame'>
       }
     | {
         /** For creations that take more than one write, or whose name decides whether the object is new. */
-        make: (context: Context<string, unknown, z.output<Body>>, home: H) => Promise<CreationResult<K>>
+        make: (context: Context<string, unknown, z.output<Body>>, parent: P) => Promise<CreationResult<K>>
       }
   )
 
-export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = Locking<H> & {
+export type Patch<K extends AnyKind, P extends CollectionParent, Body extends z.ZodType> = Locking<P> & {
   summary: string
   further?: string
   /** Fields of the record that are not in this schema are ignored. */
@@ -76,25 +76,25 @@ export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = L
   /** Set if `toSpec` reads the body itself. */
   documentedBody?: z.ZodType
   /** Checks that need more than the object itself. */
-  before?: (context: Context<string, unknown, z.output<Body>>, object: RecordOf<K>, home: H) => void | Promise<void>
+  before?: (context: Context<string, unknown, z.output<Body>>, object: RecordOf<K>, parent: P) => void | Promise<void>
   /** Returns the next spec. Called again with the newer object after a conflict. */
-  toSpec: (stored: RecordOf<K>, context: Context<string, unknown, z.output<Body>>, home: H) => object
+  toSpec: (stored: RecordOf<K>, context: Context<string, unknown, z.output<Body>>, parent: P) => object
   /** Waits until what the response says is true. */
   after?: (context: Context, object: RecordOf<K>) => Promise<RecordOf<K>>
 }
 
-export type Removal<K extends AnyKind, H extends Home, Query extends z.ZodObject> = Locking<H> & {
+export type Removal<K extends AnyKind, P extends CollectionParent, Query extends z.ZodObject> = Locking<P> & {
   summary: string
   query?: Query
   /** Throws to refuse. Returns true if it has written to the object, so that If-Match has been compared already. */
-  before?: (context: Context<string, z.output<Query>>, object: RecordOf<K>, home: H) => unknown
+  before?: (context: Context<string, z.output<Query>>, object: RecordOf<K>, parent: P) => unknown
   /** Waits a moment for the finalizer: 204 once the object is gone, otherwise 202. Without it, always 204. */
   waits?: true
 }
 
 export type CollectionDeclaration<
   K extends AnyKind,
-  H extends Home,
+  P extends CollectionParent,
   Related,
   Dto extends z.ZodObject,
   ListQuery extends z.ZodObject,
@@ -108,10 +108,10 @@ export type CollectionDeclaration<
   item: string
   /** The noun for one object in errors. */
   noun: string
-  /** Finds where the objects are. @throws PlatformError NOT_FOUND */
-  home: (context: Context) => H | Promise<H>
+  /** Finds what the objects belong to. @throws PlatformError NOT_FOUND */
+  parent: (context: Context) => P | Promise<P>
   /** Whether an object in the namespace belongs to the collection and is visible to the caller; all are if absent. */
-  holds?: (object: RecordOf<K>, home: H, context: Context) => boolean
+  includes?: (object: RecordOf<K>, parent: P, context: Context) => boolean
   /**
    * The key of an object in the path: its `id` if absent, or `name` for the object's name. If several objects have the
    * same key, the oldest counts.
@@ -120,12 +120,12 @@ export type CollectionDeclaration<
   /** Reads one object from the API server instead of the cache. */
   isFresh?: true
   /** The error for a missing object; NOT_FOUND if absent. */
-  missing?: (key: string, home: H) => PlatformError
+  missing?: (key: string, parent: P) => PlatformError
   may: { read: Authorization; write?: Authorization; delete?: Authorization }
   /** Fields are filled from the same names in the spec, otherwise in the status, otherwise with null. */
   dto: Dto
-  related?: (objects: readonly RecordOf<K>[], context: Context, home: H) => Related | Promise<Related>
-  toDto: (object: RecordOf<K>, view: CollectionRecordView<H, Related>) => ShownFields<K, Dto>
+  related?: (objects: readonly RecordOf<K>[], context: Context, parent: P) => Related | Promise<Related>
+  toDto: (object: RecordOf<K>, view: CollectionRecordView<P, Related>) => ShownFields<K, Dto>
   list: {
     summary: string
     query?: ListQuery
@@ -134,21 +134,21 @@ export type CollectionDeclaration<
     where?: (query: z.output<ListQuery>, context: Context) => (object: RecordOf<K>) => boolean
   }
   get?: { summary: string }
-  create?: Creation<K, H, CreateBody>
-  patch?: Patch<K, H, PatchBody>
-  remove?: Removal<K, H, RemoveQuery>
+  create?: Creation<K, P, CreateBody>
+  patch?: Patch<K, P, PatchBody>
+  remove?: Removal<K, P, RemoveQuery>
 }
 
 export const OPERATIONS = ['list', 'create', 'get', 'patch', 'remove'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
-export type Collection<K extends AnyKind, H extends Home> = {
+export type Collection<K extends AnyKind, P extends CollectionParent> = {
   /** The path of one object, for the area's own routes. */
   readonly itemPath: string
   /** Returns the named routes; all declared ones if none is named. */
   readonly routes: (...names: Operation[]) => RouteDraft[]
   /** Finds the object that the path names, for the area's own routes. @throws PlatformError NOT_FOUND */
-  readonly find: (context: Context) => Promise<{ object: RecordOf<K>; home: H }>
+  readonly find: (context: Context) => Promise<{ object: RecordOf<K>; parent: P }>
   /** Answers 200 with the record of an object and its ETag. */
-  readonly show: (context: Context, object: RecordOf<K>, home: H) => Promise<Answer<never>>
+  readonly show: (context: Context, object: RecordOf<K>, parent: P) => Promise<Answer<never>>
 }
