@@ -107,7 +107,7 @@ const isExempting = ({ cel }: AdmissionRule) => cel.startsWith('variables.isExem
 /** Rules of kinds about writes that depend on another kind: a policy for each such kind and each one that reads it. */
 export function besidePolicies(kinds: readonly AnyKind[]): KubeObject[] {
   return kinds.flatMap((kind) =>
-    (kind.beside ?? []).flatMap(({ of, rules }) => {
+    (kind.parameterizedRules ?? []).flatMap(({ of, rules }) => {
       const other = kinds.find((each) => each.kind === of)
       if (other === undefined) throw new Error(`${kind.kind} stands beside "${of}", which is no kind.`)
       return policyWithBinding({

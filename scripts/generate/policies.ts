@@ -14,10 +14,10 @@ import {
 } from './iamPolicies.ts'
 import { besidePolicies, deletionProtectionPolicy, kindRulesPolicies, protectedFieldsPolicy } from './kindPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
+import { objectLimitPolicies } from './objectLimitPolicies.ts'
 import { activatorPolicy, ownAccountsPolicy, ownSecretsPolicy } from './ownPolicies.ts'
 import { CALLER_VARIABLES, NOT_OURS, namespaceLabel, policyWithBinding, ruleFor } from './policy.ts'
 import { removalPolicy } from './removalPolicy.ts'
-import { roomPolicies } from './roomPolicies.ts'
 
 export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
 
@@ -183,7 +183,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...seededPolicy(),
     ...trustPolicy(),
     ...metadataPolicy(kinds),
-    ...roomPolicies(kinds),
+    ...objectLimitPolicies(kinds),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
     ...buildPodsPolicy(),

@@ -21,7 +21,7 @@ describe('untilPoliciesJudge', () => {
   const never = new AbortController().signal
 
   it('asks about every kind that is judged beside another', () => {
-    const beside = KINDS.filter((kind) => (kind.beside ?? []).length > 0).map(({ kind }) => kind)
+    const beside = KINDS.filter((kind) => (kind.parameterizedRules ?? []).length > 0).map(({ kind }) => kind)
     expect(ASKED.map(({ kind }) => kind.kind)).to.have.members(beside)
     for (const { kind, spec } of ASKED) expect(kind.spec.safeParse(spec).error, kind.kind).to.equal(undefined)
   })

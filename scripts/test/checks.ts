@@ -10,7 +10,7 @@ export type CheckResult = { name: string; passed: boolean }
 /** `remedy`: what to do, for tools that do not say it. */
 type Check = { name: string; program: string; args: string[]; remedy?: string }
 
-const UNUSED = 'Remove it, or use it: a kind, a controller and routes are listed in the index.ts of their room.'
+const UNUSED = 'Remove it, or use it: a kind, a controller and routes are listed in the index.ts of their folder.'
 
 function checks(fix: boolean): Check[] {
   return [

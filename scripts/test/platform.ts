@@ -39,7 +39,7 @@ async function placeOfProviders(controlPlane: ControlPlane, folder: string, { gi
 
 /**
  * Starts a control plane and a platform in a temporary folder. What `FREEHOLD_TEST_PLATFORM` names holds what
- * `dev.json` holds and the path of kubectl; `FREEHOLD_TEST_CLUSTER` names the same file for tests of the kube room.
+ * `dev.json` holds and the path of kubectl; `FREEHOLD_TEST_CLUSTER` names the same file for tests of `src/kube`.
  */
 export async function startTestPlatform({
   hasRealNode = false,

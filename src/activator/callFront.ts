@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { disconnectSignalOf } from '../core/disconnectSignal.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { SharedPlaces } from '../core/sharedPlaces.ts'
+import { SharedSlots } from '../core/sharedSlots.ts'
 import { CopyUnreachableError } from './copyConnection.ts'
 import { forward, stripHopByHopHeaders } from './proxy.ts'
 import { type CallHandler, createCallServer, letBodyCome, RETRY_AFTER_HEADERS, refuse, withholdBody } from './server.ts'
@@ -58,7 +58,7 @@ type Exchange = { kind: Kind; request: IncomingMessage; response: ServerResponse
  */
 export class CallFront {
   readonly #options: CallFrontOptions
-  readonly #held: SharedPlaces
+  readonly #held: SharedSlots
   readonly #answering = new Set<ServerResponse>()
   readonly #waiters = new Set<() => void>()
   #onIdle: () => void = () => {}
@@ -70,7 +70,7 @@ export class CallFront {
 
   constructor(options: CallFrontOptions) {
     this.#options = options
-    this.#held = new SharedPlaces(options.maxHeld ?? MAX_HELD_CALLS)
+    this.#held = new SharedSlots(options.maxHeld ?? MAX_HELD_CALLS)
   }
 
   readonly isLeading = (): boolean => this.#handlers !== undefined && this.#options.isLeader()

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { isRemoteCopy, parseRemoteCopyPath, type RemoteCopy } from '../contracts/remoteCopies.ts'
 import { messageOf } from '../core/errors.ts'
 import { pluralize, pluralizeVerb } from '../core/pluralize.ts'
-import { SharedPlaces } from '../core/sharedPlaces.ts'
+import { SharedSlots } from '../core/sharedSlots.ts'
 import { unlessAborted } from '../core/unlessAborted.ts'
 
 /** Opens a connection to a copy in another cluster. @throws Error if the cluster cannot be reached now */
@@ -50,12 +50,12 @@ export function limitClusterConnections(
   reach: ReachCopy,
   tenantOf: (copy: RemoteCopy) => string,
   max = MAX_PER_CLUSTER,
-  clusters = new Map<string, SharedPlaces>(),
+  clusters = new Map<string, SharedSlots>(),
 ): ReachCopy {
   return async (copy) => {
     const { clusterId } = copy
     const tenant = tenantOf(copy)
-    const slots = clusters.get(clusterId) ?? new SharedPlaces(max)
+    const slots = clusters.get(clusterId) ?? new SharedSlots(max)
     const held = slots.takenBy(tenant)
     if (slots.left <= 0)
       throw new Error(

@@ -11,7 +11,7 @@ import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
-import { SharedPlaces } from '../core/sharedPlaces.ts'
+import { SharedSlots } from '../core/sharedSlots.ts'
 import { drainUnreadBody, endAfter, UNMETERED_DRAIN } from '../core/unreadBody.ts'
 import { withoutPipelining } from '../core/withoutPipelining.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
@@ -89,7 +89,7 @@ export function createCallServer(listener: RequestListener, maxConnections = 2 *
 
 /** Answers function calls: each waits until a copy has room for it. */
 export function createCallHandler(options: CallHandlerOptions): CallHandler {
-  const calls = new SharedPlaces(options.maxCalls ?? MAX_CALLS)
+  const calls = new SharedSlots(options.maxCalls ?? MAX_CALLS)
   return async (request, response, caller) => {
     try {
       return await handle(options, calls, { request, response, caller })
@@ -105,7 +105,7 @@ type Exchange = { request: IncomingMessage; response: ServerResponse; caller: st
 
 async function handle(
   options: CallHandlerOptions,
-  calls: SharedPlaces,
+  calls: SharedSlots,
   exchange: Exchange,
 ): Promise<'answered' | 'moved'> {
   const { response } = exchange

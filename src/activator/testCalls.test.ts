@@ -18,8 +18,8 @@ describe('test calls', () => {
     for (const end of ends.splice(0)) await end()
   })
 
-  type Given = { isPlayed?: boolean; clusterId?: string; spec?: Partial<ServerlessFunction['spec']> }
-  async function world(listener: RequestListener, { isPlayed = false, clusterId, spec = {} }: Given = {}) {
+  type Given = { isSimulated?: boolean; clusterId?: string; spec?: Partial<ServerlessFunction['spec']> }
+  async function world(listener: RequestListener, { isSimulated = false, clusterId, spec = {} }: Given = {}) {
     const activator = await startActivator(listener, { startMilliseconds: 1, ...(clusterId && { clusterId }) })
     ends.push(() => activator.stop())
     activator.put('hello', { spec })
@@ -30,7 +30,7 @@ describe('test calls', () => {
       reach: connectTo,
       clock: systemClock,
       log: silentLog,
-      isSimulated: isPlayed,
+      isSimulated,
     }
     return { activator, call: createTestCaller(options), counted: () => callsCounted(figures, KEY) }
   }
@@ -123,7 +123,7 @@ describe('test calls', () => {
     const off = await world(() => {}, { spec: { enabled: false } })
     expect(await off.call(KEY, CALL, never)).to.deep.equal({ refused: 'Disabled' })
     expect(await off.call('group/shop.nobody', CALL, never)).to.deep.equal({ refused: 'Gone' })
-    const played = await world(() => {}, { isPlayed: true })
+    const played = await world(() => {}, { isSimulated: true })
     expect(await played.call(KEY, CALL, never)).to.deep.equal({ refused: 'Simulated' })
     const busy = await world(() => {}, { spec: { timeoutSeconds: 1, maxReplicas: 0 } })
     expect(await busy.call(KEY, CALL, never)).to.deep.equal({ refused: 'NoCopy' })

@@ -9,7 +9,7 @@ import {
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { readBeginning } from '../core/readWithin.ts'
-import { SharedPlaces } from '../core/sharedPlaces.ts'
+import { SharedSlots } from '../core/sharedSlots.ts'
 import { NoSlotError } from './callQueue.ts'
 import { CopyUnreachableError, connectToCopy, type ReachCopy } from './copyConnection.ts'
 import { stripHopByHopHeaders } from './proxy.ts'
@@ -31,7 +31,7 @@ export function createTestCaller(options: TestCallsOptions): MakeTestCall {
 
 /** Limits concurrent calls: one boundary may hold at most as many as are left for the others. */
 function withTenantLimit(make: MakeTestCall): MakeTestCall {
-  const slots = new SharedPlaces(CONCURRENT_TEST_CALLS_MAX)
+  const slots = new SharedSlots(CONCURRENT_TEST_CALLS_MAX)
   return async (key, call, callerSignal) => {
     const { boundaryId } = call
     if (slots.isFullFor(boundaryId)) return { refused: 'Full' }

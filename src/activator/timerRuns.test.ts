@@ -14,7 +14,7 @@ describe('timer runs', () => {
     for (const end of ends.splice(0)) await end()
   })
 
-  async function world(listener: RequestListener, isPlayed = false, clusterId?: string) {
+  async function world(listener: RequestListener, isSimulated = false, clusterId?: string) {
     const activator = await startActivator(listener, { startMilliseconds: 1, ...(clusterId && { clusterId }) })
     ends.push(() => activator.stop())
     activator.put('night', { spec: { triggers: [{ name: 'tick', kind: 'Timer', schedule: '*/10 * * * *' }] } })
@@ -28,7 +28,7 @@ describe('timer runs', () => {
       reach: connectTo,
       clock: systemClock,
       log: silentLog,
-      isSimulated: isPlayed,
+      isSimulated,
     })
     const counted = () => callsCounted(figures, due.key)
     return { activator, runs, patches, counted }

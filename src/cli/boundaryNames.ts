@@ -4,7 +4,7 @@ import { suggestion } from '../core/suggestion.ts'
 import { findCollection } from './collections.ts'
 import type { Context, Input } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
-import { openSession, placeOf } from './session.ts'
+import { openSession, selectedScope } from './session.ts'
 
 /** More names would not help the reader. */
 const SHOWN_MAX = 10
@@ -64,7 +64,7 @@ export async function suggestBoundaryId(error: unknown, input: Input, context: C
   const isUsage = error instanceof CommandFailure && error.exitCode === EXIT.usage
   if (isUsage || !(error instanceof PlatformApiError || error instanceof CommandFailure)) return undefined
   const { client, settings } = await openSession(context)
-  const given = boundaryIn(input, context) ?? placeOf(input, settings).boundary
+  const given = boundaryIn(input, context) ?? selectedScope(input, settings).boundary
   if (given === undefined || given === '' || isUuid(given)) return undefined
   const meant = suggestBoundary(given, await listBoundaries(client))
   return meant === '' ? undefined : `Boundaries are named by their ids${meant}`

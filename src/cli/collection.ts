@@ -43,7 +43,7 @@ export type GivenArguments = {
   /** Lists across all groups of the boundary. */
   readonly isAcross?: boolean
   /** Defaults from the configuration. */
-  readonly defaults?: Place
+  readonly defaults?: SelectedScope
 }
 
-export type Place = { readonly boundary?: string | undefined; readonly group?: string | undefined }
+export type SelectedScope = { readonly boundary?: string | undefined; readonly group?: string | undefined }

@@ -9,7 +9,15 @@ import {
   GROUP_PARAMETERS,
   givenValue,
 } from './argumentGaps.ts'
-import type { Alias, Collection, CollectionRoute, GivenArguments, Place, ResourceKind, Verb } from './collection.ts'
+import type {
+  Alias,
+  Collection,
+  CollectionRoute,
+  GivenArguments,
+  ResourceKind,
+  SelectedScope,
+  Verb,
+} from './collection.ts'
 import { type CommandFailure, usage } from './failure.ts'
 import { describeUnsupportedVerb, suggestCalls } from './suggestCalls.ts'
 
@@ -286,7 +294,7 @@ export const commandLinesFor = (
   candidates: readonly CollectionRoute[],
   noun: string,
   command: CommandWords,
-  defaults: Place = {},
+  defaults: SelectedScope = {},
 ): string[] => [...new Set(candidates.map((route) => commandLineFor(route, candidates, noun, command, defaults)))]
 
 /** Returns the command line that selects this route among the candidates. */
@@ -295,7 +303,7 @@ export function commandLineFor(
   candidates: readonly CollectionRoute[],
   noun: string,
   { name, positionals }: CommandWords,
-  defaults: Place = {},
+  defaults: SelectedScope = {},
 ): string {
   const { nameParameter } = route
   const otherParameters = route.parameters.filter((parameter) => parameter !== nameParameter)

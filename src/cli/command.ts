@@ -50,7 +50,7 @@ export interface Terminal {
 /** Everything outside the process that a command may use. */
 export type Context = {
   readonly environment: Environment
-  readonly places: ClientPaths
+  readonly paths: ClientPaths
   /** How to start this program again: kubectl calls it for tokens. */
   readonly program: readonly [string, ...string[]]
   readonly terminal: Terminal

@@ -1,7 +1,7 @@
 import { type Client, PlatformApiError } from '../client/index.ts'
 import { ASK_AN_OWNER } from './boundaryNames.ts'
 import type { Context, Input } from './command.ts'
-import { openSession, placeOf } from './session.ts'
+import { openSession, selectedScope } from './session.ts'
 import { findSettings, withoutAbsent, writeSettings } from './settings.ts'
 
 /** Whether the platform knows the resource. 403 counts as known: a caller may work in a place they may not read. */
@@ -26,7 +26,7 @@ export async function explainStaleDefault(error: unknown, input: Input, context:
   const usesDefault = input.text('boundary') === undefined || input.text('group') === undefined
   if (!isRefused || !usesDefault) return undefined
   const { client, settings } = await openSession(context)
-  const { boundary, group } = placeOf(input, settings)
+  const { boundary, group } = selectedScope(input, settings)
   if (boundary === undefined || boundary !== settings.boundary) return undefined
   const missing = await findMissingPlace(client, boundary, input.text('group') === undefined ? group : undefined)
   if (missing === 'boundary')
@@ -51,14 +51,14 @@ async function findMissingPlace(client: Client, boundary: string, group: string 
 /** Clears a default that was just deleted. @returns a message for the user */
 export async function clearDeletedDefault(
   { boundaryId, resourceGroupName }: Readonly<Record<string, string>>,
-  { places }: Context,
+  { paths }: Context,
 ): Promise<string | undefined> {
-  const settings = await findSettings(places.settings)
+  const settings = await findSettings(paths.settings)
   if (settings?.boundary === undefined || settings.boundary !== boundaryId) return undefined
   if (resourceGroupName !== undefined && settings.group !== resourceGroupName) return undefined
   const { boundary, group: _group, ...others } = settings
   const keptBoundary = resourceGroupName === undefined ? undefined : boundary
-  await writeSettings(places.settings, { ...others, ...withoutAbsent({ boundary: keptBoundary }) })
+  await writeSettings(paths.settings, { ...others, ...withoutAbsent({ boundary: keptBoundary }) })
   return resourceGroupName === undefined
     ? 'It was your default boundary: there is none now.'
     : 'It was your default resource group: there is none now.'

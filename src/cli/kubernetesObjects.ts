@@ -60,13 +60,13 @@ export async function dryRunAtKubernetes(manifest: Manifest, send: SendToKuberne
   return { before: before.status === 404 ? undefined : before.body, after: after.body }
 }
 
-export type Verdict =
+export type DryRunRefusal =
   | {
       readonly refusal: CommandFailure
       /** Whether the refusal only depends on the manifest, so that it can never be accepted. */
       readonly isFinal: boolean
       /** Whether its namespace does not exist yet: the same files may create it. */
-      readonly waitsForPlace: boolean
+      readonly isNamespaceMissing: boolean
     }
   | undefined
 
@@ -76,13 +76,13 @@ export type Verdict =
  *
  * @returns the refusal, and what it depends on
  */
-export async function judgeAtKubernetes(manifest: Manifest, send: SendToKubernetes): Promise<Verdict> {
+export async function findDryRunRefusal(manifest: Manifest, send: SendToKubernetes): Promise<DryRunRefusal> {
   const path = await pathOfObject(manifest, send)
   const answer = await patch(manifest, path, send, '&dryRun=All&force=true')
   if (answer.status < 400) return undefined
   const isFinal = violatesSchema(answer) || violatesRule(answer)
   if (isFinal && !violatesSchema(answer) && (await isReplaceable(manifest, path, send))) return undefined
-  return { refusal: await refused(manifest, answer, send), isFinal, waitsForPlace: waitsForNamespace(answer) }
+  return { refusal: await refused(manifest, answer, send), isFinal, isNamespaceMissing: waitsForNamespace(answer) }
 }
 
 /**

@@ -80,7 +80,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
-  places: clientPathsFor(process.env),
+  paths: clientPathsFor(process.env),
   program: [process.execPath, fileURLToPath(new URL('../../bin/freehold.mjs', import.meta.url))],
   terminal: terminalOf(process.env),
   collections: deriveCollections(),

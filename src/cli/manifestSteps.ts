@@ -3,18 +3,18 @@ import type { Collection } from './collection.ts'
 import type { Context, Input, Option } from './command.ts'
 import { CommandFailure, mapOrFailTogether, usage } from './failure.ts'
 import { accessOfKubeconfig, accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'
-import { judgeAtKubernetes, type Verdict } from './kubernetesObjects.ts'
+import { type DryRunRefusal, findDryRunRefusal } from './kubernetesObjects.ts'
 import {
   isWrittenByRest,
   type Manifest,
   type ManifestPlan,
   manifestsIn,
-  placeOfManifest,
   planManifest,
   requireKnownKind,
+  scopeOfManifest,
   withDefaultNamespace,
 } from './manifests.ts'
-import { placeOf, type Session } from './session.ts'
+import { type Session, selectedScope } from './session.ts'
 
 export const KUBECONFIG: Option = {
   long: 'kubeconfig',
@@ -45,7 +45,7 @@ export async function planManifestSteps(
 ): Promise<ManifestStep[]> {
   const files = input.all('file')
   if (files.length === 0) throw usage('--file is missing.')
-  const place = placeOf(input, session.settings)
+  const place = selectedScope(input, session.settings)
   const found: Manifest[] = []
   for await (const manifest of manifestsIn(files, context.terminal)) found.push(manifest)
   if (found.length === 0) throw usage('The input contains no manifest.')
@@ -73,14 +73,14 @@ const isGroupOf = (boundary: string, { namespace = '' }: Manifest) =>
 export function planManifestStep(
   manifest: Manifest,
   collections: readonly Collection[],
-  place: ReturnType<typeof placeOf>,
+  place: ReturnType<typeof selectedScope>,
   hasKubernetes: boolean,
 ): ManifestStep {
   requireKnownKind(manifest)
   try {
     // An unknown namespace is a mistake in either case. For `freehold-system`, only the API server can tell.
     if (hasKubernetes && manifest.namespace !== undefined && manifest.namespace !== SYSTEM_NAMESPACE)
-      placeOfManifest(manifest, place)
+      scopeOfManifest(manifest, place)
     const plan = planFor(manifest, collections, place, hasKubernetes && manifest.name !== undefined)
     return { manifest: withDefaultNamespace(manifest, place), plan }
   } catch (error) {
@@ -92,7 +92,7 @@ export function planManifestStep(
 function planFor(
   manifest: Manifest,
   collections: readonly Collection[],
-  place: ReturnType<typeof placeOf>,
+  place: ReturnType<typeof selectedScope>,
   isWrittenElsewhere: boolean,
 ): ManifestPlan | undefined {
   try {
@@ -112,12 +112,12 @@ function planFor(
 export async function judgeManifest(
   { manifest, plan }: ManifestStep,
   kubernetes: SendToKubernetes | undefined,
-): Promise<Verdict> {
+): Promise<DryRunRefusal> {
   if (kubernetes === undefined || manifest.name === undefined) return undefined
   try {
-    return await judgeAtKubernetes(manifest, kubernetes)
+    return await findDryRunRefusal(manifest, kubernetes)
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error
-    return plan === undefined ? { refusal: error, isFinal: true, waitsForPlace: false } : undefined
+    return plan === undefined ? { refusal: error, isFinal: true, isNamespaceMissing: false } : undefined
   }
 }

@@ -175,7 +175,7 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   }
   const isNamedByCaller = collection.routes.every(({ verb, nameParameter }) => verb !== 'create' || nameParameter)
   if (found.name === undefined && isNamedByCaller) throw usage(`${title} needs a metadata.name.`)
-  const place = collection.kind?.placement === 'cluster' ? defaults : placeOfManifest(found, defaults)
+  const place = collection.kind?.placement === 'cluster' ? defaults : scopeOfManifest(found, defaults)
   const given = { ...place, name: found.name }
   const routeOf = (verb: 'update' | 'patch' | 'create', of: Collection = collection) => {
     if (of.routes.every((route) => route.verb !== verb)) return undefined
@@ -213,7 +213,7 @@ function madeBy({ kind, apiVersion }: Manifest, collections: readonly Collection
 }
 
 /** Finds boundary and group of a namespace. @throws CommandFailure (usage) if it is not a namespace of the platform */
-export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespace'>, defaults: Defaults): Defaults {
+export function scopeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespace'>, defaults: Defaults): Defaults {
   const { namespace } = found
   if (namespace === undefined) return defaults
   const boundary = boundaryOfNamespace(namespace)

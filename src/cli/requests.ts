@@ -3,7 +3,7 @@ import { parseJsonAnswer } from './answers.ts'
 import type { Collection, GivenArguments, Verb } from './collection.ts'
 import { chooseRoute, findCollection, type Target } from './collections.ts'
 import type { Context, Input, Option, Positional } from './command.ts'
-import { openSession, PLACE_OPTIONS, placeOf } from './session.ts'
+import { openSession, SCOPE_OPTIONS, selectedScope } from './session.ts'
 import { parsePairs } from './text.ts'
 
 export const KIND: Positional = { name: 'KIND', offers: 'kinds' }
@@ -12,7 +12,7 @@ export const NAMED_RESOURCE: readonly Positional[] = [KIND, { name: 'NAME', offe
 
 /** Options for the place of a resource. */
 export const PATH_OPTIONS: readonly Option[] = [
-  ...PLACE_OPTIONS,
+  ...SCOPE_OPTIONS,
   { long: 'param', short: 'p', value: 'NAME=VALUE', isRepeatable: true, summary: 'A further parameter of the path' },
 ]
 export const REQUEST_OPTIONS: readonly Option[] = [
@@ -34,7 +34,7 @@ export type PreparedRequest = {
 export async function prepareRequest(verb: Verb, input: Input, context: Context): Promise<PreparedRequest> {
   const { client, settings } = await openSession(context)
   const [word = '', name] = input.positionals
-  const place = placeOf(input, settings)
+  const place = selectedScope(input, settings)
   const group = input.has('all-groups') ? undefined : place.group
   const parameters = Object.fromEntries(parsePairs('param', input.all('param')))
   const defaults = defaultsIn(input, place)
@@ -48,7 +48,7 @@ export async function prepareRequest(verb: Verb, input: Input, context: Context)
 }
 
 /** Returns the part of the place that comes from the configuration. */
-function defaultsIn(input: Input, { boundary, group }: ReturnType<typeof placeOf>) {
+function defaultsIn(input: Input, { boundary, group }: ReturnType<typeof selectedScope>) {
   return {
     ...(input.text('boundary') === undefined && { boundary }),
     ...(input.text('group') === undefined && !input.has('all-groups') && { group }),

@@ -16,7 +16,7 @@ export type Session = {
 
 /** @throws CommandFailure (local) if the client is not set up, (usage) if only one of two variables is set */
 export async function openSession(context: Context): Promise<Session> {
-  const settings = await readSettings(context.places.settings)
+  const settings = await readSettings(context.paths.settings)
   const credential = chooseCredential(context.environment)
   const send = await fetchOf(settings)
   const { now, signal } = context
@@ -26,7 +26,7 @@ export async function openSession(context: Context): Promise<Session> {
     credential,
     settings,
     issuer: tokenIssuer({ settings, fetch, now }),
-    store: loginStore(context.places.login),
+    store: loginStore(context.paths.login),
     now,
   })
   return {
@@ -65,13 +65,16 @@ export function show(value: unknown, input: Input, { terminal }: Context, nameFi
   terminal.out(renderRecords(value, format, nameField))
 }
 
-export const PLACE_OPTIONS: readonly Option[] = [
+export const SCOPE_OPTIONS: readonly Option[] = [
   { long: 'boundary', short: 'b', value: 'ID', summary: 'The boundary; default: that of `freehold use`' },
   { long: 'group', short: 'g', value: 'NAME', summary: 'The resource group; default: that of `freehold use`' },
 ]
 
 /** Returns the boundary and group of a command. The default group only applies within the default boundary. */
-export function placeOf(input: Input, settings: Settings): { boundary: string | undefined; group: string | undefined } {
+export function selectedScope(
+  input: Input,
+  settings: Settings,
+): { boundary: string | undefined; group: string | undefined } {
   const boundary = input.text('boundary') ?? settings.boundary
   const group = boundary === settings.boundary ? settings.group : undefined
   return { boundary, group: input.text('group') ?? group }

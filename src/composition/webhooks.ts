@@ -29,7 +29,7 @@ import { createAdmission } from '../webhooks/admission/index.ts'
 import { createAuditor } from '../webhooks/audit/index.ts'
 import {
   createReviewer,
-  followPlaces,
+  followNamespaceScopes,
   givenToPods,
   limitReviewRate,
   partOwners,
@@ -125,10 +125,10 @@ export async function runWebhooks(
     })
   }
   const tls = await configuredTls(configuration)
-  const places = followPlaces(caches)
+  const { scopeOfNamespace, stop: stopScopes } = followNamespaceScopes(caches)
   const review = createReviewer({
     access: services.access,
-    placeOf: places.placeOf,
+    scopeOfNamespace,
     ownerOf: podOwners(caches),
     givenTo: givenToPods(caches, client),
     ownerOfPart: partOwners(caches),
@@ -139,7 +139,7 @@ export async function runWebhooks(
   })
   const isKnown = (resource: Parameters<typeof resourceExists>[1]) => resourceExists(services.records, resource)
   const audit = createAuditor({
-    placeOf: places.placeOf,
+    scopeOfNamespace,
     ownerOfPart: partOwners(caches),
     exists: isKnown,
     recorder,
@@ -147,10 +147,7 @@ export async function runWebhooks(
     isReady,
   })
   const reviews: Reviews = new Map([
-    [
-      AUTHORIZE,
-      reviewOf(limitReviewRate(review, { requestsPerMinute, clock: services.clock, placeOf: places.placeOf })),
-    ],
+    [AUTHORIZE, reviewOf(limitReviewRate(review, { requestsPerMinute, clock: services.clock, scopeOfNamespace }))],
     [ADMIT, reviewOf(admit)],
     [AUDIT, auditOf(audit, services)],
   ])
@@ -169,7 +166,7 @@ export async function runWebhooks(
   const renewal = renewed(server, () => configuredTls(configuration), options)
   return withStopHook(webhooks, () => {
     renewal.stop()
-    places.stop()
+    stopScopes()
   })
 }
 

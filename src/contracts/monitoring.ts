@@ -15,7 +15,7 @@ export const ALERT_LEVEL_MAX = ALERT_LEVELS.length - 1
 export const RESOLVED_ALERT_TTL_MS = 30 * DAY_MS
 
 /** Keys of `metadata` that name the boundary and the group of the thing that an alert is about. */
-export const PLACE_KEYS = { boundary: 'boundaryId', group: 'resourceGroup' } as const
+export const SCOPE_KEYS = { boundary: 'boundaryId', group: 'resourceGroup' } as const
 /** Key of `metadata` with the instructions for an alert. */
 export const RUNBOOK_KEY = 'runbookUrl'
 

@@ -189,7 +189,7 @@ export function unsupportedBucketFields(
 }
 
 /** A Seaweed of the SeaweedFS operator, and the port of its S3 gateway. */
-export type SeaweedPlace = {
+export type SeaweedRef = {
   readonly namespace: string
   readonly name: string
   /** Undefined if the configuration names an endpoint of its own. */
@@ -200,6 +200,6 @@ export type SeaweedPlace = {
 export const SEAWEED_PORT = 8333
 
 /** Returns the Service that the operator puts before the gateways of a Seaweed (its README, "S3 API"). */
-export function seaweedEndpoint({ namespace, name }: Pick<SeaweedPlace, 'namespace' | 'name'>): string {
+export function seaweedEndpoint({ namespace, name }: Pick<SeaweedRef, 'namespace' | 'name'>): string {
   return `http://${name}-s3.${namespace}.svc:${SEAWEED_PORT}`
 }

@@ -7,7 +7,7 @@ const wanted = (content: Content, redeployedAt: Record<string, string> = {}): Wa
   content,
   redeployedAt,
   parts: ({ image, other }) => ({ web: image, ...(other !== undefined && { worker: other }) }),
-  essence: ({ size: _, ...rest }) => rest,
+  restorable: ({ size: _, ...rest }) => rest,
 })
 /** The revisions after these changes. */
 function history(...contents: WantedRevision<Content>[]): Revision<Content>[] {

@@ -26,7 +26,7 @@ export type WantedRevision<Content> = {
   /** For each part, the content that recreates it on a change. */
   parts: (content: Content) => Readonly<Record<string, unknown>>
   /** The content without what a rollback does not restore. */
-  essence: (content: Content) => unknown
+  restorable: (content: Content) => unknown
 }
 
 /**
@@ -64,12 +64,12 @@ function reasonOf<Content>(
   known: readonly Revision<Content>[],
   newest: Revision<Content> | undefined,
   isSame: boolean,
-  { content, essence }: WantedRevision<Content>,
+  { content, restorable }: WantedRevision<Content>,
 ): Pick<Revision, 'reason' | 'message'> {
   if (newest === undefined) return { reason: 'Created' }
   if (isSame) return { reason: 'Redeployed' }
-  const wanted = essence(content)
-  const isLike = (one: Revision<Content>) => isDeepStrictEqual(essence(one.content), wanted)
+  const wanted = restorable(content)
+  const isLike = (one: Revision<Content>) => isDeepStrictEqual(restorable(one.content), wanted)
   if (isLike(newest)) return { reason: 'Updated' }
   const former = newestRevision(known.filter(isLike))
   if (former === undefined) return { reason: 'Updated' }

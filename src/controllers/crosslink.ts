@@ -138,13 +138,13 @@ async function reportAuthority(pass: CrosslinkPass, authority: CertificateAuthor
   })
 }
 
-const nameOf = ({ place }: CrosslinkPass, version: number) => `freehold crosslink ${place.boundaryId} ${version}`
+const nameOf = ({ scope }: CrosslinkPass, version: number) => `freehold crosslink ${scope.boundaryId} ${version}`
 
-const homeOf = ({ place }: Pick<CrosslinkPass, 'place'>) => boundaryNamespace(place.boundaryId ?? '')
+const boundaryNamespaceOf = ({ scope }: Pick<CrosslinkPass, 'scope'>) => boundaryNamespace(scope.boundaryId ?? '')
 
 /** Returns undefined if the Secret belongs to deleted links and is about to be deleted with them. */
 async function readSecretTexts(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
-  const found = await readSecret(pass, homeOf(pass), name)
+  const found = await readSecret(pass, boundaryNamespaceOf(pass), name)
   if (found !== undefined && !belongsTo(found, pass)) return undefined
   return secretTexts(found?.data)
 }
@@ -175,7 +175,7 @@ function holdSecrets() {
 }
 
 async function restoreOwnerReference(pass: CrosslinkPass, name: string): Promise<void> {
-  const found = await readSecret(pass, homeOf(pass), name)
+  const found = await readSecret(pass, boundaryNamespaceOf(pass), name)
   if (found === undefined || !belongsTo(found, pass) || found.metadata.ownerReferences?.length) return
   const { apiVersion, kind, metadata } = pass.object
   const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }
@@ -187,7 +187,7 @@ async function restoreOwnerReference(pass: CrosslinkPass, name: string): Promise
 /** The Secret with Skupper's authority is owned too, so that it is deleted with the links. */
 async function storeTexts(pass: CrosslinkPass, name: string, texts: Record<string, string>): Promise<void> {
   const owner = { ...secretOwner(pass.object, pass.object.metadata), incarnation: pass.incarnation }
-  await putSecret(pass.records.client, { namespace: homeOf(pass), name }, secretData(texts), owner)
+  await putSecret(pass.records.client, { namespace: boundaryNamespaceOf(pass), name }, secretData(texts), owner)
 }
 
 /** Forgets sites after the links were disabled or their projection was removed: nobody reports their end. */
@@ -210,10 +210,10 @@ async function forgetSites(pass: CrosslinkPass): Promise<Outcome> {
 }
 
 /** Asks the API server before it takes a projection for deleted: the cache may lack it. */
-async function isLinked({ object, records, place }: CrosslinkPass, clusterId: string): Promise<boolean> {
+async function isLinked({ object, records, scope }: CrosslinkPass, clusterId: string): Promise<boolean> {
   if (!object.spec.enabled) return false
   const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
-  const ref = { namespace: homeOf({ place }), name: clusterId }
+  const ref = { namespace: boundaryNamespaceOf({ scope }), name: clusterId }
   if (cluster?.spec.isPlatform === true) return true
   if (records.cache(BoundaryProjection).get(ref.namespace, ref.name) !== undefined) return true
   return (await records.client.get(BoundaryProjection.resource, ref).catch(absent)) !== undefined
@@ -238,7 +238,7 @@ const isHubHere = (pass: CrosslinkPass) => clusterOf(pass)?.spec.isPlatform === 
 function checkHub(pass: CrosslinkPass): Outcome {
   const { enabled, hubClusterId = '' } = pass.object.spec
   if (!enabled || isHubHere(pass)) return done()
-  const projection = pass.records.cache(BoundaryProjection).get(homeOf(pass), hubClusterId)
+  const projection = pass.records.cache(BoundaryProjection).get(boundaryNamespaceOf(pass), hubClusterId)
   if (clusterOf(pass) !== undefined && projection !== undefined) return done()
   return stalled('ReferenceMissing', `The boundary is not projected on cluster "${hubClusterId}", which is the hub.`)
 }
@@ -252,7 +252,7 @@ async function keepSite(pass: CrosslinkPass): Promise<Outcome> {
   }
   const isInstalled = SKUPPER_RESOURCES.every((resource) => pass.workloads.isServed(resource))
   if (!isInstalled) return stalled('EngineMissing', INSTALL)
-  const namespace = homeOf(pass)
+  const namespace = boundaryNamespaceOf(pass)
   const { object: policy } = await pass.children.ensure(routerPolicy(namespace), { resource: networkPolicy })
   // Earlier versions named it otherwise.
   await pass.children.prune(networkPolicy, [policy.metadata.name])
@@ -283,7 +283,7 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
   if (!enabled || requestedAt === undefined || requestedAt === status?.grantIssuedFor || !isHubHere(pass)) return done()
   const now = pass.clock.now()
   if (Date.parse(requestedAt) + GRANT_TTL_MS <= now) return done()
-  const wanted = accessGrant(homeOf(pass), requestedAt)
+  const wanted = accessGrant(boundaryNamespaceOf(pass), requestedAt)
   const { object } = await pass.children.ensure(wanted, { resource: skupperAccessGrant })
   await pass.children.prune(skupperAccessGrant, [wanted.metadata.name])
   const { url, code, ca } = (object as AccessGrant).status ?? {}

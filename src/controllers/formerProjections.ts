@@ -66,7 +66,7 @@ export async function removeFormerNamespaces(
 }
 
 function isFormer(pass: ProjectionPass, found: KubeObject): boolean {
-  const { boundaryId = '' } = pass.place
+  const { boundaryId = '' } = pass.scope
   const { clusterId } = pass.object.spec
   return isOfFormerProjection(found, {
     boundaryId,

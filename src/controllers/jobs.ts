@@ -32,7 +32,7 @@ import { checkQuota, releaseEntireQuota } from './quota.ts'
 import { vaultValue } from './vaults/open.ts'
 import { findCluster } from './workload/cluster.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
-import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
+import { newWorkloadState, planOf, refOfPass, type WorkloadState } from './workload/pass.ts'
 import { type ReferencingResource, vaultObservers } from './workload/references.ts'
 import { resolvePlan } from './workload/resolve.ts'
 import { ignoreMissingRights, withSecretRights } from './workload/secrets.ts'
@@ -96,7 +96,7 @@ const podsOf = ({ workloads, object, state }: JobPass): JobPod[] => {
 async function observeJob(pass: JobPass): Promise<Outcome> {
   const { object, children, state } = pass
   const { status } = object
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   state.jobUid = status?.jobUid
   if (isJobFinished(status?.state)) {
     state.state = status?.state ?? 'Failed'
@@ -203,7 +203,7 @@ const LOG_READ_TIMEOUT_MS = 30_000
 
 /** Deletes the Job with its pod, whose log is already stored. */
 async function stopRun(pass: JobPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   await pass.children.remove(batchJobs, namespace, jobNames(name).workload)
   return waiting('Stopping', STOPPING)
 }
@@ -213,7 +213,7 @@ function keepLog(options: JobOptions): JobStep {
   return function keepLog(pass: JobPass): Promise<Outcome> {
     return withSecretRights(async () => {
       const { object, state, clock, children } = pass
-      const { namespace, name } = placeOfPass(pass)
+      const { namespace, name } = refOfPass(pass)
       if (object.status?.logParts !== undefined) return done()
       if (referencesOf(object).length > 0) await children.remove(secret, namespace, jobNames(name).environment)
       const log = await readLog(pass, options.logs)
@@ -231,7 +231,7 @@ async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unav
   const last = podsOf(pass).at(-1)
   if (last === undefined) return new Uint8Array()
   const source = {
-    namespace: placeOfPass(pass).namespace,
+    namespace: refOfPass(pass).namespace,
     pod: last.metadata.name,
     container: JOB_CONTAINER,
     clusterId: otherClusterOf(pass.object, pass.records),
@@ -247,7 +247,7 @@ async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unav
 
 /** @returns the number of parts. An interrupted pass may have written some; they are the same. */
 async function storeLogParts(pass: JobPass, blobs: BlobStore, bytes: Uint8Array): Promise<number> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const { apiVersion, kind } = PlatformJob
   const owner = { apiVersion, kind, name, uid: pass.object.metadata.uid ?? '', labels: ownerSelector(kind, name) }
   let parts = 0
@@ -263,7 +263,7 @@ async function storeLogParts(pass: JobPass, blobs: BlobStore, bytes: Uint8Array)
 /** Deletes the pod after its time to live, and the job with result and log a week later. */
 async function removeInTime(pass: JobPass): Promise<Outcome> {
   const { object, clock, records, children } = pass
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const endedAt = Date.parse(object.status?.completedAt ?? pass.now)
   const podUntil = endedAt + object.spec.ttlSecondsAfterFinished * 1000
   const resultUntil = podUntil + JOB_RESULT_TTL_SECONDS * 1000
@@ -280,7 +280,7 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
 
 /** Deletes the Job with its pod, and the Secret with its values. */
 async function removeWorkload(pass: JobPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   await ignoreMissingRights(() => pass.children.remove(secret, namespace, jobNames(name).environment))
   const isGone = await pass.children.remove(batchJobs, namespace, jobNames(name).workload)
   return isGone ? done() : waiting('TearingDown', 'Its Job is being deleted.')

@@ -68,7 +68,7 @@ describe('objects created before the neighbour that they need', () => {
     ((await world.find(kind.resource, name, space))?.status as { phase?: string } | undefined)?.phase
 
   it('are tested here for every kind with such a policy', () => {
-    const judged = KINDS.flatMap((kind) => (kind.beside ?? []).map(({ of }) => `${kind.kind} beside ${of}`))
+    const judged = KINDS.flatMap((kind) => (kind.parameterizedRules ?? []).map(({ of }) => `${kind.kind} beside ${of}`))
     expect(Object.keys(WITH_POLICY)).to.have.members(judged)
   })
 

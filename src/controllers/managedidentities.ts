@@ -140,7 +140,7 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
     return requestNewSecret(pass, 'The credentials of the service account were lost; new ones are made.')
   }
   if (activeVersion !== secretVersion || object.status?.principalId !== principalId) {
-    const made = identitySecret(object, incarnation, pass.place, value)
+    const made = identitySecret(object, incarnation, pass.scope, value)
     await pass.records.client.create(secret, made).catch(ignoreKubeAlreadyExists)
   }
   await pass.children.ensure(client, { resource: PlatformClient.resource })

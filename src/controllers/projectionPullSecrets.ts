@@ -23,7 +23,7 @@ export async function keepPullSecrets(
   groups: readonly KubeObject[],
   { registry, failures }: PullSecretOptions,
 ): Promise<number | undefined> {
-  const { boundaryId } = pass.place
+  const { boundaryId } = pass.scope
   if (registry === undefined || boundaryId === undefined) return undefined
   let turn: number | undefined
   for (const { metadata } of groups) {

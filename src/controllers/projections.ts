@@ -143,8 +143,8 @@ export function checkCluster({ object, records }: ProjectionPass): Outcome {
 
 const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }: GroupOptions) =>
   async function projectNamespaces(pass: ProjectionPass): Promise<Outcome> {
-    const { object, place, records } = pass
-    const { boundaryId = '' } = place
+    const { object, scope, records } = pass
+    const { boundaryId = '' } = scope
     const groups = records.cache(ResourceGroup).list({ namespace: object.metadata.namespace })
     const wanted = wantedNamespaces(boundaryId, groups, object.spec.namespaces)
     const before = new Map((object.status?.resolvedNamespaces ?? []).map((each) => [each.namespace, each]))
@@ -282,17 +282,17 @@ const removeNamespaces = ({ registry }: GroupOptions) =>
   }
 
 /** Returns the groups whose resources still run in namespaces that are due for deletion. */
-function groupsInUse({ object, place, records }: ProjectionPass, remaining: readonly ProjectedNamespace[]): Group[] {
+function groupsInUse({ object, scope, records }: ProjectionPass, remaining: readonly ProjectedNamespace[]): Group[] {
   const names = new Set(remaining.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
   const groups = records.cache(ResourceGroup).list({ namespace: object.metadata.namespace })
-  return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
+  return groups.filter(({ metadata }) => names.has(groupNamespace(scope.boundaryId ?? '', metadata.name)))
 }
 
 /** On a revoked cluster only our records count: resources must not silently lose their projection. */
 async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
-  const { object, place, records } = pass
+  const { object, scope, records } = pass
   const namespaces = records.cache(namespace).list()
-  const inBoundary = namespaces.filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === place.boundaryId)
+  const inBoundary = namespaces.filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === scope.boundaryId)
   const usersIn = ({ metadata: { labels } }: KubeObject, { segment }: AnyKind, objects: readonly Placed[]) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)

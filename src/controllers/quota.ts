@@ -15,7 +15,7 @@ import {
   type SeenUser,
   usersAgainst,
 } from '../core/sizing/ledger.ts'
-import { limitsAmounts, type QuotaLimits, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
+import { evaluateQuota, limitsAmounts, type QuotaLimits, quotaSentence } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { QUOTA_COUNTED_KINDS } from '../crds/index.ts'
@@ -85,7 +85,7 @@ function holderIn(records: Workspace, kind: AnyKind, { metadata, spec }: User): 
 }
 
 /** The part of a pass that quotas need, for any kind and state. */
-type QuotaPass = Pick<Pass, 'place' | 'records' | 'kind' | 'clock'> & {
+type QuotaPass = Pick<Pass, 'scope' | 'records' | 'kind' | 'clock'> & {
   object: { metadata: { name: string; generation?: number }; status?: unknown }
 }
 
@@ -119,7 +119,7 @@ function isLimited({ boundary, groups }: Limits, resourceGroup: string): boolean
  * A stop is checked as well, because its volumes stay and must not grow. A refused resource is stopped by `halt`.
  */
 export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
-  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const { boundaryId = '', resourceGroup = '' } = pass.scope
   const limits = limitsIn(pass.records, boundaryId)
   if (limits === undefined) return done()
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
@@ -150,7 +150,7 @@ function decideGrant(
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
   const others = [...usersAgainst(users, growing, grants), ...unseen, ...retained]
   const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
-  const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
+  const verdict = evaluateQuota({ boundary: limits.boundary, groups, subject: growing, others })
   if (verdict.kind === 'fits')
     return { kind: 'granted', demand: held ? maxDemand(held, subject.demand) : subject.demand, expired }
   return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
@@ -194,7 +194,7 @@ export const releaseEntireQuota = (pass: QuotaPass): Promise<Outcome> => returnD
  * introduced: then what it runs is recorded as granted.
  */
 export async function ensureGrantedDemand(pass: QuotaPass, running: Demand): Promise<Demand> {
-  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const { boundaryId = '', resourceGroup = '' } = pass.scope
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
   const grant = grantIn(pass.records, boundaryId, key)
   if (grant !== undefined) return demandOfGrant(grant)
@@ -205,14 +205,14 @@ export async function ensureGrantedDemand(pass: QuotaPass, running: Demand): Pro
 }
 
 function returnDemand(pass: QuotaPass, demand: Demand): Promise<Outcome> {
-  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const { boundaryId = '', resourceGroup = '' } = pass.scope
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
   return lessenGrant(pass, boundaryId, key, (granted) => remainingDemand(demand, granted))
 }
 
 /** Frees a resource's quota at the end of its teardown. */
 export async function releaseQuota(pass: QuotaPass): Promise<Outcome> {
-  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const { boundaryId = '', resourceGroup = '' } = pass.scope
   await releaseGrant(pass, boundaryId, grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name))
   return done()
 }
@@ -230,7 +230,7 @@ const relevantOfUser = ({ metadata, spec, status }: KubeObject) => {
   return [metadata.uid, metadata.deletionTimestamp, spec, volumes, completedAt, firstReadyAt, planThen]
 }
 
-/** Wakes resources of a kind that wait for room: limits changed, or other resources shrank or were deleted. */
+/** Wakes resources of a kind that wait for free quota: limits changed, or other resources shrank or were deleted. */
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
     const namespaceCache = records.cache(namespaces)

@@ -28,9 +28,9 @@ export type LedgerView = { grants: QuotaGrants }
 export type LedgerDecision =
   /** It already has what it asks for. */
   | { kind: 'held' }
-  /** @param expired keys of grants whose room it may take */
+  /** @param expired keys of grants whose share it may take */
   | { kind: 'granted'; demand: Demand | undefined; expired?: readonly string[] }
-  /** @param isUnsettled whether the room is taken by a grant that may never be used */
+  /** @param isUnsettled whether it is taken by a grant that may never be used */
   | { kind: 'refused'; message: string; isUnsettled: boolean }
 
 function refIn(boundaryId: string) {
@@ -115,7 +115,7 @@ export async function lessenGrant(
   return done()
 }
 
-/** Removes a grant, without the version: freeing room cannot conflict. */
+/** Removes a grant, without the version: freeing quota cannot conflict. */
 export async function releaseGrant(pass: LedgerPass, boundaryId: string, key: string): Promise<void> {
   if (cached(pass, boundaryId)?.spec.grants[key] === undefined) return
   try {

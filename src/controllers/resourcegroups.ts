@@ -5,7 +5,7 @@ import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
 import { expiredGrants, groupGrantKey, isGroupGrant, type QuotaGrants, unseenUsers } from '../core/sizing/ledger.ts'
-import { groupCountVerdict, quotaSentence } from '../core/sizing/quota.ts'
+import { evaluateGroupCount, quotaSentence } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
@@ -106,7 +106,7 @@ function groupNamespaceOf(pass: ResourceGroupPass): string {
 }
 
 function boundaryIdOf(pass: ResourceGroupPass): string {
-  const { boundaryId } = pass.place
+  const { boundaryId } = pass.scope
   // The engine starts no pass of such a kind without a boundary, which it also derives from the namespace's name.
   if (boundaryId === undefined) throw new Error(`Resource group "${pass.key}" is not in a boundary.`)
   return boundaryId
@@ -125,7 +125,7 @@ export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
     const seen = new Set(siblings.map(({ metadata }) => groupGrantKey(metadata.name)))
     const unseen = unseenUsers(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
     const others = [...siblings.map((sibling) => countedGroupOf(sibling, grants)), ...unseen]
-    const verdict = groupCountVerdict(limits, countedGroupOf(pass.object as StoredGroup, grants), others)
+    const verdict = evaluateGroupCount(limits, countedGroupOf(pass.object as StoredGroup, grants), others)
     const expired = expiredGrants(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
     if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined, expired }
     return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }

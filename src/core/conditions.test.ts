@@ -94,8 +94,8 @@ describe('summaryOf and nextConditions', () => {
   })
 
   it('report in Startable why a stopped resource could not start', () => {
-    const hindrance = { reason: 'QuotaExceeded', message: 'The quota is used.' } as const
-    const stopped = nextConditions([], done({ reason: 'Stopped', hindrance }), 1, '2026-11-01T10:00:00Z')
+    const startObstacle = { reason: 'QuotaExceeded', message: 'The quota is used.' } as const
+    const stopped = nextConditions([], done({ reason: 'Stopped', startObstacle }), 1, '2026-11-01T10:00:00Z')
     expect(stopped.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
       'Ready True Stopped',
       'Startable False QuotaExceeded',

@@ -48,9 +48,9 @@ function drafts(outcome: Outcome | { kind: 'failed'; message: string }): Draft[]
     case 'done':
       return [
         { type: 'Ready', status: 'True', reason: outcome.reason ?? 'Available', message: outcome.message ?? '' },
-        ...(outcome.hindrance === undefined
+        ...(outcome.startObstacle === undefined
           ? []
-          : [{ type: 'Startable', status: 'False' as const, ...outcome.hindrance }]),
+          : [{ type: 'Startable', status: 'False' as const, ...outcome.startObstacle }]),
       ]
     case 'waiting':
       return [

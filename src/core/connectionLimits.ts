@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressKey } from './addressKey.ts'
-import { SharedPlaces } from './sharedPlaces.ts'
+import { SharedSlots } from './sharedSlots.ts'
 
 /**
  * Timeouts in milliseconds of a server that strangers can reach, for clients that only hold a connection open. Node's
@@ -29,7 +29,7 @@ export function boundConnections<Bounded extends Server>(
   maxConnections: number = MOST_CONNECTIONS,
   { isProxy = () => false, onRefused = () => undefined }: ConnectionLimitOptions = {},
 ): Bounded {
-  const places = new SharedPlaces(maxConnections)
+  const places = new SharedSlots(maxConnections)
   server.maxConnections = maxConnections
   server.maxHeadersCount = HEADERS_MAX
   server.on('connection', (socket: Socket) => {

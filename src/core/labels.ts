@@ -9,7 +9,7 @@ export const GROUP_LABEL = `${PREFIX}resource-group`
 export const LEAVING_LABEL = `${PREFIX}leaving`
 /**
  * On a namespace while its boundary, or all groups of its boundary together, have reached their limit of objects. The
- * value is a `fullMark`. Admission refuses new objects in the namespace.
+ * value is a `fullLabelValue`. Admission refuses new objects in the namespace.
  */
 export const FULL_LABEL = `${PREFIX}full`
 /**

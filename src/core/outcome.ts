@@ -3,7 +3,7 @@ import type { NotReadyReason, ReadyReason, Reason, ReconcilingReason, StalledRea
 /** What one step of a reconcile returns. A step that throws is retried with backoff. Durations are milliseconds. */
 export type Outcome =
   /** Nothing left to do; look again after `after` only if time itself is an input. */
-  | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number; hindrance?: StartObstacle }
+  | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number; startObstacle?: StartObstacle }
   /** Something else must happen first. A watch triggers the next pass; set `after` only if no watch can. */
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
   /** The engine reports a problem that may pass. */
@@ -20,7 +20,7 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-type DoneDetails = { reason?: ReadyReason; message?: string; after?: number | undefined; hindrance?: StartObstacle }
+type DoneDetails = { reason?: ReadyReason; message?: string; after?: number | undefined; startObstacle?: StartObstacle }
 
 export function done({ after, ...details }: DoneDetails = {}): Outcome {
   return { kind: 'done', ...details, ...(after !== undefined && { after }) }

@@ -6,7 +6,7 @@ import { INVISIBLE_CHARACTERS } from './shownText.ts'
  * loopback, private, link-local, metadata or otherwise special address. This is checked twice: the URL when it is
  * written, and the addresses that its name resolves to when it is called, because a name may resolve differently later.
  */
-export type UrlVerdict =
+export type VettedUrl =
   | { readonly isAllowed: true; readonly url: URL }
   | { readonly isAllowed: false; readonly why: string }
 
@@ -103,7 +103,7 @@ export function isPublicAddress(address: string): boolean {
  *
  * @param allowedHosts configured hosts, exactly as the URL names them, with their port if it is not 443
  */
-export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = []): UrlVerdict {
+export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = []): VettedUrl {
   if (text.length > 2048 || !URL.canParse(text)) return refused('it is not a URL')
   const url = new URL(text)
   if (url.protocol !== 'https:') return refused('it is not https')
@@ -119,6 +119,6 @@ export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = [
   return isInside ? refused('its host name is internal') : { isAllowed: true, url }
 }
 
-function refused(why: string): UrlVerdict {
+function refused(why: string): VettedUrl {
   return { isAllowed: false, why }
 }

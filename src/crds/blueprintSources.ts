@@ -68,7 +68,7 @@ const rules: Rule<Spec>[] = [
 export const BlueprintSource = defineKind({
   group: 'delivery',
   kind: 'BlueprintSource',
-  called: { collection: 'sources' },
+  restNaming: { collection: 'sources' },
   shortNames: ['bps'],
   placement: 'boundary',
   name: 'uuid',

@@ -43,7 +43,7 @@ const contentRule: Rule<z.output<typeof templateSpec>> = {
 export const BlueprintTemplate = defineKind({
   group: 'delivery',
   kind: 'BlueprintTemplate',
-  called: { collection: 'blueprints', by: 'slug' },
+  restNaming: { collection: 'blueprints', by: 'slug' },
   shortNames: ['bpt'],
   placement: 'boundaryOrPlatform',
   bytesMax: MAX_LARGE_OBJECT_BYTES,
@@ -151,7 +151,7 @@ const executionSpec = z.strictObject({
 export const BlueprintExecution = defineKind({
   group: 'delivery',
   kind: 'BlueprintExecution',
-  called: { collection: 'deploys' },
+  restNaming: { collection: 'deploys' },
   shortNames: ['bpx'],
   placement: 'boundary',
   name: 'uuid',

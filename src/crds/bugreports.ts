@@ -20,7 +20,7 @@ const Attachment = z.strictObject({
 export const BugReport = defineKind({
   group: 'core',
   kind: 'BugReport',
-  called: { collection: 'bug-reports' },
+  restNaming: { collection: 'bug-reports' },
   shortNames: ['bug'],
   placement: 'platform',
   area: 'bugreports',

@@ -70,7 +70,7 @@ export const PlatformCluster = defineKind({
   },
   // Users of the platform cannot decide where the platform itself runs.
   protectedFields: { isPlatform: 'administrators' },
-  called: { collection: 'clusters' },
+  restNaming: { collection: 'clusters' },
   shortNames: ['pcl'],
   placement: 'cluster',
   name: 'uuid',

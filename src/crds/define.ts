@@ -77,11 +77,11 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
    * How paths of REST name an object, if not by its name below the segment: the collection, and the field of the spec,
    * or `id`, that identifies it there. Objects with free names are identified by their ids.
    */
-  called?: { readonly collection?: string; readonly by?: (keyof z.output<S> & string) | 'id' }
+  restNaming?: { readonly collection?: string; readonly by?: (keyof z.output<S> & string) | 'id' }
   shortNames: readonly string[]
   placement: Placement
   description: string
-  /** The basename that the kind's files share in every room. */
+  /** The basename that the kind's files share in every folder of `src`. */
   area: string
   spec: S
   status: T
@@ -128,7 +128,7 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
    * Rules over another kind, by its name: CEL sees each object of it as `params`. If there is no such object, nothing is
    * refused. Every write is evaluated with each of the objects, so only administrators may create that kind.
    */
-  beside?: readonly { readonly of: string; readonly rules: readonly AdmissionRule[] }[]
+  parameterizedRules?: readonly { readonly of: string; readonly rules: readonly AdmissionRule[] }[]
   /** For parts of a resource of another kind, at whose scope permissions are checked. */
   partOf?: PartOf
   /**

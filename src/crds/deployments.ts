@@ -102,7 +102,7 @@ const rules: Rule<Spec>[] = [
 export const DeploymentRecord = defineKind({
   group: 'delivery',
   kind: 'DeploymentRecord',
-  called: { collection: 'deployments' },
+  restNaming: { collection: 'deployments' },
   shortNames: ['drec'],
   placement: 'group',
   name: 'uuid',

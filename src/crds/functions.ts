@@ -162,7 +162,7 @@ export const ServerlessFunction = defineKind({
   group: 'compute',
   kind: 'ServerlessFunction',
   segment: 'functions',
-  called: { by: 'functionName' },
+  restNaming: { by: 'functionName' },
   shortNames: ['sfn'],
   placement: 'group',
   bytesMax: MAX_LARGE_OBJECT_BYTES,

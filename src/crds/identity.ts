@@ -18,7 +18,7 @@ import {
 export const PlatformUser = defineKind({
   group: 'iam',
   kind: 'PlatformUser',
-  called: { collection: 'users' },
+  restNaming: { collection: 'users' },
   shortNames: ['puser'],
   placement: 'platform',
   bytesMax: MAX_LARGE_OBJECT_BYTES,

@@ -23,7 +23,7 @@ const Sha256 = matching(64, /^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in 
 export const MemberInvitation = defineKind({
   group: 'iam',
   kind: 'MemberInvitation',
-  called: { collection: 'invitations' },
+  restNaming: { collection: 'invitations' },
   shortNames: ['minv'],
   placement: 'boundary',
   name: 'uuid',
@@ -84,7 +84,7 @@ export type MemberInvitation = ObjectOf<typeof MemberInvitation>
 export const PasswordReset = defineKind({
   group: 'iam',
   kind: 'PasswordReset',
-  called: { collection: 'password-reset' },
+  restNaming: { collection: 'password-reset' },
   shortNames: ['preset'],
   placement: 'platform',
   name: 'uuid',

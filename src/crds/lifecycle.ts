@@ -82,7 +82,7 @@ const ObservedWorkload = z.object({
 export const PlatformComponent = defineKind({
   group: 'lifecycle',
   kind: 'PlatformComponent',
-  called: { collection: 'components' },
+  restNaming: { collection: 'components' },
   shortNames: ['pcomp'],
   placement: 'platform',
   bytesMax: MAX_LARGE_OBJECT_BYTES,
@@ -240,7 +240,7 @@ export type ComponentRelease = ObjectOf<typeof ComponentRelease>
 export const ComponentInstall = defineKind({
   group: 'lifecycle',
   kind: 'ComponentInstall',
-  called: { collection: 'installs' },
+  restNaming: { collection: 'installs' },
   shortNames: ['cinst'],
   placement: 'platform',
   name: 'free',

@@ -13,7 +13,7 @@ const AlertReport = z.strictObject({
 export const PlatformAlert = defineKind({
   group: 'monitoring',
   kind: 'PlatformAlert',
-  called: { collection: 'alerts' },
+  restNaming: { collection: 'alerts' },
   shortNames: ['palert'],
   placement: 'boundaryOrPlatform',
   name: 'free',

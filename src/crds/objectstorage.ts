@@ -212,7 +212,7 @@ const bucketRules: Rule<BucketSpec>[] = [
 export const AccountBucket = defineKind({
   group: 'data',
   kind: 'AccountBucket',
-  called: { collection: 'buckets', by: 'bucketName' },
+  restNaming: { collection: 'buckets', by: 'bucketName' },
   shortNames: ['abkt'],
   placement: 'group',
   // Objects from REST are named like the bucket at the endpoint, which may be longer than the name of a resource.
@@ -306,7 +306,7 @@ const keyRules: Rule<KeySpec>[] = [
 export const ObjectAccessKey = defineKind({
   group: 'data',
   kind: 'ObjectAccessKey',
-  called: { collection: 'accesskeys', by: 'id' },
+  restNaming: { collection: 'accesskeys', by: 'id' },
   shortNames: ['oak'],
   placement: 'group',
   area: 'objectstorage',

@@ -62,7 +62,7 @@ export const PlatformBackupSettings = defineKind({
   group: 'lifecycle',
   kind: 'PlatformBackupSettings',
   plural: 'platformbackupsettings',
-  called: { collection: 'backups' },
+  restNaming: { collection: 'backups' },
   shortNames: ['pbs'],
   placement: 'platform',
   area: 'platformbackups',

@@ -52,7 +52,7 @@ export const BoundaryProjection = defineKind({
       message: 'metadata.name must be spec.clusterId, so that a boundary is projected on a cluster once',
     },
   ],
-  beside: [
+  parameterizedRules: [
     {
       of: PlatformCluster.kind,
       rules: [

@@ -35,7 +35,7 @@ const inOwnBoundary = (noun: string) => ({
 export const RegistryPin = defineKind({
   group: 'registry',
   kind: 'RegistryPin',
-  called: { collection: 'pins', by: 'repository' },
+  restNaming: { collection: 'pins', by: 'repository' },
   shortNames: ['rpin'],
   placement: 'boundary',
   area: 'registry',
@@ -100,7 +100,7 @@ export function shownManifests<Held extends Pick<z.infer<typeof ShownManifest>, 
 export const RegistryRepository = defineKind({
   group: 'registry',
   kind: 'RegistryRepository',
-  called: { collection: 'repositories', by: 'repository' },
+  restNaming: { collection: 'repositories', by: 'repository' },
   shortNames: ['rrepo'],
   placement: 'boundary',
   bytesMax: MAX_LARGE_OBJECT_BYTES,
@@ -143,7 +143,7 @@ export const isRunActing = (state: string | undefined) => state === 'Running' ||
 export const RetentionRun = defineKind({
   group: 'registry',
   kind: 'RetentionRun',
-  called: { collection: 'runs' },
+  restNaming: { collection: 'runs' },
   shortNames: ['rrun'],
   placement: 'platform',
   name: 'free',

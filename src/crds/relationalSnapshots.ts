@@ -14,7 +14,7 @@ export const SERVER_NAME = z
 export const RelationalSnapshot = defineKind({
   group: 'data',
   kind: 'RelationalSnapshot',
-  called: { collection: 'snapshots' },
+  restNaming: { collection: 'snapshots' },
   shortNames: ['rsnap'],
   placement: 'group',
   // Its Backup is on the cluster of its database.

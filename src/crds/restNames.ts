@@ -13,7 +13,7 @@ type Named = {
  * API server. Undefined if the name is in the spec, and the spec is missing.
  */
 export function restNameOf(kind: AnyKind, { metadata, spec }: Named): { name: string; place: string } | undefined {
-  const { collection = kind.segment, by = kind.name === 'free' ? 'id' : 'name' } = kind.called ?? {}
+  const { collection = kind.segment, by = kind.name === 'free' ? 'id' : 'name' } = kind.restNaming ?? {}
   const fields = { ...(spec as object | undefined), id: objectId(kind.resource, metadata), name: metadata.name }
   const name = (fields as Readonly<Record<string, unknown>>)[by]
   const holder = holderOf(kind, metadata.name, spec)

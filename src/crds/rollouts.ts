@@ -31,7 +31,7 @@ const list = <Item extends z.ZodType>(item: Item, maxItems = PLAN_ITEMS_MAX) => 
 export const RolloutPlan = defineKind({
   group: 'lifecycle',
   kind: 'RolloutPlan',
-  called: { collection: 'plans' },
+  restNaming: { collection: 'plans' },
   shortNames: ['rplan'],
   placement: 'platform',
   name: 'free',
@@ -153,7 +153,7 @@ function requestAllowed(field: string, cel: string, message: string): AdmissionR
 export const RolloutExecution = defineKind({
   group: 'lifecycle',
   kind: 'RolloutExecution',
-  called: { collection: 'executions' },
+  restNaming: { collection: 'executions' },
   shortNames: ['rexec'],
   placement: 'platform',
   name: 'free',
@@ -282,7 +282,7 @@ export type RolloutExecution = ObjectOf<typeof RolloutExecution>
 export const PlatformDriftScan = defineKind({
   group: 'lifecycle',
   kind: 'PlatformDriftScan',
-  called: { collection: 'platform-drift' },
+  restNaming: { collection: 'platform-drift' },
   shortNames: ['dscan'],
   placement: 'platform',
   name: 'free',

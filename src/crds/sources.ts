@@ -141,7 +141,7 @@ const head = Head.omit({ before: true }).extend({
 export const DeploymentSource = defineKind({
   group: 'delivery',
   kind: 'DeploymentSource',
-  called: { collection: 'sources' },
+  restNaming: { collection: 'sources' },
   shortNames: ['dsrc'],
   placement: 'boundary',
   name: 'uuid',

@@ -44,7 +44,7 @@ const people = z.array(Uuid).max(BINDING_PEOPLE_MAX).optional()
 export const IdpBinding = defineKind({
   group: 'iam',
   kind: 'IdpBinding',
-  called: { collection: 'idp-bindings' },
+  restNaming: { collection: 'idp-bindings' },
   shortNames: ['idpb'],
   placement: 'platform',
   name: 'free',
@@ -156,7 +156,7 @@ const aliases = (providers: readonly SsoIdentityProvider[]) => providers.map(({ 
 export const SsoConnection = defineKind({
   group: 'iam',
   kind: 'SsoConnection',
-  called: { collection: 'sso' },
+  restNaming: { collection: 'sso' },
   shortNames: ['sso'],
   placement: 'platform',
   bytesMax: MAX_LARGE_OBJECT_BYTES,

@@ -229,7 +229,7 @@ const entryRules: Rule<EntrySpec>[] = [
 export const VaultEntry = defineKind({
   group: 'data',
   kind: 'VaultEntry',
-  called: { collection: 'secrets', by: 'secretName' },
+  restNaming: { collection: 'secrets', by: 'secretName' },
   shortNames: ['vent'],
   placement: 'group',
   name: 'free',

@@ -45,7 +45,7 @@ export function needsConfirmation({ statements }: Classification): boolean {
 }
 
 /** The verdict of a dialect's parser on one statement. */
-export type StatementVerdict = {
+export type StatementClassification = {
   kind: StatementKind
   tables: string[]
   isDestructive: boolean
@@ -57,11 +57,11 @@ export function refusedStatement(
   kind: 'Admin' | 'Transaction' | 'Unknown',
   refusal: string,
   tables: string[] = [],
-): StatementVerdict {
+): StatementClassification {
   return { kind, tables, isDestructive: false, reads: false, refusal }
 }
 
 /** Classifies a batch that could not be split into statements. */
-export function unsplitBatch(text: string, verdict: StatementVerdict): Classification {
+export function unsplitBatch(text: string, verdict: StatementClassification): Classification {
   return { statements: [{ index: 0, text, parameters: [], ...verdict }], kind: verdict.kind }
 }

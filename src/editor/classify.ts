@@ -2,8 +2,8 @@ import {
   type Classification,
   refusedStatement,
   type Statement,
+  type StatementClassification,
   type StatementKind,
-  type StatementVerdict,
   strongest,
   unsplitBatch,
 } from './classification.ts'
@@ -45,7 +45,7 @@ export async function classify(
 }
 
 /** MariaDB commits implicitly at each schema change, so the statements before it could not be rolled back. */
-function requireAlone(dialect: Dialect, verdict: StatementVerdict, count: number): StatementVerdict {
+function requireAlone(dialect: Dialect, verdict: StatementClassification, count: number): StatementClassification {
   if (dialect !== 'mariadb' || verdict.kind !== 'Ddl' || count === 1) return verdict
   return {
     ...verdict,
@@ -65,7 +65,7 @@ function findObstacle(tokens: readonly Token[]): string | undefined {
   return undefined
 }
 
-type Judge = (text: string, statement: readonly Token[]) => StatementVerdict
+type Judge = (text: string, statement: readonly Token[]) => StatementClassification
 const judges = new Map<Dialect, Promise<Judge>>()
 
 /** Parsers are large, so each is loaded only when the first batch of its dialect arrives. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { inverted } from '../core/inverted.ts'
-import { refusedStatement, type StatementKind, type StatementVerdict } from './classification.ts'
+import { refusedStatement, type StatementClassification, type StatementKind } from './classification.ts'
 import type { Token } from './lexer.ts'
 import { mayReadStoredData } from './plainFunctions.ts'
 
@@ -64,7 +64,9 @@ const WRITING_WORDS = /^(insert|update|delete|set)$/i
 const REMOTE_SOURCES =
   /\bengine\s*=?\s*[`'"]?(federated|federatedx|spider|connect|s3)\b|\b(data|index)\s+directory\b|\bdefiner\s*=|\b(?:to|table|view|from)\s+`?(mysql|sys|performance_schema|information_schema)`?\s*\./i
 
-export function loadClassifier(dialect: ParsedDialect): (text: string, tokens: readonly Token[]) => StatementVerdict {
+export function loadClassifier(
+  dialect: ParsedDialect,
+): (text: string, tokens: readonly Token[]) => StatementClassification {
   const { file, name, engine } = PARSERS[dialect]
   const library = createRequire(import.meta.url)(file) as { Parser: new () => Parser }
   const parser = new library.Parser()
@@ -93,7 +95,12 @@ function tablesOf(parser: Parser, text: string, database: string): string[] {
   return [...new Set(found)].sort()
 }
 
-function judge(dialect: ParsedDialect, tree: Node, tokens: readonly Token[], tables: string[]): StatementVerdict {
+function judge(
+  dialect: ParsedDialect,
+  tree: Node,
+  tokens: readonly Token[],
+  tables: string[],
+): StatementClassification {
   const kind = typeof tree?.type === 'string' ? KINDS[tree.type.toLowerCase()] : undefined
   const server = wordsAndCalls(tokens).find(({ text }) => SERVER_WORDS.test(text))
   if (server !== undefined) return refusedStatement('Admin', `${server.text} is for administrators.`, tables)

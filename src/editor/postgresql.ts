@@ -1,6 +1,6 @@
 import { loadModule, parseSync } from 'libpg-query'
 import { inverted } from '../core/inverted.ts'
-import { refusedStatement, type StatementKind, type StatementVerdict } from './classification.ts'
+import { refusedStatement, type StatementClassification, type StatementKind } from './classification.ts'
 import { mayReadStoredData } from './plainFunctions.ts'
 
 /** Statement kinds by node name in PostgreSQL's grammar (parsenodes.h). Unlisted nodes are Unknown. */
@@ -41,12 +41,12 @@ const BLOCKING_FUNCTIONS = /^(pg_sleep|pg_advisory_|pg_try_advisory_|pg_notify$|
 type Node = Record<string, unknown>
 
 /** Loads PostgreSQL's own parser. */
-export async function loadPostgresClassifier(): Promise<(text: string) => StatementVerdict> {
+export async function loadPostgresClassifier(): Promise<(text: string) => StatementClassification> {
   await loadModule()
   return judge
 }
 
-function judge(text: string): StatementVerdict {
+function judge(text: string): StatementClassification {
   let statements: Node[]
   try {
     statements = (parseSync(text) as unknown as { stmts?: Node[] }).stmts ?? []
@@ -58,7 +58,7 @@ function judge(text: string): StatementVerdict {
   return judgeNode(only.stmt as Node)
 }
 
-function judgeNode(statement: Node): StatementVerdict {
+function judgeNode(statement: Node): StatementClassification {
   const [name = '', body] = Object.entries(statement)[0] ?? []
   if (name === 'ExplainStmt') return judgeExplain(body as Node)
   const found = findInTree(statement)
@@ -75,7 +75,7 @@ function judgeNode(statement: Node): StatementVerdict {
       'A batch is one transaction of its own, which it cannot end or divide.',
       tables,
     )
-  return { ...toVerdict(name, kind, found), tables }
+  return { ...toClassification(name, kind, found), tables }
 }
 
 /** Objects of the server or with access to others, as named by statements such as rename, drop and comment. */
@@ -86,7 +86,7 @@ function isOfServer({ renameType, removeType, objtype, objectType }: Node): bool
   return [renameType, removeType, objtype, objectType].some((type) => SERVER_OBJECTS.test(String(type)))
 }
 
-function judgeExplain({ query, options }: Node): StatementVerdict {
+function judgeExplain({ query, options }: Node): StatementClassification {
   const inner = judgeNode(query as Node)
   const runs = JSON.stringify(options ?? []).includes('"analyze"')
   return runs || inner.refusal !== undefined ? inner : { ...inner, kind: 'Read', isDestructive: false }
@@ -118,7 +118,11 @@ type TreeFindings = {
   function: string | undefined
 }
 
-function toVerdict(name: string, kind: StatementKind, found: TreeFindings): Omit<StatementVerdict, 'tables'> {
+function toClassification(
+  name: string,
+  kind: StatementKind,
+  found: TreeFindings,
+): Omit<StatementClassification, 'tables'> {
   if (kind === 'Ddl' || found.creates) {
     const removes = name === 'DropStmt' || name === 'TruncateStmt'
     const isPlain = removes || (name === 'CreateStmt' && !found.isRevealing)

@@ -4,7 +4,7 @@ import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isSameText } from '../core/sameText.ts'
-import { type AccountWords, accountPage, type OpenInvitation } from './accountPage.ts'
+import { type AccountPageData, accountPage, type OpenInvitation } from './accountPage.ts'
 import { isVoidSignIn } from './accounts.ts'
 import type { GuessLimiter } from './guessLimiter.ts'
 import { errorPage } from './pages.ts'
@@ -52,7 +52,7 @@ export type AccountOptions = {
 type Visit = { user: IdentityUser; uid: string; keepSession: string | undefined }
 /** What its forms are bound to: the session, whose cookie no other site can read. */
 const purposeOf = ({ uid }: Visit) => `account ${uid}`
-type PageMessage = Pick<AccountWords, 'error' | 'isPasswordWrong' | 'done'>
+type PageMessage = Pick<AccountPageData, 'error' | 'isPasswordWrong' | 'done'>
 
 /**
  * The account page, which links in e-mails also lead to. It signs the person in if needed, changes the password, and

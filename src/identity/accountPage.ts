@@ -20,7 +20,7 @@ export type OpenInvitation = {
   invitedBy: string | undefined
 }
 
-export type AccountWords = {
+export type AccountPageData = {
   name: string
   userName: string
   action: string
@@ -37,7 +37,7 @@ export type AccountWords = {
   done?: string | undefined
 }
 
-export function accountPage(words: AccountWords): Page {
+export function accountPage(words: AccountPageData): Page {
   const { name, signOut, error, done, signIns, tokenMinutes } = words
   const others = signIns.filter(({ isHere }) => !isHere)
   return page(
@@ -57,14 +57,14 @@ ${others.length < 2 ? '' : form(words, '<button class="quiet" type="submit" name
   )
 }
 
-function form({ action, token }: AccountWords, content: string): string {
+function form({ action, token }: AccountPageData, content: string): string {
   return `<form method="post" action="${escapeHtml(action)}">
 <input type="hidden" name="csrf" value="${escapeHtml(token)}">
 ${content}
 </form>`
 }
 
-function invitationsList(words: AccountWords): string {
+function invitationsList(words: AccountPageData): string {
   if (words.invitations.length === 0) return ''
   const entries = words.invitations.map(({ id, boundary, roleName, invitedBy }) => {
     const text = `${escapeHtml(invitedBy ?? 'An administrator')} invites you to <strong>${escapeHtml(boundary ?? 'a boundary')}</strong> as ${escapeHtml(roleName)}.`
@@ -75,7 +75,7 @@ function invitationsList(words: AccountWords): string {
   return `<h2>Invitations</h2>\n<ul>\n${entries.join('\n')}\n</ul>`
 }
 
-function passwordForm(words: AccountWords): string {
+function passwordForm(words: AccountPageData): string {
   const described = words.isPasswordWrong !== true ? '' : ' aria-invalid="true" aria-describedby="problem"'
   return `<h2>Change your password</h2>
 ${form(
@@ -90,7 +90,7 @@ ${form(
 <p class="small">All other sign-ins end with it.</p>`
 }
 
-function entry(words: AccountWords, { id, isHere, isBrowser, programs, since }: SignedIn): string {
+function entry(words: AccountPageData, { id, isHere, isBrowser, programs, since }: SignedIn): string {
   const device = isHere ? 'This browser' : isBrowser ? 'A browser' : 'A program'
   const usedBy = programs.length === 0 ? '' : `, used by ${programs.map(escapeHtml).join(', ')}`
   const time =

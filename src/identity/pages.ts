@@ -2,7 +2,7 @@ import { escapeHtml, type Page, page, redirectPage } from '../core/page.ts'
 
 export type { Page } from '../core/page.ts'
 
-export type SignInWords = {
+export type SignInPageData = {
   action: string
   token: string
   clientName: string
@@ -13,7 +13,15 @@ export type SignInWords = {
   hasOrganizations?: boolean
 }
 
-export function signInPage({ action, token, clientName, login, error, targets, hasOrganizations }: SignInWords): Page {
+export function signInPage({
+  action,
+  token,
+  clientName,
+  login,
+  error,
+  targets,
+  hasOrganizations,
+}: SignInPageData): Page {
   // Submits the address alone, because people with an external provider have no password here.
   const organization =
     hasOrganizations === true
@@ -49,7 +57,7 @@ export function organizationPage({ url, displayName }: { url: string; displayNam
   return redirectPage(url, 'Continue elsewhere', `<p>You sign in at <strong>${escapeHtml(displayName)}</strong>.</p>`)
 }
 
-export type ConsentWords = {
+export type ConsentPageData = {
   action: string
   token: string
   clientName: string
@@ -58,7 +66,7 @@ export type ConsentWords = {
 }
 
 /** Asks people who are already signed in, because any program on the machine could have opened this URL. */
-export function consentPage({ action, token, clientName, name, targets }: ConsentWords): Page {
+export function consentPage({ action, token, clientName, name, targets }: ConsentPageData): Page {
   return page(
     'Continue?',
     `<p><strong>${escapeHtml(clientName)}</strong> on this computer wants to act as <strong>${escapeHtml(name)}</strong>. Continue only if you have just started it.</p>
@@ -85,9 +93,9 @@ export function deviceCodePage(action: string, token: string, error?: string): P
   )
 }
 
-export type DeviceWords = { action: string; token: string; clientName: string; code: string }
+export type DevicePageData = { action: string; token: string; clientName: string; code: string }
 
-export function deviceConfirmPage({ action, token, clientName, code }: DeviceWords): Page {
+export function deviceConfirmPage({ action, token, clientName, code }: DevicePageData): Page {
   return page(
     'Is this your device?',
     `<p><strong>${escapeHtml(clientName)}</strong> wants to act in your name. Its screen shows this code:</p>

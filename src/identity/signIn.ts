@@ -76,7 +76,7 @@ const showForm: Step = async (options, interaction, request, response) => {
   }
   // The person has already confirmed by entering and accepting the code of the device.
   if (interaction.deviceCode !== undefined) await allow(options, interaction, user, request, response)
-  else sendPage(response, 200, consentPage({ ...(await pageWords(options, interaction)), name: user.displayName }))
+  else sendPage(response, 200, consentPage({ ...(await pageData(options, interaction)), name: user.displayName }))
 }
 
 const answerForm: Step = async (options, interaction, request, response) => {
@@ -253,11 +253,11 @@ async function finish(
 
 async function signIn(options: SignInOptions, interaction: Interaction, login: string, error?: string): Promise<Page> {
   const hasOrganizations = options.external !== undefined
-  const words = { ...(await pageWords(options, interaction)), login, hasOrganizations }
+  const words = { ...(await pageData(options, interaction)), login, hasOrganizations }
   return signInPage(error === undefined ? words : { ...words, error })
 }
 
-async function pageWords(options: SignInOptions, interaction: Interaction) {
+async function pageData(options: SignInOptions, interaction: Interaction) {
   const { client_id: clientId, redirect_uri: redirectUri } = interaction.params
   const client = await options.provider().Client.find(String(clientId))
   return {

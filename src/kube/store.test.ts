@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { heapUsed } from '../../test/make/garbage.ts'
 import type { KubeObject } from '../core/object.ts'
-import { BYTES_PER_COUNTED_OBJECT } from '../core/room.ts'
+import { BYTES_PER_COUNTED_OBJECT } from '../core/objectCount.ts'
 import { AccountBucket as Bucket } from '../crds/objectstorage.ts'
 import { configMap } from './builtin.ts'
 import { type Packed, Packer } from './pack.ts'

@@ -1,5 +1,5 @@
+import { countedObjectsIn } from '../core/objectCount.ts'
 import { CacheReadTrackers } from '../core/readTrackers.ts'
-import { countedObjectsIn } from '../core/room.ts'
 import { apiVersionOf, isOurs, type KubeObject, type ObjectRef, type Resource } from './object.ts'
 import { type Packed, Packer, type Shape } from './pack.ts'
 import { packUid, unpackText, unpackUid } from './packedUid.ts'

@@ -1,7 +1,7 @@
 import { createMemoryAuditLog } from '../../src/adapters/audit/memory.ts'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
-import { FakeClusterInspector } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeClusterInspector } from '../../src/adapters/clusterinspector/fake.ts'
 import { FakeGitFiles } from '../../src/adapters/gitfiles/fake.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../../src/adapters/platformkeys/fake.ts'

@@ -11,7 +11,7 @@ type Given = {
 export function commandLine(home: string, { environment = {}, terminal }: Given): Context {
   return {
     environment,
-    places: clientPathsFor({}, home),
+    paths: clientPathsFor({}, home),
     program: ['freehold'],
     terminal: {
       isTerminal: false,

@@ -99,7 +99,7 @@ describe('logs and files on a node', () => {
       facade = createKubeClient(access, { fieldManager: 'test', userAgent: 'freehold-test' })
       const exec = createExec(access, 'freehold-test')
       const cluster = { client: facade, exec }
-      files = podVolumeFiles({ ...cluster, other: () => cluster, image: async () => FILES_IMAGE, isPlayed: false })
+      files = podVolumeFiles({ ...cluster, other: () => cluster, image: async () => FILES_IMAGE, isSimulated: false })
       place = {
         namespace,
         owner: { apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata.name, uid: owner.metadata.uid ?? '' },
@@ -234,7 +234,7 @@ describe('logs and files on a node', () => {
     let restarted: typeof running
 
     before(async () => {
-      logs = kubePodLogs(client, { isPlayed: false })
+      logs = kubePodLogs(client, { isSimulated: false })
       const lines = 'echo one; echo two; echo three'
       const volumes = [{ name: 'data', emptyDir: {} }]
       const one = await start(`${lines}; until [ -e /data/go ]; do sleep 0.2; done; echo four`, { volumes })

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 const root = resolve(import.meta.dirname, '../..')
 
 /**
- * Who may import whom (docs/architecture.md). A room that is not listed here may not exist; `types` may be imported with
- * `import type` only; `port` lets a room see the port of an adapter and nothing behind it.
+ * Who may import whom (docs/architecture.md). A folder that is not listed here may not exist; `types` may be imported with
+ * `import type` only; `port` lets a folder see the port of an adapter and nothing behind it.
  */
 const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }> = {
   // core reads the version from package.json.
@@ -51,10 +51,10 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
 }
 
 /**
- * Folders of `src/api` that every area stands on. All others are areas: an area imports base rooms and itself, never a
+ * Folders of `src/api` that every area stands on. All others are areas: an area imports base folders and itself, never a
  * neighbour, so that it can be read, changed and removed alone.
  */
-const API_BASE_ROOMS = ['http', 'callers', 'records', 'resources', 'rules', 'people', 'databases']
+const API_BASE_FOLDERS = ['http', 'callers', 'records', 'resources', 'rules', 'people', 'databases']
 
 type Import = { from: string; to: string; file: string; isType: boolean; target: string; statement: string }
 
@@ -65,7 +65,7 @@ function sources(folder: string): string[] {
 }
 
 /** The first part of the path below `src`, or the path below the root for other files. */
-const roomOf = (path: string) => {
+const folderOf = (path: string) => {
   const below = relative(join(root, 'src'), path)
   return below.startsWith('..') ? relative(root, path) : (below.split('/')[0] ?? '')
 }
@@ -83,7 +83,7 @@ function importsOf(path: string): Import[] {
     }))
     .map(({ isType, target, statement }) => ({
       from: relative(root, path),
-      to: target.startsWith('.') ? roomOf(resolve(dirname(path), target)) : target,
+      to: target.startsWith('.') ? folderOf(resolve(dirname(path), target)) : target,
       file: target.startsWith('.') ? resolve(dirname(path), target) : target,
       isType: isType || /^(import|export)\s+\{(\s*type\s[^,}]+,?)+\s*\}/.test(statement),
       target,
@@ -91,17 +91,17 @@ function importsOf(path: string): Import[] {
     }))
 }
 
-function isAllowed(found: Import, room: string): boolean {
-  const rule = RULES[room]
+function isAllowed(found: Import, folder: string): boolean {
+  const rule = RULES[folder]
   if (rule === undefined) return false
-  if (found.to === room || rule.may.includes(found.to)) return true
+  if (found.to === folder || rule.may.includes(found.to)) return true
   if (found.isType && rule.types?.includes(found.to)) return true
   return rule.port?.includes(found.to) === true && (/\/port\.ts$/.test(found.target) || found.isType)
 }
 
-/** The folder of `src/api` that contains a module; undefined for its root and for other rooms. */
+/** The folder of `src/api` that contains a module; undefined for its root and for other folders. */
 const apiFolderOf = (path: string) => /^src\/api\/([^/]+)\//.exec(relative(root, path))?.[1]
-const isArea = (folder: string) => !API_BASE_ROOMS.includes(folder)
+const isArea = (folder: string) => !API_BASE_FOLDERS.includes(folder)
 
 /** Import cycles, each as a list of modules. */
 function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
@@ -120,20 +120,20 @@ function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
 
 describe('imports', () => {
   const modules = sources(join(root, 'src'))
-  const imports = modules.flatMap((path) => importsOf(path).map((found) => ({ ...found, room: roomOf(path) })))
+  const imports = modules.flatMap((path) => importsOf(path).map((found) => ({ ...found, folder: folderOf(path) })))
 
   it('are found', () => {
     expect(modules.length).to.be.greaterThan(60)
     expect(imports.length).to.be.greaterThan(modules.length)
   })
 
-  it('have a rule for every room', () => {
-    expect([...new Set(modules.map(roomOf))].filter((room) => !(room in RULES))).to.deep.equal([])
+  it('have a rule for every folder', () => {
+    expect([...new Set(modules.map(folderOf))].filter((folder) => !(folder in RULES))).to.deep.equal([])
   })
 
-  it('follow the rules of their room', () => {
+  it('follow the rules of their folder', () => {
     const own = imports.filter((found) => found.target.startsWith('.'))
-    const broken = own.filter((found) => !isAllowed(found, found.room))
+    const broken = own.filter((found) => !isAllowed(found, found.folder))
     expect(broken.map((found) => `${found.from}: ${found.statement.replaceAll(/\s+/g, ' ')}`)).to.deep.equal([])
   })
 
@@ -146,14 +146,16 @@ describe('imports', () => {
     expect(circlesIn(graph)).to.deep.equal([])
   })
 
-  const within = imports.filter(({ target, room }) => target.startsWith('.') && (room === 'api' || room === 'webhooks'))
+  const within = imports.filter(
+    ({ target, folder }) => target.startsWith('.') && (folder === 'api' || folder === 'webhooks'),
+  )
   const toAreas = within.filter(({ file }) => isArea(apiFolderOf(file) ?? 'http'))
 
-  it('do not lead from a base room of the facade or the webhooks to an area', () => {
+  it('do not lead from a base folder of the facade or the webhooks to an area', () => {
     const folders = new Set(modules.map(apiFolderOf).filter((folder) => folder !== undefined))
-    expect([...folders]).to.include.members(API_BASE_ROOMS)
+    expect([...folders]).to.include.members(API_BASE_FOLDERS)
     const base = modules.filter(
-      (path) => API_BASE_ROOMS.includes(apiFolderOf(path) ?? '') || roomOf(path) === 'webhooks',
+      (path) => API_BASE_FOLDERS.includes(apiFolderOf(path) ?? '') || folderOf(path) === 'webhooks',
     )
     expect(base.length).to.be.greaterThan(70)
     const isBase = new Set(base.map((path) => relative(root, path)))
@@ -171,7 +173,7 @@ describe('imports', () => {
   })
 
   it('use the Kubernetes client library in kubeconfig only', () => {
-    const broken = imports.filter((found) => found.target.startsWith('@kubernetes/') && found.room !== 'kubeconfig')
+    const broken = imports.filter((found) => found.target.startsWith('@kubernetes/') && found.folder !== 'kubeconfig')
     expect(broken.map((found) => found.from)).to.deep.equal([])
   })
 

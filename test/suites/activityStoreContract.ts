@@ -11,7 +11,7 @@ export const RESOURCE: ResourcePath = {
 
 let clock = Date.now()
 /** Each a millisecond after the previous one. */
-export function sighting(more: Partial<ObservedAction> = {}): ObservedAction {
+export function observedAction(more: Partial<ObservedAction> = {}): ObservedAction {
   clock += 1
   return {
     id: randomUUID(),
@@ -40,7 +40,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
 
   it('stores each entry once, in order, also if it is appended again', async () => {
     const { store, resource } = await make()
-    const [first, second, third] = [sighting(), sighting(), sighting()]
+    const [first, second, third] = [observedAction(), observedAction(), observedAction()]
     await store.append(resource, [third, first])
     await store.append(resource, [second, first])
     expect((await store.read(resource))?.map(({ id }) => id)).to.deep.equal([first.id, second.id, third.id])
@@ -48,15 +48,15 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
 
   it('stores the entries of six concurrent writers', async () => {
     const { store, resource } = await make()
-    const all = Array.from({ length: 6 }, () => sighting())
+    const all = Array.from({ length: 6 }, () => observedAction())
     await Promise.all(all.map((one) => store.append(resource, [one])))
     expect(await store.read(resource)).to.have.length(6)
   })
 
   it('records the changes of a write since the previous one', async () => {
     const { store, resource } = await make()
-    await store.append(resource, [sighting({ after: stateOf(1, { replicas: 1 }) })])
-    await store.append(resource, [sighting({ after: stateOf(2, { replicas: 3, env: { KEY: 'hunter2' } }) })])
+    await store.append(resource, [observedAction({ after: stateOf(1, { replicas: 1 }) })])
+    await store.append(resource, [observedAction({ after: stateOf(2, { replicas: 3, env: { KEY: 'hunter2' } }) })])
     const [made, changed] = (await store.read(resource)) ?? []
     expect(made?.changes).to.deep.equal([{ path: '/replicas', from: null, to: 1 }])
     expect(changed?.changes).to.deep.equal([
@@ -67,7 +67,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
 
   it('reads 700 entries in order, over closed and open logs', async () => {
     const { store, resource } = await make()
-    const all = Array.from({ length: 700 }, () => sighting())
+    const all = Array.from({ length: 700 }, () => observedAction())
     for (let at = 0; at < all.length; at += 100) await store.append(resource, all.slice(at, at + 100))
     // Repeated long after it was closed.
     await store.append(resource, all.slice(0, 5))
@@ -78,11 +78,11 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     const store = await open()
     const boundaryId = randomUUID()
     const of = (resourceName: string) => ({ ...RESOURCE, boundaryId, resourceName })
-    const [first, second, third] = [sighting(), sighting({ channel: 'Reported' }), sighting()]
+    const [first, second, third] = [observedAction(), observedAction({ channel: 'Reported' }), observedAction()]
     await store.append(of('one'), [first])
     await store.append(of('two'), [second])
     await store.append(of('one'), [third])
-    await store.append({ ...of('one'), boundaryId: randomUUID() }, [sighting()])
+    await store.append({ ...of('one'), boundaryId: randomUUID() }, [observedAction()])
     const newest = await store.newest(boundaryId, () => () => true)
     expect(newest.map(({ entry, resource }) => [entry.id, resource])).to.deep.equal([
       [third.id, of('one')],
@@ -98,7 +98,7 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
   it('returns entries of a boundary from closed logs too', async () => {
     const store = await open()
     const resource = { ...RESOURCE, boundaryId: randomUUID() }
-    const all = Array.from({ length: 400 }, () => sighting())
+    const all = Array.from({ length: 400 }, () => observedAction())
     await store.append(resource, all.slice(0, 300))
     await store.append(resource, all.slice(300))
     const newest = await store.newest(resource.boundaryId, () => () => true)

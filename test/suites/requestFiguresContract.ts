@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import type { PlayedRequest } from '../../src/adapters/prometheus/fake.ts'
+import type { FakeRequest } from '../../src/adapters/prometheus/fake.ts'
 import type { RequestFigures, RoutedService } from '../../src/adapters/prometheus/port.ts'
 
 /** A past time, in seconds since the epoch. */
 const BEGIN = Date.parse('2026-11-20T12:00:00Z') / 1000
-const at = (seconds: number, code: number, duration: number, bytes: Partial<PlayedRequest> = {}): PlayedRequest => ({
+const at = (seconds: number, code: number, duration: number, bytes: Partial<FakeRequest> = {}): FakeRequest => ({
   at: BEGIN + seconds,
   code,
   seconds: duration,
@@ -27,7 +27,7 @@ export const PLAYED = {
     [SHOP, [at(130, 404, 0.05, { bytesOut: 7 }), at(890, 500, 3), at(920, 200, 0.05), at(925, 200, 0.05)]],
     [ALIKE, [at(130, 200, 0.05)]],
     [ELSEWHERE, [at(130, 200, 0.05)]],
-  ] as readonly (readonly [RoutedService, readonly PlayedRequest[]])[],
+  ] as readonly (readonly [RoutedService, readonly FakeRequest[]])[],
 }
 
 /** What every source of a Gateway's figures must do after these requests. */

@@ -41,7 +41,7 @@ export async function activityWorld() {
   return { facade, told: requests, store }
 }
 
-export const sighting = (more: Partial<ObservedAction> = {}): ObservedAction => ({
+export const observedAction = (more: Partial<ObservedAction> = {}): ObservedAction => ({
   id: crypto.randomUUID(),
   occurredAt: new Date().toISOString(),
   action: 'vectorcluster/write',

@@ -4,7 +4,7 @@ import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
 import { localActivatorClient } from '../../src/adapters/calls/localActivator.ts'
-import { FakeClusterInspector, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeClusterInspector, FakeRoleCeiling } from '../../src/adapters/clusterinspector/fake.ts'
 import { noFlows } from '../../src/adapters/flows/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
 import { FakePodLogs } from '../../src/adapters/podlogs/fake.ts'
@@ -230,7 +230,7 @@ async function serve(
         secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client) },
       },
       network: {
-        looks: createNetworkStateReader(withoutOptional(client), () => withoutOptional(far)),
+        stateReader: createNetworkStateReader(withoutOptional(client), () => withoutOptional(far)),
         flows: noFlows,
       },
       functions: { blobs: fakeBlobs(), calls: localActivatorClient(() => undefined) },
@@ -258,7 +258,7 @@ async function serve(
         logs: { all: async () => new Map() },
         secrets: { ...kubeSecrets(client), ...kubeSecretWriter(client), remove: async () => {} },
       },
-      rollouts: { look: new FakeClusterInspector(), ceiling: new FakeRoleCeiling(), version: '1.0.0' },
+      rollouts: { inspector: new FakeClusterInspector(), ceiling: new FakeRoleCeiling(), version: '1.0.0' },
       lifecycle: { configuration: kubeInstallConfiguration(client) },
       managedIdentities: {
         secrets: kubeSecrets(client),

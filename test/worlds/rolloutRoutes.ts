@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { FakeClusterInspector, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
+import { FakeClusterInspector, FakeRoleCeiling } from '../../src/adapters/clusterinspector/fake.ts'
 import type { Services } from '../../src/api/http/context.ts'
 import { releaseName } from '../../src/contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
@@ -23,19 +23,22 @@ export function rolloutRoutes() {
   const owner = randomUUID()
   const reader = randomUUID()
   let facade: Awaited<ReturnType<typeof startFacade>>
-  let look: FakeClusterInspector
+  let inspector: FakeClusterInspector
 
   const ports: Services['rollouts'] = {
-    get look() {
-      return look
+    get inspector() {
+      return inspector
     },
     ceiling: new FakeRoleCeiling(),
     version: '1.0.0',
   }
 
   beforeEach(async () => {
-    look = new FakeClusterInspector()
-    look.found = { ...look.found, backups: { value: { target: 'Available', lastAt: new Date().toISOString() } } }
+    inspector = new FakeClusterInspector()
+    inspector.found = {
+      ...inspector.found,
+      backups: { value: { target: 'Available', lastAt: new Date().toISOString() } },
+    }
     facade = await startFacade({}, { rollouts: ports })
     facade.grant(owner, 'Platform Owner', '/')
     facade.grant(reader, 'Platform Reader', '/')
@@ -101,8 +104,8 @@ export function rolloutRoutes() {
     get facade() {
       return facade
     },
-    get look() {
-      return look
+    get inspector() {
+      return inspector
     },
     ...{ owner, reader, call, told: outcomeOf, put, component, release, plan, rollout, paused, ask, stored },
   }

@@ -3,7 +3,7 @@ import { FakeQdrant } from '../../src/adapters/qdrant/fake.ts'
 import { decodeVectorKeys, type VectorKeys } from '../../src/contracts/vector.ts'
 import type { Controller, Workspace } from '../../src/controllers/engine/controller.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
-import { Reconciler, type Verdict } from '../../src/controllers/engine/reconcile.ts'
+import { type ReconcileResult, Reconciler } from '../../src/controllers/engine/reconcile.ts'
 import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
 import { vectorController } from '../../src/controllers/vector/index.ts'
 import type { VectorOptions } from '../../src/controllers/vector/types.ts'
@@ -210,7 +210,7 @@ export class VectorWorld {
   }
 
   /** One pass. */
-  async pass(name = 'products'): Promise<Verdict> {
+  async pass(name = 'products'): Promise<ReconcileResult> {
     await settle()
     const verdict = await this.#reconciler?.reconcile(objectKey(HOME, name))
     await settle()

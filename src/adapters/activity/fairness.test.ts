@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { sighting } from '../../../test/suites/activityStoreContract.ts'
+import { observedAction } from '../../../test/suites/activityStoreContract.ts'
 import { selectFairly } from './fairness.ts'
 import type { Entry } from './port.ts'
 
@@ -9,7 +9,7 @@ type Done = { by: string; times?: number; day?: number; field?: string; action?:
 function history(...all: readonly Done[]): Entry[] {
   return all.flatMap(({ by, times = 1, day = 1, field, action = 'app/write' }) =>
     Array.from({ length: times }, (_, at) => ({
-      ...sighting({ actor: { kubernetes: by }, action, metadata: { at: String(at) } }),
+      ...observedAction({ actor: { kubernetes: by }, action, metadata: { at: String(at) } }),
       occurredAt: new Date(Date.UTC(2026, 0, day, 0, 0, 0, at)).toISOString(),
       changes: field === undefined ? [] : [{ path: `/${field}`, from: null, to: at }],
     })),

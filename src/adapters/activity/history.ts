@@ -15,7 +15,7 @@ export type Head = {
   readonly known?: States | undefined
 }
 
-/** Bounds of the head, which is rewritten with every entry. Kept entries let late sightings be merged into them. */
+/** Bounds of the head, which is rewritten with every entry. Kept entries let late actions be merged into them. */
 const HEAD_ENTRIES_MAX = 256
 const HEAD_BYTES_MAX = 128 * 1024
 const HEAD_ENTRIES_KEPT = 64
@@ -23,21 +23,21 @@ const HEAD_ENTRIES_KEPT = 64
 export const emptyHead = (salt: string): Head => ({ salt, entries: [], chapters: [] })
 
 /** @param isClosed whether an entry with this id is already in a chapter */
-export function addSightings(
+export function addObservedActions(
   head: Head,
-  sightings: readonly ObservedAction[],
+  actions: readonly ObservedAction[],
   isClosed: (id: string) => boolean = () => false,
 ): Head {
-  const ordered = sightings.filter(({ id }) => !isClosed(id)).sort(byTime)
-  return ordered.reduce(addSighting, head)
+  const ordered = actions.filter(({ id }) => !isClosed(id)).sort(byTime)
+  return ordered.reduce(addObservedAction, head)
 }
 
-function addSighting(head: Head, sighting: ObservedAction): Head {
-  const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...seen } = sighting
+function addObservedAction(head: Head, observed: ObservedAction): Head {
+  const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...seen } = observed
   const facts = after !== undefined && 'uid' in after && after.isNew ? { ...seen, made: after.uid } : seen
   if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
-  const { known, changes, isChange, next } = computeChanges(head.known, after, sighting, head.salt)
-  const held = head.entries.find(({ id }) => id === sighting.id)
+  const { known, changes, isChange, next } = computeChanges(head.known, after, observed, head.salt)
+  const held = head.entries.find(({ id }) => id === observed.id)
   const updated = head.entries.map((one) =>
     one.id === next?.entryId && one !== held ? truncateEntry({ ...one, changes: next.changes }) : one,
   )

@@ -53,7 +53,7 @@ export type WrittenState =
 /** An observed action, before it is stored. The store computes the changes, because it knows the previous state. */
 export type ObservedAction = Omit<Entry, 'changes'> & {
   readonly after?: WrittenState | undefined
-  /** Knows less than another sighting with the same id: does not overwrite that one's actor and channel. */
+  /** Knows less than another observed action with the same id: does not overwrite that one's actor and channel. */
   readonly isSecondHand?: boolean
   /** Dropped if nothing changed, for example when the same manifest is applied again. */
   readonly onlyIfChanged?: boolean
@@ -69,7 +69,7 @@ export type EntryFilter = (resource: ResourcePath) => ((entry: Entry) => boolean
 /** Keeps a record per resource. Entries are append-only and expire after the retention period. */
 export interface ActivityStore {
   /** Adds the entries whose id is not stored yet. They are durable once this resolves. */
-  append(resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void>
+  append(resource: ResourcePath, actions: readonly ObservedAction[]): Promise<void>
   /** Returns the entries, oldest first; undefined if the resource has no record. Writes nothing. */
   read(resource: ResourcePath): Promise<readonly Entry[] | undefined>
   /**

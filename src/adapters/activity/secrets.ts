@@ -18,7 +18,7 @@ import type { ObjectMeta } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { secret, secretValues } from '../blobs/secretValues.ts'
 import {
-  addSightings,
+  addObservedActions,
   type Chapter,
   emptyHead,
   type Head,
@@ -86,19 +86,19 @@ export class SecretActivity implements ActivityStore {
     this.#now = now
   }
 
-  async append(resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void> {
+  async append(resource: ResourcePath, actions: readonly ObservedAction[]): Promise<void> {
     for (const part of partsOf(resource)) {
-      const own = sightings.filter(({ channel }) => (channel === 'Reported') === part.isReported)
+      const own = actions.filter(({ channel }) => (channel === 'Reported') === part.isReported)
       await this.#writeLocks.take(part.name, () => this.#add(part, resource, own))
     }
   }
 
-  async #add(part: Part, resource: ResourcePath, sightings: readonly ObservedAction[]): Promise<void> {
+  async #add(part: Part, resource: ResourcePath, actions: readonly ObservedAction[]): Promise<void> {
     const { name } = part
-    for (let attempt = 1; sightings.length > 0; attempt += 1) {
+    for (let attempt = 1; actions.length > 0; attempt += 1) {
       const held = this.#heads.get(name) ?? (await this.#readHead(name))
-      const closed = await this.#idsInChapters(held.head, sightings)
-      const next = addSightings(held.head, sightings, (id) => closed.has(id))
+      const closed = await this.#idsInChapters(held.head, actions)
+      const next = addObservedActions(held.head, actions, (id) => closed.has(id))
       if (next === held.head || (await this.#write(part, marksOf(resource), held, next))) return
       if (attempt === MAX_CONFLICT_ATTEMPTS) throw new Error('Too many writers use the record of a resource at once.')
       await pauseAfterConflict(attempt)
@@ -181,9 +181,9 @@ export class SecretActivity implements ActivityStore {
       await this.#client.remove(secret, refOf(name), { uid, resourceVersion })
   }
 
-  /** Returns the ids of entries in chapters, which late sightings may repeat. */
-  async #idsInChapters({ chapters }: Head, sightings: readonly ObservedAction[]): Promise<ReadonlySet<string>> {
-    const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
+  /** Returns the ids of entries in chapters, which late actions may repeat. */
+  async #idsInChapters({ chapters }: Head, actions: readonly ObservedAction[]): Promise<ReadonlySet<string>> {
+    const [earliest = ''] = actions.map(({ occurredAt }) => occurredAt).sort()
     const entries = await this.#readChapters(chapters.filter(({ newest }) => newest >= earliest))
     return new Set(entries.map(({ id }) => id))
   }

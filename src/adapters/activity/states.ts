@@ -1,7 +1,7 @@
 import { changesBetween, type Flat, flatten } from './changes.ts'
 import type { Change, ObservedAction, WrittenState } from './port.ts'
 
-/** The state of a resource after a recent write. States of late sightings are inserted by generation. */
+/** The state of a resource after a recent write. States of late actions are inserted by generation. */
 export type State = {
   generation: number
   flat: Flat | undefined

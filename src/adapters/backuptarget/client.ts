@@ -7,8 +7,8 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { isInsideAddress } from '../../core/insideAddress.ts'
 import { unlessAborted } from '../../core/unlessAborted.ts'
 import { addressNotAllowed, vettedLookup } from '../outgoing/vettedLookup.ts'
-import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
-import { verdict, verdictOf } from './verdict.ts'
+import type { BackupTargets, TargetAccess, TargetTestResult } from './port.ts'
+import { testResult, testResultOf } from './testResult.ts'
 
 export type TargetOptions = {
   /** Milliseconds for the whole test; 10 s (interface section 8). */
@@ -30,13 +30,13 @@ export function createBackupTargets({ timeout = 10_000, lookup = resolve }: Targ
         if (isIP(literal) !== 0 && !isInsideAddress(literal)) throw addressNotAllowed()
         return await list(target, timeout, vettedLookup(lookup, isInsideAddress))
       } catch (error) {
-        return verdictOf(error)
+        return testResultOf(error)
       }
     },
   }
 }
 
-async function list(target: TargetAccess, timeout: number, lookup: LookupFunction): Promise<TargetVerdict> {
+async function list(target: TargetAccess, timeout: number, lookup: LookupFunction): Promise<TargetTestResult> {
   // Own deadline: it covers name resolution and the TLS handshake as well as the answer.
   const abortSignal = AbortSignal.timeout(timeout)
   const { S3Client, ListObjectsV2Command } = await import('@aws-sdk/client-s3')
@@ -58,7 +58,7 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
     const listing = s3.send(new ListObjectsV2Command(input), { abortSignal })
     const answer = await unlessAborted(listing, abortSignal)
     // A server that answers 200 to everything is not a store.
-    return answer.Name === undefined && answer.KeyCount === undefined ? verdict('Unreachable') : verdict('Ok')
+    return answer.Name === undefined && answer.KeyCount === undefined ? testResult('Unreachable') : testResult('Ok')
   } finally {
     s3.destroy()
     for (const agent of Object.values(agents)) agent.destroy()

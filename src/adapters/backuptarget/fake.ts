@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { isInsideAddress } from '../../core/insideAddress.ts'
 import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
-import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
-import { verdict, verdictOf } from './verdict.ts'
+import type { BackupTargets, TargetAccess, TargetTestResult } from './port.ts'
+import { testResult, testResultOf } from './testResult.ts'
 
 /** A store in memory with one key and a list of buckets. */
 export class FakeBackupTargets implements BackupTargets {
@@ -17,15 +17,15 @@ export class FakeBackupTargets implements BackupTargets {
     this.key = key
   }
 
-  async test(target: TargetAccess): Promise<TargetVerdict> {
+  async test(target: TargetAccess): Promise<TargetTestResult> {
     this.tested.push(target)
     const host = new URL(target.endpoint).hostname.replace(/^\[|\]$/g, '')
-    if (isIP(host) !== 0 && !isInsideAddress(host)) return verdictOf({ code: ADDRESS_NOT_ALLOWED })
-    if (target.endpoint !== this.endpoint) return verdict('Unreachable')
+    if (isIP(host) !== 0 && !isInsideAddress(host)) return testResultOf({ code: ADDRESS_NOT_ALLOWED })
+    if (target.endpoint !== this.endpoint) return testResult('Unreachable')
     const { accessKeyId, secretAccessKey } = this.key
     if (target.accessKeyId !== accessKeyId || target.secretAccessKey !== secretAccessKey)
-      return verdict('AuthenticationFailed')
+      return testResult('AuthenticationFailed')
     const mayList = this.buckets.get(target.bucket)
-    return verdict(mayList === undefined ? 'BucketMissing' : mayList ? 'Ok' : 'AccessDenied')
+    return testResult(mayList === undefined ? 'BucketMissing' : mayList ? 'Ok' : 'AccessDenied')
   }
 }

@@ -26,10 +26,10 @@ export const TARGET_CODES = [
 export type TargetCode = (typeof TARGET_CODES)[number]
 
 /** `message` is our own sentence, without text of the store and without keys. */
-export type TargetVerdict = { code: TargetCode; message: string }
+export type TargetTestResult = { code: TargetCode; message: string }
 
 /** Tests whether a bucket is usable, by listing it; changes nothing. */
 export interface BackupTargets {
   /** Never rejects, and ends within ten seconds. */
-  test(target: TargetAccess): Promise<TargetVerdict>
+  test(target: TargetAccess): Promise<TargetTestResult>
 }

@@ -20,18 +20,18 @@ export interface BlobStore {
 }
 
 /** Where each part of content that exceeds one blob is stored, by part number from 0. */
-export type PlaceOfPart = (part: number) => BlobRef
-export type MultipartContent = { bytes: Uint8Array; placeOf: PlaceOfPart; owner: BlobOwner }
+export type RefOfPart = (part: number) => BlobRef
+export type MultipartContent = { bytes: Uint8Array; refOf: RefOfPart; owner: BlobOwner }
 
 /** @returns the contents of `count` parts, in order; undefined if one is missing */
 export async function readParts(
   blobs: Pick<BlobStore, 'read'>,
-  placeOf: PlaceOfPart,
+  refOf: RefOfPart,
   count: number,
 ): Promise<Uint8Array[] | undefined> {
   const pieces: Uint8Array[] = []
   for (let part = 0; part < count; part += 1) {
-    const blob = await blobs.read(placeOf(part))
+    const blob = await blobs.read(refOf(part))
     if (blob === undefined) return undefined
     pieces.push(blob.bytes)
   }
@@ -46,11 +46,11 @@ export const partsNeeded = ({ maxBytes }: Pick<BlobStore, 'maxBytes'>, bytes: nu
  * @param made collects each part as soon as it is written
  * @returns whether all parts were missing
  */
-async function add(blobs: BlobStore, { bytes, placeOf, owner }: MultipartContent, made: BlobRef[]): Promise<boolean> {
+async function add(blobs: BlobStore, { bytes, refOf, owner }: MultipartContent, made: BlobRef[]): Promise<boolean> {
   let isAllNew = true
   for (let part = 0; part < partsNeeded(blobs, bytes.length); part += 1) {
     const piece = bytes.subarray(part * blobs.maxBytes, (part + 1) * blobs.maxBytes)
-    if (await blobs.write(placeOf(part), piece, { version: undefined, owner })) made.push(placeOf(part))
+    if (await blobs.write(refOf(part), piece, { version: undefined, owner })) made.push(refOf(part))
     else isAllNew = false
   }
   return isAllNew

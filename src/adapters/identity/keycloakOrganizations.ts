@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sideBySide } from '../../core/sideBySide.ts'
+import { mapConcurrently } from '../../core/mapConcurrently.ts'
 import { type KeycloakAdmin, parseAdminAnswer, unreadable } from './keycloakAdmin.ts'
 
 const DomainRepresentation = z.looseObject({ name: z.string(), verified: z.boolean().default(false) })
@@ -60,7 +60,7 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     async tenantsByMember(signal) {
       const tenants = new Map<string, string[]>()
       const organizations = await all({ max: String(MAX_LISTED) }, signal)
-      const members = await sideBySide(CALLS_AT_ONCE, organizations, async ({ id, name }) => {
+      const members = await mapConcurrently(CALLS_AT_ONCE, organizations, async ({ id, name }) => {
         const { body } = await admin.call('GET', `/organizations/${id}/members?max=${MAX_LISTED}`, { signal })
         return parseAdminAnswer(Members, body).map((member) => ({ id: member.id, name }))
       })
@@ -73,7 +73,7 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
       if (first === undefined) return counts
       const query = counts.size === 1 ? { search: first, exact: 'true' } : { max: String(MAX_LISTED) }
       const known = (await all(query, signal)).filter(({ name }) => counts.has(name))
-      await sideBySide(CALLS_AT_ONCE, known, async ({ id, name }) => {
+      await mapConcurrently(CALLS_AT_ONCE, known, async ({ id, name }) => {
         const { body } = await admin.call('GET', `/organizations/${id}/members/count`, { signal })
         counts.set(name, parseAdminAnswer(z.int(), body))
       })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sideBySide } from '../../core/sideBySide.ts'
+import { mapConcurrently } from '../../core/mapConcurrently.ts'
 import { type AdminAnswer, type KeycloakAdmin, parseAdminAnswer, unreadable } from './keycloakAdmin.ts'
 import { CALLS_AT_ONCE, type KeycloakOrganizations } from './keycloakOrganizations.ts'
 import { IdentityProviderError, type NewUser, type UserDirectory, type UserRecord } from './port.ts'
@@ -84,7 +84,7 @@ function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
     async externalIds(signal?: AbortSignal): Promise<ReadonlySet<string>> {
       const max = String(MAX_LISTED_USERS)
       const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`, { signal })
-      const external = await sideBySide(CALLS_AT_ONCE, parseAdminAnswer(Providers, body), async ({ alias }) => {
+      const external = await mapConcurrently(CALLS_AT_ONCE, parseAdminAnswer(Providers, body), async ({ alias }) => {
         const query = new URLSearchParams({ max, idpAlias: alias, briefRepresentation: 'true' })
         const { body: linked } = await admin.call('GET', `/users?${query}`, { signal })
         return parseAdminAnswer(Identified, linked).map(({ id }) => id)

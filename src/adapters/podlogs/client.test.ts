@@ -11,7 +11,7 @@ describe('kubePodLogs, connected to a malicious cluster', () => {
     }
     const body = Readable.from(endless(), { objectMode: false })
     const answer = { status: 200, headers: {}, body, text: async () => '' }
-    const logs = kubePodLogs({ request: async () => answer }, { isPlayed: false, maxBytes: 50_000 })
+    const logs = kubePodLogs({ request: async () => answer }, { isSimulated: false, maxBytes: 50_000 })
     const chunks = await logs.open({ namespace: 'shop', pod: 'web-0', container: 'web' })
     const read = chunks && lastBytes(chunks, 10)
     expect(await read?.catch(String)).to.contain('longer than nodes keep')

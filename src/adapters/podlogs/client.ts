@@ -14,11 +14,11 @@ const LINE_FEED = 0x0a
  */
 export function kubePodLogs(
   client: Pick<KubeClient, 'request'>,
-  { isPlayed, maxBytes = Number.POSITIVE_INFINITY }: { isPlayed: boolean; maxBytes?: number },
+  { isSimulated, maxBytes = Number.POSITIVE_INFINITY }: { isSimulated: boolean; maxBytes?: number },
 ): PodLogs {
   return {
     async open({ namespace, pod, container }, { signal, ...window } = {}) {
-      if (isPlayed) return undefined
+      if (isSimulated) return undefined
       const answer = await client.request({
         path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`,
         query: { container, ...window },

@@ -41,7 +41,7 @@ describe('kubePodLogs, with a number of lines', () => {
   const read = async (tailLines: number, texts: readonly string[]) => {
     // The node keeps sending lines that are written meanwhile.
     const body = Readable.from(texts.map((text) => Buffer.from(text)))
-    const logs = kubePodLogs({ request: async () => ({ status: 200, body }) as never }, { isPlayed: false })
+    const logs = kubePodLogs({ request: async () => ({ status: 200, body }) as never }, { isSimulated: false })
     const parts: Uint8Array[] = []
     for await (const chunk of (await logs.open(source, { tailLines })) ?? []) parts.push(chunk)
     return { text: Buffer.concat(parts).toString(), isClosed: body.destroyed }

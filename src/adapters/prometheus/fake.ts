@@ -1,13 +1,13 @@
 import { stepBoundaries } from './increments.ts'
 import type { CountedRequests, RequestFigures, RoutedService, Steps } from './port.ts'
 
-export type PlayedRequest = { at: number; code: number; seconds: number; bytesIn?: number; bytesOut?: number }
+export type FakeRequest = { at: number; code: number; seconds: number; bytesIn?: number; bytesOut?: number }
 
 const keyOf = ({ namespace, route, service }: RoutedService) => `${namespace}/${route}/${service}`
 
 /** The requests of a Gateway in memory, measured during a given time. */
 export class FakeRequestFigures implements RequestFigures {
-  readonly #requests = new Map<string, PlayedRequest[]>()
+  readonly #requests = new Map<string, FakeRequest[]>()
   readonly #bounds: readonly number[]
   readonly #measuredRange: { from: number; to: number }
   isGone = false
@@ -18,7 +18,7 @@ export class FakeRequestFigures implements RequestFigures {
     this.#measuredRange = measured
   }
 
-  answered(routed: RoutedService, ...requests: readonly PlayedRequest[]): void {
+  answered(routed: RoutedService, ...requests: readonly FakeRequest[]): void {
     this.#requests.set(keyOf(routed), [...(this.#requests.get(keyOf(routed)) ?? []), ...requests])
   }
 
@@ -37,8 +37,8 @@ export class FakeRequestFigures implements RequestFigures {
     }
   }
 
-  #sumRequests(requests: readonly PlayedRequest[]) {
-    const sum = (of: (one: PlayedRequest) => number) => requests.reduce((total, one) => total + of(one), 0)
+  #sumRequests(requests: readonly FakeRequest[]) {
+    const sum = (of: (one: FakeRequest) => number) => requests.reduce((total, one) => total + of(one), 0)
     const codes = [...new Set(requests.map(({ code }) => code))]
     return {
       codes: Object.fromEntries(codes.map((code) => [code, requests.filter((one) => one.code === code).length])),

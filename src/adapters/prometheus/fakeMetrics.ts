@@ -9,7 +9,7 @@ import {
 import { entryOf } from './queries.ts'
 import { matchesTarget } from './selectors.ts'
 
-export type PlayedSample = {
+export type FakeSample = {
   metric: string
   labels: Readonly<Record<string, string>>
   /** Seconds since the epoch. */
@@ -31,11 +31,11 @@ const AGGREGATED: Readonly<Record<Aggregation, (values: readonly number[]) => nu
 
 /** Samples in memory, each with the value of the metric itself. */
 export class FakeMetricSource implements MetricSource {
-  readonly #samples: PlayedSample[] = []
+  readonly #samples: FakeSample[] = []
   readonly queries: MetricSeriesQuery[] = []
   isGone = false
 
-  measured(...samples: readonly PlayedSample[]): void {
+  measured(...samples: readonly FakeSample[]): void {
     this.#samples.push(...samples)
   }
 

@@ -4,8 +4,8 @@ import { request } from 'undici'
 import { type StandIn, startQdrantStandIn } from '../../../test/worlds/qdrantStandIn.ts'
 import { createQdrantClient } from './client.ts'
 import { FakeQdrant } from './fake.ts'
-import { playedEngine } from './played.ts'
 import { type EngineAnswer, type EngineTransport, isEngineError, type PeerAddress, type QdrantPort } from './port.ts'
+import { simulatedEngine } from './simulated.ts'
 import { directTransport, podProxyTransport } from './transport.ts'
 
 const at = (ordinal: number, keys: readonly string[] = ['new']): PeerAddress => ({
@@ -239,9 +239,9 @@ describe('podProxyTransport', () => {
   })
 })
 
-describe('playedEngine', () => {
+describe('simulatedEngine', () => {
   it('is a healthy, empty cluster of one peer', async () => {
-    const port = playedEngine()
+    const port = simulatedEngine()
     expect(await port.ready(at(2))).to.equal(true)
     expect(await port.collections(at(2))).to.deep.equal([])
     expect((await port.cluster(at(2))).peers).to.deep.equal([{ id: 3, uri: 'http://vc-p-2.vc-p-peers:6335/' }])

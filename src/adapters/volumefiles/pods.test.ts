@@ -146,7 +146,7 @@ describe('podVolumeFiles', () => {
     exec: nowhere,
   }
   const files = (image = IMAGE) =>
-    podVolumeFiles({ client, exec, image: async () => image, isPlayed: false, other: () => nobody })
+    podVolumeFiles({ client, exec, image: async () => image, isSimulated: false, other: () => nobody })
   const ask = (from: ReturnType<typeof files>, request: FileRequest, body?: AsyncIterable<Uint8Array>) =>
     from.ask(PLACE, request, { signal: stop.signal, body })
   const list: FileRequest = { op: 'list', path: '/data' }
@@ -226,7 +226,14 @@ describe('podVolumeFiles', () => {
         return { stdout, write: async () => {}, end: () => {} }
       }
       const from = podVolumeFiles({
-        ...{ client, exec: broken, image: async () => IMAGE, isPlayed: false, other: () => nobody, answerWithin: 20 },
+        ...{
+          client,
+          exec: broken,
+          image: async () => IMAGE,
+          isSimulated: false,
+          other: () => nobody,
+          answerWithin: 20,
+        },
       })
       // More than the number of slots.
       for (let count = 1; count <= 5; count += 1) {
@@ -241,7 +248,7 @@ describe('podVolumeFiles', () => {
     const from = podVolumeFiles({
       ...nobody,
       image: async () => IMAGE,
-      isPlayed: true,
+      isSimulated: true,
       other: (clusterId) => (clusterId === 'far' ? { client, exec } : nobody),
     })
     const { bytes } = await from.ask({ ...PLACE, clusterId: 'far' }, list, { signal: stop.signal })
@@ -251,7 +258,7 @@ describe('podVolumeFiles', () => {
   })
 
   it('reports FEATURE_UNSUPPORTED or INSTANCE_STOPPED if pods are played', async () => {
-    const played = podVolumeFiles({ ...nobody, image: async () => IMAGE, isPlayed: true, other: () => nobody })
+    const played = podVolumeFiles({ ...nobody, image: async () => IMAGE, isSimulated: true, other: () => nobody })
     const refusal = async (isStopped: boolean) => {
       const answer = played.ask({ ...PLACE, isStopped }, list, { signal: stop.signal })
       const { code, extras } = (await answer.catch((caught: unknown) => caught)) as PlatformError

@@ -24,7 +24,7 @@ export type PodVolumeFilesOptions = FilesCluster & {
   /** Returns the image with the agent program. */
   image: () => Promise<string>
   /** Whether pods of the platform's own cluster are simulated. */
-  isPlayed: boolean
+  isSimulated: boolean
   /** Milliseconds until the answer must begin, once the request is sent. */
   answerWithin?: number
 }
@@ -50,7 +50,7 @@ type Job = KubeObject & { status?: { conditions?: { type: string; status: string
 /** Reaches files through a pod beside the volumes, which only runs while files are requested. */
 export function podVolumeFiles({
   image,
-  isPlayed,
+  isSimulated,
   other,
   answerWithin = ANSWER_TIMEOUT_MS,
   ...own
@@ -80,7 +80,7 @@ export function podVolumeFiles({
 
   return {
     async ask(place: FilesLocation, request: FileRequest, { body, signal }: FileOptions) {
-      if (isPlayed && place.clusterId === undefined) {
+      if (isSimulated && place.clusterId === undefined) {
         if (place.isStopped === true) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" is stopped.`)
         const message = 'Pods are simulated here, so they have no files.'
         throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature: 'files' })

@@ -9,8 +9,8 @@ import {
   BOUNDARY,
   NAME,
   OF_BOUNDARY,
+  observedAction,
   PERSON,
-  sighting,
 } from '../../../test/worlds/activityWorld.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import type { ObservedAction, ResourcePath } from '../../adapters/activity/port.ts'
@@ -50,7 +50,7 @@ describe('activity of REST requests', () => {
   it('records the actor, action, outcome and resulting generation', async () => {
     const recorded = await send('patch', `${BASE}/search`, { tags: { team: 'a' } })
     expect(recorded?.resource).to.deep.equal(NAME)
-    expect(recorded?.sighting).to.deep.include({
+    expect(recorded?.observed).to.deep.include({
       action: 'vectorcluster/write',
       operation: 'PatchVectorCluster',
       actor: { principalId: PERSON },
@@ -58,7 +58,7 @@ describe('activity of REST requests', () => {
       outcome: 'Succeeded',
       statusCode: 200,
     })
-    expect(recorded?.sighting.after).to.have.property('generation', 2)
+    expect(recorded?.observed.after).to.have.property('generation', 2)
   })
 
   const refusedAtBoundary: [string, Parameters<typeof send>, string][] = [
@@ -69,7 +69,7 @@ describe('activity of REST requests', () => {
     it(`records a refusal at the boundary for ${title}`, async () => {
       const told = await send(...call)
       expect(told?.resource).to.deep.equal(AS_BOUNDARY)
-      expect(told?.sighting).to.deep.include({ action, outcome: 'Refused', statusCode: 403 })
+      expect(told?.observed).to.deep.include({ action, outcome: 'Refused', statusCode: 403 })
     })
   }
 
@@ -100,9 +100,9 @@ describe('activity of REST requests', () => {
       here.facade.grant(PERSON, 'Platform Owner', '/')
       const told = await send(...call)
       expect(told?.resource).to.deep.equal(resource)
-      expect(told?.sighting).to.deep.include({ action, outcome: 'Succeeded', channel: 'Rest' })
-      expect(told?.sighting.operation).to.not.match(/^[A-Z]+ ?$/)
-      expect(told?.sighting.after === undefined).to.equal(call[0] === 'delete')
+      expect(told?.observed).to.deep.include({ action, outcome: 'Succeeded', channel: 'Rest' })
+      expect(told?.observed.operation).to.not.match(/^[A-Z]+ ?$/)
+      expect(told?.observed.after === undefined).to.equal(call[0] === 'delete')
     })
   }
 
@@ -111,7 +111,7 @@ describe('activity of REST requests', () => {
     const told = await send('post', '/boundaries', { displayName: 'New' })
     const { boundaryId = '' } = told?.resource ?? {}
     expect(told?.resource).to.deep.equal({ ...AS_BOUNDARY, boundaryId, resourceName: boundaryId })
-    expect(told?.sighting).to.deep.include({ action: 'boundaries/create', operation: 'POST boundaries' })
+    expect(told?.observed).to.deep.include({ action: 'boundaries/create', operation: 'POST boundaries' })
   })
 
   const unchanging: [string, Parameters<typeof send>][] = [
@@ -145,7 +145,7 @@ describe('activity of REST requests', () => {
     it(`records ${title}`, async () => {
       const told = await send(...call)
       expect(here.told).to.have.length(call[0] === 'get' ? 0 : 1)
-      const { outcome, statusCode } = told?.sighting ?? {}
+      const { outcome, statusCode } = told?.observed ?? {}
       expect(told && `${outcome} ${statusCode}`?.replace('204', '202')).to.equal(expected)
     })
   }
@@ -161,11 +161,11 @@ describe('ActivityRecorder', () => {
     return { store, away, recorder: new ActivityRecorder({ store, clock, log: silentLog }) }
   }
   const now = (more: Partial<ObservedAction> = {}) =>
-    sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
+    observedAction({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
 
   it('writes noted entries when it stops', async () => {
     const { store, recorder: made } = recorder()
-    made.note({ resource: NAME, sighting: now() })
+    made.note({ resource: NAME, observed: now() })
     await made.stop()
     expect(await store.read(NAME)).to.have.length(1)
   })
@@ -173,9 +173,9 @@ describe('ActivityRecorder', () => {
   it('rejects a write of an entry noted before until the entry is stored, and stores it once', async () => {
     const { store, away, recorder: made } = recorder()
     const one = now({ message: 'by the request' })
-    made.note({ resource: NAME, sighting: one })
+    made.note({ resource: NAME, observed: one })
     away()
-    const again = { resource: NAME, sighting: { ...one, message: 'by the audit log', isSecondHand: true } }
+    const again = { resource: NAME, observed: { ...one, message: 'by the audit log', isSecondHand: true } }
     expect(await made.write([again]).catch((error) => error)).to.be.instanceOf(Error)
     await made.write([again])
     expect((await store.read(NAME))?.map(({ message }) => message)).to.deep.equal(['by the request'])
@@ -187,9 +187,9 @@ describe('ActivityRecorder', () => {
     const append = store.append.bind(store)
     store.append = (resource, all) =>
       resource.resourceName === 'broken' ? Promise.reject(new Error('damaged')) : append(resource, all)
-    const lasting = { resource: { ...NAME, resourceName: 'broken' }, sighting: now() }
+    const lasting = { resource: { ...NAME, resourceName: 'broken' }, observed: now() }
     made.note(lasting)
-    const other = { resource: NAME, sighting: now({ id: 'another' }) }
+    const other = { resource: NAME, observed: now({ id: 'another' }) }
     expect(await made.write([lasting, other]).catch((error) => error)).to.be.instanceOf(Error)
     expect(await store.read(NAME)).to.have.length(1)
     await made.stop()
@@ -198,7 +198,7 @@ describe('ActivityRecorder', () => {
   it('keeps entries after a failed write', async () => {
     const { store, away, recorder: made } = recorder()
     away()
-    made.note({ resource: NAME, sighting: now() })
+    made.note({ resource: NAME, observed: now() })
     await made.stop()
     await made.stop()
     expect(await store.read(NAME)).to.have.length(1)
@@ -207,14 +207,14 @@ describe('ActivityRecorder', () => {
   it('rejects a write whose entries cannot be stored', async () => {
     const { away, recorder: made } = recorder()
     away()
-    const failure = await made.write([{ resource: NAME, sighting: now() }]).catch((error) => error)
+    const failure = await made.write([{ resource: NAME, observed: now() }]).catch((error) => error)
     expect(failure).to.be.instanceOf(Error)
   })
 
   it('limits refusals to 100 entries, apart from successful actions', async () => {
     const { store, recorder: made } = recorder()
-    await made.write([{ resource: NAME, sighting: now() }])
-    await made.write(Array.from({ length: 300 }, () => ({ resource: NAME, sighting: now({ outcome: 'Refused' }) })))
+    await made.write([{ resource: NAME, observed: now() }])
+    await made.write(Array.from({ length: 300 }, () => ({ resource: NAME, observed: now({ outcome: 'Refused' }) })))
     expect(await store.read(NAME)).to.have.length(101)
   })
 })
@@ -280,7 +280,7 @@ describe('POST /boundaries/{id}/activity', () => {
   it('accepts a time before the creation of the group, but hides entries of an earlier group of the name', async () => {
     const yesterday = new Date(Date.now() - 86_400_000).toISOString()
     const { body: id } = await post({ action: 'deploy.yesterday', occurredAt: yesterday })
-    await here.store.append(NAME, [sighting({ occurredAt: yesterday })])
+    await here.store.append(NAME, [observedAction({ occurredAt: yesterday })])
     const list = request(here.facade.app)
       .get(`/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/search/activity`)
       .set('authorization', bearer(PERSON))

@@ -7,8 +7,8 @@ import {
   BOUNDARY,
   NAME,
   OF_BOUNDARY,
+  observedAction,
   PERSON,
-  sighting,
 } from '../../../test/worlds/activityWorld.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import type { ResourcePath } from '../../adapters/activity/port.ts'
@@ -31,10 +31,10 @@ describe('GET /boundaries/{id}/activity', () => {
     const of = (resourceName: string, resourceGroup = 'shop') => ({ ...NAME, resourceName, resourceGroup })
     const now = Date.now()
     const nth = (order: number) => ({ occurredAt: new Date(now + order).toISOString() })
-    await here.store.append(of('search'), [sighting({ action: 'vectorcluster/write', ...nth(1) })])
-    await here.store.append(of('gone'), [sighting({ action: 'vectorcluster/delete', ...nth(2) })])
-    await here.store.append(of('search', 'other'), [sighting(nth(3)), sighting({ occurredAt: before })])
-    await here.store.append(of('search', 'no-group'), [sighting(nth(0))])
+    await here.store.append(of('search'), [observedAction({ action: 'vectorcluster/write', ...nth(1) })])
+    await here.store.append(of('gone'), [observedAction({ action: 'vectorcluster/delete', ...nth(2) })])
+    await here.store.append(of('search', 'other'), [observedAction(nth(3)), observedAction({ occurredAt: before })])
+    await here.store.append(of('search', 'no-group'), [observedAction(nth(0))])
   })
   after(() => here.facade.stop())
 
@@ -98,8 +98,8 @@ describe('GET /boundaries/{id}/activity', () => {
     const of = { ...NAME, resourceName: 'kept' }
     const as = (uid: string) => ({ uid, generation: 1, spec: {}, labelling: '', isNew: true })
     const creation = (uid: string, from: number) =>
-      sighting({ occurredAt: new Date(Date.now() + from).toISOString(), statusCode: 201, after: as(uid) })
-    await here.store.append(of, [creation('former', 0), sighting({ action: 'vectorcluster/delete' })])
+      observedAction({ occurredAt: new Date(Date.now() + from).toISOString(), statusCode: 201, after: as(uid) })
+    await here.store.append(of, [creation('former', 0), observedAction({ action: 'vectorcluster/delete' })])
     const single = `${scope}/resources/vectorclusters/kept/activity`
     const ofOne = (by: string) => request(here.facade.app).get(single).set('authorization', bearer(by))
     const seen = async (by: string) => (await listed('', by)).filter((one: string) => one === 'shop/kept').length
@@ -132,8 +132,8 @@ describe('GET /boundaries/{id}/activity', () => {
 
   it('lists entries of groups and of the boundary to callers who may read these', async () => {
     const later = { occurredAt: new Date(Date.now() + 9).toISOString() }
-    await here.store.append(asGroup('shop'), [sighting({ action: 'resourcegroups/write', ...later })])
-    await here.store.append(AS_BOUNDARY, [sighting({ action: 'boundaries/manage', ...later })])
+    await here.store.append(asGroup('shop'), [observedAction({ action: 'resourcegroups/write', ...later })])
+    await here.store.append(AS_BOUNDARY, [observedAction({ action: 'boundaries/manage', ...later })])
     const scopes = async (by: string) => {
       const { items } = (await ask('?filter=action:in:resourcegroups/write,boundaries/manage', by)).body
       return items.map(({ scope }: { scope: string }) => scope).sort()
@@ -159,7 +159,7 @@ describe('GET /boundaries/{id}/activity', () => {
     facade.grant(PERSON, 'Reader', `/boundaries/${OLD}`)
     facade.grant(SHOP_READER, 'Reader', `/boundaries/${OLD}/resourcegroups/shop`)
     const entry = (action: string, minutes: number, statusCode = 202) =>
-      sighting({ action, statusCode, ...ago(minutes) })
+      observedAction({ action, statusCode, ...ago(minutes) })
     await store.append({ ...AS_BOUNDARY, boundaryId: OLD, resourceName: OLD }, [
       entry('boundaries/earlier', 90),
       entry('boundaries/made', 60.1, 201),

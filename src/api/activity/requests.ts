@@ -2,7 +2,7 @@ import type { ResourcePath } from '../../adapters/activity/port.ts'
 import { redacted } from '../../core/redaction.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { placesOf } from '../callers/scopes.ts'
+import { levelsOf } from '../callers/scopes.ts'
 import type { FinishedRequest } from '../http/requestObserver.ts'
 import type { Route } from '../http/route.ts'
 import type { ActivityReport } from '../records/activity/recorder.ts'
@@ -33,10 +33,10 @@ export function activityOfRequest(
   const newest = matching.at(-1)?.object
   // A part that may contain arbitrary text, such as a row key, is not recorded.
   const part = route.opaque.length > 0 ? '' : segments.slice(7).join('/')
-  const { depth } = placesOf(route)
+  const { depth } = levelsOf(route)
   return {
     resource,
-    sighting: {
+    observed: {
       id: request.id,
       occurredAt: new Date(request.beganAt).toISOString(),
       action,
@@ -68,7 +68,7 @@ const isAboutBoundary = ({ authorization }: Route) =>
 
 function resourceOf({ match: { route, segments }, written }: FinishedRequest): ResourcePath | undefined {
   const [, boundaryId = '', , resourceGroup = '', , resourceType = '', resourceName = ''] = segments
-  const { depth } = placesOf(route)
+  const { depth } = levelsOf(route)
   if (depth === 3)
     return kindOfSegment(resourceType) && resourcePathOf(resourceType, { boundaryId, resourceGroup }, resourceName)
   if (depth === 2 && segments.length === 4) return resourcePathOf(ResourceGroup.segment, { boundaryId }, resourceGroup)

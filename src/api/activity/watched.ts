@@ -8,7 +8,7 @@ import { KINDS } from '../../crds/index.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Services } from '../http/context.ts'
-import type { ActivityRecorder, RecorderOptions, ResourcePath, Sighting } from '../records/activity/recorder.ts'
+import type { ActivityRecorder, ObservedAction, RecorderOptions, ResourcePath } from '../records/activity/recorder.ts'
 import { kindOfSegment, resourcePathOf, writtenStateOf } from '../records/activity/subjects.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
@@ -71,7 +71,7 @@ async function recordChange(options: FollowOptions, kind: AnyKind, object: KubeO
     const askedAt = Date.parse(object.metadata.deletionTimestamp ?? '') || now
     if (verb === 'delete' && isRecordedByRest((await store.read(resource)) ?? [], askedAt)) return
     const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object, now)
-    await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now }) }])
+    await recorder.write([{ resource, observed: observedActionOf(kind, object, { verb, manager, now }) }])
   } catch (error) {
     log.warn({ resource, error: messageOf(error) }, 'A watched change could not be recorded.')
   }
@@ -80,7 +80,11 @@ async function recordChange(options: FollowOptions, kind: AnyKind, object: KubeO
 type Observed = { verb: Verb; manager: Manager | undefined; now: number }
 type Manager = { manager?: string; operation?: string; time?: string; subresource?: string }
 
-function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, manager, now }: Observed): Sighting {
+function observedActionOf(
+  kind: AnyKind,
+  { metadata, ...object }: KubeObject,
+  { verb, manager, now }: Observed,
+): ObservedAction {
   const revision = verb === 'delete' ? 'end' : metadata.generation
   return {
     id: uuidV5(`${metadata.uid}/${revision}`),

@@ -6,8 +6,8 @@ import { ok } from '../http/answer.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, DnsRecordDto } from '../resources/dto.ts'
+import { clusterInfo, findResource } from '../resources/find.ts'
 import { certificateStatusOf } from '../resources/hosts.ts'
-import { clusterInfo, findResource } from '../resources/places.ts'
 
 const Status = z.enum(CERTIFICATE_STATES)
 const CertificateStatusDto = namedRecord('CertificateStatusDto', {

@@ -9,12 +9,12 @@ import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { sourceRoute } from '../resources/deployments/source.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes, filesOf } from '../resources/files.ts'
+import { findResource, workloadRefOf } from '../resources/find.ts'
 import { certificateField } from '../resources/hosts.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { metricsRoute } from '../resources/metrics.ts'
 import { enumeration, flag, number, text } from '../resources/paging.ts'
-import { findResource, livePlaceOf } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
@@ -28,7 +28,7 @@ const BASE = '{RG}/apps/{appName}'
 const PlanDto = namedRecord('AppComputePlanDto', planFields)
 
 const findApp = (context: Context) => findResource(PlatformApp, context, 'appName')
-const findLive = async (context: Context) => livePlaceOf(context.services, (await findApp(context)).object)
+const findLive = async (context: Context) => workloadRefOf(context.services, (await findApp(context)).object)
 
 /** The routes of apps (interface sections 4.2 and 4.8). */
 export const appRoutes: readonly RouteDraft[] = [

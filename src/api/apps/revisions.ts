@@ -9,7 +9,7 @@ import type { Context } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
-import type { Place } from '../resources/places.ts'
+import type { ResourceLocation } from '../resources/find.ts'
 import { revisionRoutes } from '../resources/revisions.ts'
 import { AppRevisionDto, appRecord, requireAppReferenceRights, shownRevision } from './record.ts'
 
@@ -46,7 +46,7 @@ export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof Pl
 const NOT_ROLLED_BACK = ['image', 'commit', 'deploymentId', 'volumes']
 
 /** Restores configuration and image of a revision. Volumes are not rolled back: they must not shrink or be removed. */
-function rollback(stored: Stored, content: AppContent, context: Context, place: Place): object {
+function rollback(stored: Stored, content: AppContent, context: Context, location: ResourceLocation): object {
   const fields = Object.entries(content).filter(([name]) => !NOT_ROLLED_BACK.includes(name))
   const {
     computePlan: _plan,
@@ -57,7 +57,7 @@ function rollback(stored: Stored, content: AppContent, context: Context, place: 
   } = stored.spec
   const spec = { ...kept, ...Object.fromEntries(fields), ...imageOf(stored, content, context) }
   const draft = withDefaults(PlatformApp.spec, withoutAbsent(spec))
-  requireAppReferenceRights(draft, { ...place, services: context.services, context, previous: stored })
+  requireAppReferenceRights(draft, { ...location, services: context.services, context, previous: stored })
   return spec
 }
 

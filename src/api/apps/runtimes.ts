@@ -8,8 +8,8 @@ import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { findBoundary } from '../resources/find.ts'
 import { text } from '../resources/paging.ts'
-import { findBoundary } from '../resources/places.ts'
 
 const AppRuntimeDto = namedRecord('AppRuntimeDto', {
   id: Uuid,

@@ -17,7 +17,7 @@ import { etagOf, refuseStale } from '../http/etag.ts'
 import { strictRecord } from '../http/namedRecord.ts'
 import { checkProjected } from '../resources/chooseCluster.ts'
 import { inGroup } from '../resources/collection/parents.ts'
-import { clusterInfo, findBoundary } from '../resources/places.ts'
+import { clusterInfo, findBoundary } from '../resources/find.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { planFieldOf } from './bodies.ts'
 import { type Blueprint, findBlueprint, permissionsOf, requireValid, templateOfId } from './catalogue.ts'
@@ -135,7 +135,7 @@ async function renderBlueprint(
 ) {
   const { services } = context
   const boundary = await findBoundary(context, boundaryId)
-  const place = {
+  const builtIns = {
     'deploy.name': deploy.name,
     'deploy.id': deploy.id,
     'boundary.id': boundaryId,
@@ -144,7 +144,7 @@ async function renderBlueprint(
     'cluster.id': clusterId,
     'cluster.region': clusterInfo(services, clusterId).region,
   }
-  const rendered = renderTemplate(template, read, { parameters, place, mark })
+  const rendered = renderTemplate(template, read, { parameters, builtIns, mark })
   const [first] = rendered.refusals
   if (first === undefined) return rendered
   const errors = rendered.refusals.map(({ of, name, message }) => ({ field: `${of}s.${name}`, message }))

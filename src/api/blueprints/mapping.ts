@@ -16,7 +16,7 @@ import { readModel } from '../http/model.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec } from '../records/specs.ts'
 import { declarationOf } from '../resources/declarations.ts'
-import type { Place } from '../resources/places.ts'
+import type { ResourceLocation } from '../resources/find.ts'
 import { type UncachedObjects, uncachedKey } from '../resources/references.ts'
 import { checkNewName, specForCreate, specForUpdate } from '../resources/writes.ts'
 import { findRole, refuseExceeding, rootOnlyRefused } from '../rules/grants.ts'
@@ -110,7 +110,12 @@ async function declaredSpec(
   const { context, boundaryId, resourceGroup } = deploying
   const { [part?.parentField ?? '']: parent, ...body } = read
   checkNewName(name, context.services.reservedNames, kind.nameMin)
-  const place = { boundaryId, resourceGroup, name, ...(part !== undefined && { [part.parentField]: parent }) } as Place
+  const place = {
+    boundaryId,
+    resourceGroup,
+    name,
+    ...(part !== undefined && { [part.parentField]: parent }),
+  } as ResourceLocation
   const requestContext = contextWithBody(context, body, { boundaryId, resourceGroupName: resourceGroup })
   const declaration = declarationOf(kind)
   if (declaration === undefined) throw new TypeError(`${kind.kind} is not declared.`)

@@ -13,8 +13,8 @@ import { type PartOwner, sumDemands } from '../../core/sizing/demand.ts'
 import { holderOfCounted } from '../../crds/quotaUsers.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { mergePatchBetween } from '../records/mergePatch.ts'
-import { otherClusterOf } from '../resources/places.ts'
-import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
+import { otherClusterOf } from '../resources/find.ts'
+import { PLAN_VERDICTS, type PlanVerdict, planVerdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
 import { uncachedKey } from '../resources/references.ts'
 import { quotaUserIn } from '../resources/usage.ts'
@@ -144,7 +144,7 @@ const PlannedStepDto = namedRecord('PlannedStep', {
 export const BlueprintPlanDto = namedRecord('BlueprintPlanDto', {
   isValid: z.boolean(),
   steps: z.array(PlannedStepDto),
-  verdict: z.enum(VERDICTS).describe('Whether all new resources would fit together'),
+  verdict: z.enum(PLAN_VERDICTS).describe('Whether all new resources would fit together'),
   verdictReason: z.string().nullable(),
   parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
 })
@@ -223,7 +223,7 @@ function plannedHolder(
 function verdictFor(
   { context, resourceGroup, clusterId }: DeploymentTarget,
   steps: readonly PlannedComponent[],
-): Verdict {
+): PlanVerdict {
   const { services } = context
   const sum = sumDemands(
     steps.flatMap(({ action, located, spec }) => {
@@ -236,14 +236,14 @@ function verdictFor(
       ]
     }),
   )
-  const rooms = otherClusterOf(services, clusterId) === undefined ? services.capacity.rooms() : undefined
-  const all = rooms && [
+  const nodes = otherClusterOf(services, clusterId) === undefined ? services.capacity.freeNodeCapacities() : undefined
+  const all = nodes && [
     {
-      cpu: rooms.reduce((total, room) => total + room.cpu, 0n),
-      memory: rooms.reduce((total, room) => total + room.memory, 0n),
+      cpu: nodes.reduce((total, node) => total + node.cpu, 0n),
+      memory: nodes.reduce((total, node) => total + node.memory, 0n),
     },
   ]
-  const { verdict, verdictReason } = verdictOf(
+  const { verdict, verdictReason } = planVerdictOf(
     { cpuRequest: formatCores(sum.cpu), memoryRequest: formatBytes(sum.memory), replicas: 1 },
     all,
   )

@@ -2,7 +2,7 @@ import { isResourceName, isUuid } from '../../core/names.ts'
 import type { Route } from '../http/route.ts'
 
 /** Which segments of a route's path are a boundary's id, a group's name, and a resource's collection and name. */
-export type PathPlaces = {
+export type PathLevels = {
   readonly depth: 0 | 1 | 2 | 3
   readonly wanted: 0 | 1 | 2 | 3
   /** The segment of the collection; the resource's name follows it. */
@@ -20,10 +20,10 @@ const PARTS = ['boundary', 'resourceGroup', 'resource'] as const
 const COLLECTION_AT = 5
 
 /** Returns how deep a path reaches into the scope tree, and how deep the route asks. A collection alone is no level. */
-export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
+export function levelsOf(route: Pick<Route, 'path' | 'scope'>): PathLevels {
   const parts = route.path.slice(1).split('/')
   const isParameter = (index: number) => parts[index]?.startsWith('{') === true
-  let depth: PathPlaces['depth'] = 0
+  let depth: PathLevels['depth'] = 0
   if (parts[0] === 'boundaries' && isParameter(1)) {
     depth = 1
     if (parts[2] === 'resourcegroups' && isParameter(3)) {
@@ -33,7 +33,7 @@ export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
   }
   // `monitoring/{resourceType}/{resourceName}` is about the resource that it names, and `monitoring` is no collection.
   const collectionAt = parts[6] === '{resourceType}' ? COLLECTION_AT + 1 : COLLECTION_AT
-  return { depth, wanted: Math.min(depth, DEPTH[route.scope ?? 'root']) as PathPlaces['wanted'], collectionAt }
+  return { depth, wanted: Math.min(depth, DEPTH[route.scope ?? 'root']) as PathLevels['wanted'], collectionAt }
 }
 
 /**
@@ -42,7 +42,7 @@ export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
  *
  * @param segments of the request's path, not decoded: ids and names contain nothing that would be encoded
  */
-export function scopeOfPath({ depth, wanted, collectionAt }: PathPlaces, segments: readonly string[]): PathScope {
+export function scopeOfPath({ depth, wanted, collectionAt }: PathLevels, segments: readonly string[]): PathScope {
   const resource = segments.slice(collectionAt, collectionAt + 2)
   const good = wellFormedDepth(depth, segments, resource)
   return { text: textAt(Math.min(wanted, good), segments, resource), badPart: good < depth ? PARTS[good] : undefined }

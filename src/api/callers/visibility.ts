@@ -5,7 +5,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { Access, Context, Services } from '../http/context.ts'
 import { type Authorization, checkedByHandler } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
-import { findBoundary } from '../resources/places.ts'
+import { findBoundary } from '../resources/find.ts'
 import { holdsNow } from './holdsNow.ts'
 
 export type BoundaryRecord = RecordOf<typeof Boundary>

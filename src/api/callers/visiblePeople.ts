@@ -10,7 +10,7 @@ import type { Caller } from './tokens.ts'
 declare module '../http/context.ts' {
   interface Services {
     /** Decides whom a caller may see if `access` knows one boundary only; if absent, `access` decides. */
-    readonly sight?: Pick<Access, 'isAllowed' | 'boundariesOf'>
+    readonly visibilityAccess?: Pick<Access, 'isAllowed' | 'boundariesOf'>
   }
 }
 
@@ -21,7 +21,7 @@ export const visiblePeopleAuth = checkedByHandler(
 
 type Person = { readonly id: string; readonly tenantIds: readonly string[] }
 type Viewer = Pick<Caller, 'principalId'>
-type Sources = Pick<Services, 'records' | 'access' | 'principals' | 'sight'>
+type Sources = Pick<Services, 'records' | 'access' | 'principals' | 'visibilityAccess'>
 
 /**
  * Returns whether the caller may see a person: themselves, people of their own tenants, and people of the tenants whose
@@ -31,7 +31,7 @@ export async function visiblePersonFilter(
   services: Sources,
   { principalId }: Viewer,
 ): Promise<(person: Person) => boolean> {
-  const access = services.sight ?? services.access
+  const access = services.visibilityAccess ?? services.access
   if (access.isAllowed(principalId, 'rbac/members/admin', '/')) return () => true
   const own = await tenantsOf(services, principalId)
   const tenants = recordedTenants(services.records)

@@ -25,9 +25,9 @@ import { checkSpec, withoutAbsent } from '../records/specs.ts'
 import { changeResource } from '../resources/change.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
+import { findResource, locateResource, otherClusterOf, type ResourceLocation } from '../resources/find.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { findResource, locateResource, otherClusterOf, type Place } from '../resources/places.ts'
 import { unprocessable } from '../resources/sizing.ts'
 import { requireInstanceReadRights } from './record.ts'
 
@@ -110,7 +110,7 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
       handler: async (context) => {
         const located = await locateResource(context, 'name')
         await changeResource(ContainerInstance, located, context, ({ spec: { backupPolicy, ...rest } }) => {
-          if (backupPolicy === undefined) throw noPolicy(located.place.name)
+          if (backupPolicy === undefined) throw noPolicy(located.location.name)
           return rest
         })
         return noContent()
@@ -146,17 +146,22 @@ async function put(context: Context<string, unknown, z.output<typeof BackupPolic
     const spec = { ...stored.spec, backupPolicy }
     // Check the rules first: their violations do not depend on the backup target.
     checkSpec(ContainerInstance, spec, stored.spec)
-    await refuse(stored, backupPolicy, context, located.place)
+    await refuse(stored, backupPolicy, context, located.location)
     return spec
   })
   return ok(await policyDto(object, context.services), { etag: etagOf(object) })
 }
 
 /** @throws PlatformError FORBIDDEN, BACKUP_TARGET_MISSING, SNAPSHOT_CLASS_MISSING */
-async function refuse(stored: Stored, backupPolicy: BackupPolicySpec, context: Context, place: Place): Promise<void> {
+async function refuse(
+  stored: Stored,
+  backupPolicy: BackupPolicySpec,
+  context: Context,
+  location: ResourceLocation,
+): Promise<void> {
   const { services } = context
   const draft = { ...completeSpec(stored.spec), backupPolicy }
-  requireInstanceReadRights(draft, { ...place, services, context, previous: stored })
+  requireInstanceReadRights(draft, { ...location, services, context, previous: stored })
   // A paused policy needs no target.
   if (!backupPolicy.enabled) return
   const clusterId = otherClusterOf(services, draft.clusterId)

@@ -9,10 +9,10 @@ import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime } from '../resources/dto.ts'
+import { findResource, workloadRefOf } from '../resources/find.ts'
 import type { PodUsage } from '../resources/liveState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
-import { findResource, livePlaceOf } from '../resources/places.ts'
 import { ContainerStateDto, containerState, type Pod, podOf as shownPod } from '../resources/pods.ts'
 
 const STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown', 'Terminating'] as const
@@ -67,7 +67,7 @@ export function crateOf(pod: Pod, usage: PodUsage | undefined): Crate {
 
 async function placeOf(context: Context) {
   const { object } = await findResource(ContainerInstance, context)
-  return livePlaceOf(context.services, object)
+  return workloadRefOf(context.services, object)
 }
 
 /** @throws PlatformError NOT_FOUND */

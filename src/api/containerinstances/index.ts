@@ -17,9 +17,9 @@ import { withoutAbsent } from '../records/specs.ts'
 import { changeResource } from '../resources/change.ts'
 import { ResourceActionResultDto } from '../resources/dto.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes, filesOf } from '../resources/files.ts'
+import { findResource, locateResource, type ResourceLocation } from '../resources/find.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { flag, number, text } from '../resources/paging.ts'
-import { findResource, locateResource, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { actionResult, refuseStopped } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
@@ -127,7 +127,7 @@ function rollback(
   stored: RecordOf<typeof ContainerInstance>,
   content: InstanceContent,
   context: Context,
-  place: Place,
+  location: ResourceLocation,
 ): object {
   const kept = Object.entries(stored.spec).filter(([name]) => !(REVISION_FIELDS as readonly string[]).includes(name))
   const now = completeInstance(stored).spec.volumes
@@ -136,7 +136,7 @@ function rollback(
     .concat(now.filter(({ name, kind }) => kind === 'Persistent' && !content.volumes.some((one) => one.name === name)))
   const spec = { ...Object.fromEntries(kept), ...content, volumes }
   const draft = completeSpec(withDefaults(ContainerInstance.spec, withoutAbsent(spec)))
-  requireInstanceReadRights(draft, { ...place, services: context.services, context, previous: stored })
+  requireInstanceReadRights(draft, { ...location, services: context.services, context, previous: stored })
   return spec
 }
 

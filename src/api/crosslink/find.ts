@@ -2,7 +2,7 @@ import { CROSSLINK_NAME } from '../../contracts/crosslink.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import type { Context } from '../http/context.ts'
-import { findBoundary } from '../resources/places.ts'
+import { findBoundary } from '../resources/find.ts'
 import type { CrosslinkRecord } from './record.ts'
 import { crosslinkDisabled } from './reports.ts'
 

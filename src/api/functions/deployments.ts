@@ -5,7 +5,7 @@ import { DeploymentRecord } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import type { Context } from '../http/context.ts'
 import type { DeploymentBody } from '../resources/deployments/record.ts'
-import { placeOf } from '../resources/places.ts'
+import { locationOf } from '../resources/find.ts'
 import { requireFunctionCodeRights } from './record.ts'
 
 const SOURCE_PATH = /^functions\/(.+)$/
@@ -18,7 +18,7 @@ export async function deployedFunction(
 ): Promise<string> {
   const [, name = ''] = SOURCE_PATH.exec(source ?? '') ?? []
   const ownerName = functionObjectName(namespaceName, name)
-  const { boundaryId, resourceGroup } = placeOf(context, 'namespaceName')
+  const { boundaryId, resourceGroup } = locationOf(context, 'namespaceName')
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: ownerName }
   if (isResourceName(name) && (await context.services.records.get(ServerlessFunction, ref)) !== undefined)
     return ownerName
@@ -28,13 +28,13 @@ export async function deployedFunction(
 
 /** Images are checked like uploaded code. @throws PlatformError FORBIDDEN */
 export async function requireDeployedCodeRights({ source }: DeploymentBody, context: Context): Promise<void> {
-  const place = placeOf(context, 'namespaceName')
+  const location = locationOf(context, 'namespaceName')
   const { services, parameters } = context
-  const namespace = groupNamespace(place.boundaryId, place.resourceGroup)
+  const namespace = groupNamespace(location.boundaryId, location.resourceGroup)
   const id = parameters.deploymentId
   const known = id === undefined ? undefined : await services.records.get(DeploymentRecord, { namespace, name: id })
   const [, named = ''] = SOURCE_PATH.exec(source ?? known?.spec.source ?? '') ?? []
-  const name = known?.spec.ownerName ?? functionObjectName(place.name, named)
+  const name = known?.spec.ownerName ?? functionObjectName(location.name, named)
   const object = await services.records.get(ServerlessFunction, { namespace, name })
-  requireFunctionCodeRights({ env: object?.spec.env ?? [] }, { ...place, services, context })
+  requireFunctionCodeRights({ env: object?.spec.env ?? [] }, { ...location, services, context })
 }

@@ -14,9 +14,9 @@ import { changeResource, createResource } from '../resources/change.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inResource } from '../resources/collection/parents.ts'
 import { registerDeclaration } from '../resources/declarations.ts'
-import type { LivePlace } from '../resources/liveState.ts'
+import { createViewBuilder, findResource, type ResourceLocation, workloadRefOf } from '../resources/find.ts'
+import type { WorkloadRef } from '../resources/liveState.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
-import { createViewBuilder, findResource, livePlaceOf, type Place } from '../resources/places.ts'
 import { withClaimedAddresses } from '../resources/platformNames.ts'
 import type { AnyDeclaration } from '../resources/types.ts'
 import { refuseWhileDeleting, specForUpdate } from '../resources/writes.ts'
@@ -73,20 +73,20 @@ export type FoundFunction = {
   object: Stored
   owner: RecordOf<typeof FunctionNamespace>
   ref: { namespace: string; name: string }
-  at: Place & { namespaceName: string }
+  at: ResourceLocation & { namespaceName: string }
   /** Where its copies run, which its namespace determines. */
-  live: LivePlace
+  live: WorkloadRef
 }
 
 /** Returns what the path names, whether or not the function exists. @throws PlatformError NOT_FOUND */
 async function locateFunction(context: Context) {
-  const { object: owner, ref, place } = await findResource(FunctionNamespace, context, 'namespaceName')
+  const { object: owner, ref, location } = await findResource(FunctionNamespace, context, 'namespaceName')
   const { functionName = '' } = context.parameters
   const name = functionObjectName(ref.name, functionName)
   return {
     owner,
     ref: { namespace: ref.namespace, name },
-    at: { ...place, name: functionName, namespaceName: ref.name },
+    at: { ...location, name: functionName, namespaceName: ref.name },
   }
 }
 
@@ -96,7 +96,7 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
   const object = await context.services.records.get(ServerlessFunction, ref, { fresh: context.fresh })
   if (object === undefined) throw notFound(`Function "${at.name}" of function namespace "${at.namespaceName}"`)
   const { clusterId } = owner.spec
-  return { object, owner, ref, at, live: livePlaceOf(context.services, { ...object, spec: { clusterId } }) }
+  return { object, owner, ref, at, live: workloadRefOf(context.services, { ...object, spec: { clusterId } }) }
 }
 
 const body = withIgnoredReadFields(declaration.body, functionRecord.dto)
@@ -132,7 +132,7 @@ export const functionRoutes: readonly RouteDraft[] = [
 async function create(context: Context): Promise<Answer<never>> {
   const { owner, ref, at } = await locateFunction(context)
   refuseWhileDeleting(owner)
-  const { object, isNew } = await createResource(ServerlessFunction, { ref, place: at }, declaration, context)
+  const { object, isNew } = await createResource(ServerlessFunction, { ref, location: at }, declaration, context)
   const dto = recordOfFunction(object, context, at.resourceGroup) as never
   return (isNew ? created : ok)(dto, { etag: etagOf(object) })
 }
@@ -140,7 +140,7 @@ async function create(context: Context): Promise<Answer<never>> {
 async function update(context: Context): Promise<Answer<never>> {
   const { ref, at } = await findFunction(context)
   const { object } = await withClaimedAddresses(ServerlessFunction, context, (claimAdded) =>
-    changeResource(ServerlessFunction, { ref, place: at }, context, async (stored, reserve) => {
+    changeResource(ServerlessFunction, { ref, location: at }, context, async (stored, reserve) => {
       const spec = await specForUpdate(ServerlessFunction, context, at, declaration, stored, 'put')
       const checked = checkSpec(ServerlessFunction, spec, stored.spec)
       await reserve(checked)

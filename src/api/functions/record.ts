@@ -12,8 +12,8 @@ import {
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import type { ResourceLocation } from '../resources/find.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
-import type { Place } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseMissingReferences, requireReferenceRights, requireVaultRights } from '../resources/references.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -134,7 +134,7 @@ function refuse(draft: Draft, view: Write): void {
   }
 }
 
-type RightsContext = Place & { services: Write['services']; context: Context; namespaceName?: string }
+type RightsContext = ResourceLocation & { services: Write['services']; context: Context; namespaceName?: string }
 
 /**
  * Code can read everything that its function and its namespace refer to, and has their identity, so whoever brings code

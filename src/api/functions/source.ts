@@ -140,7 +140,7 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   const { apiVersion, kind, metadata } = found.object
   const labels = ownerSelector(kind, found.ref.name)
   const owner = { apiVersion, kind, name: found.ref.name, uid: metadata.uid ?? '', labels }
-  const archive = { bytes, placeOf: partRef(found.ref, hash), owner }
+  const archive = { bytes, refOf: partRef(found.ref, hash), owner }
   const writeCounted = () => withinQuota(context as Context, found, bytes.length, () => write(true))
   const { object } = await withParts(blobs, archive, writeCounted, {
     async isReferenced() {

@@ -1,5 +1,5 @@
 import { invalidName, notFound, type PlatformError } from '../../core/errors.ts'
-import { placesOf } from '../callers/scopes.ts'
+import { levelsOf } from '../callers/scopes.ts'
 import type { Route } from './route.ts'
 
 /** The refusal of a name that no object can have: 400 on creation, otherwise 404. */
@@ -15,7 +15,7 @@ export function badName(
       : /resourcegroups\/\{[^/]+\}$/.test(route.path)
   const shown = segments.map((segment) => decodeSegment(segment).slice(0, 64))
   const [, boundary = '', , group = ''] = shown
-  const [collection = '', name = ''] = shown.slice(placesOf(route).collectionAt)
+  const [collection = '', name = ''] = shown.slice(levelsOf(route).collectionAt)
   if (!isCreation || !isLast) {
     if (part === 'boundary') return notFound(`Boundary "${boundary}"`)
     if (part === 'resourceGroup') return notFound(`Resource group "${group}" of boundary "${boundary}"`)

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { LateRefusals } from '../../core/lateRefusals.ts'
 import type { RequestLimits } from '../../core/requestLimits.ts'
-import { SharedPlaces } from '../../core/sharedPlaces.ts'
+import { SharedSlots } from '../../core/sharedSlots.ts'
 import type { Caller } from './context.ts'
 import {
   BODY_RATE,
@@ -47,7 +47,7 @@ export function rateLimitKeyOf({ caller, address }: Requester): RateLimitKey {
 type Routed = Requester & { readonly match: { readonly parameters: { readonly [name: string]: string } } | undefined }
 
 /** Returns the boundary of the path; for strangers, who may name any boundary, their address. */
-export function rateLimitPlaceOf(asking: Routed): string {
+export function rateLimitScopeOf(asking: Routed): string {
   const { key } = rateLimitKeyOf(asking)
   return asking.caller === undefined ? key : (asking.match?.parameters.boundaryId ?? key)
 }
@@ -68,7 +68,7 @@ export class CallerLimits {
   readonly #uploads: TokenBucket
   readonly #answers: TokenBucket
   readonly #unreadAnswers = new UnreadAnswers()
-  readonly #heldBodies: SharedPlaces
+  readonly #heldBodies: SharedSlots
   readonly #refusals: LateRefusals
   readonly #clock: Clock
   readonly #metrics: HttpMetrics
@@ -82,7 +82,7 @@ export class CallerLimits {
     this.#uploads = new TokenBucket(byteRate(limits.uploadBytesPerSecond))
     this.#answers = new TokenBucket(byteRate(limits.answerBytesPerSecond))
     this.#refusals = new LateRefusals(clock, limits.refusalDelay)
-    this.#heldBodies = new SharedPlaces(limits.heldBodyBytes ?? HELD_BODIES_MAX_BYTES)
+    this.#heldBodies = new SharedSlots(limits.heldBodyBytes ?? HELD_BODIES_MAX_BYTES)
     this.#clock = clock
     this.#metrics = metrics
   }
@@ -114,22 +114,22 @@ export class CallerLimits {
   }
 
   /**
-   * Limits the bodies that are held in memory, per place: a tenant may have many principals that each send one slowly.
+   * Limits the bodies that are held in memory, per scope: a tenant may have many principals that each send one slowly.
    *
    * @param place a boundary, or the sender
    * @returns a function to call with bytes before they are in memory. @throws PlatformError TOO_MANY_REQUESTS
    */
   bodyHeld(
     { kind }: RateLimitKey,
-    place: string,
+    scope: string,
     response: Pick<ServerResponse, 'closed' | 'once'>,
   ): (bytes: number) => void {
     let own = 0
-    response.once('close', () => this.#heldBodies.take(place, -own))
+    response.once('close', () => this.#heldBodies.take(scope, -own))
     return (bytes) => {
       if (bytes <= FREE_BODY_BYTES || response.closed) return
-      if (!this.#heldBodies.hasRoomFor(place, bytes)) this.#refuseFor({ kind, key: place }, BODY_RETRY_AFTER_MS)
-      this.#heldBodies.take(place, bytes)
+      if (!this.#heldBodies.hasRoomFor(scope, bytes)) this.#refuseFor({ kind, key: scope }, BODY_RETRY_AFTER_MS)
+      this.#heldBodies.take(scope, bytes)
       own += bytes
     }
   }
@@ -169,11 +169,11 @@ export class CallerLimits {
   oweAnswer(
     { key }: RateLimitKey,
     bytes: number,
-    unread?: { readonly place: string; readonly response: UnreadResponse },
+    unread?: { readonly scope: string; readonly response: UnreadResponse },
   ): void {
     if (bytes <= FREE_ANSWER_BYTES) return
     this.#answers.owe(key, bytes, this.#clock.monotonic())
-    if (unread !== undefined) this.#unreadAnswers.add({ key, place: unread.place }, bytes, unread.response)
+    if (unread !== undefined) this.#unreadAnswers.add({ key, scope: unread.scope }, bytes, unread.response)
   }
 
   /** Delays a refusal; ends early if the caller disconnects. */

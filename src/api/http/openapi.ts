@@ -71,13 +71,13 @@ const STATUSES: Readonly<Record<number, readonly [description: string, code?: Er
   503: ['Not available at the moment', 'SERVICE_UNAVAILABLE'],
 }
 
-export type DocumentWords = {
+export type DocumentTexts = {
   readonly description?: string
   /** The title of each area, by its name. */
   readonly areas?: Readonly<Record<string, string>>
 }
 
-export function documentOf(title: string, routes: readonly Route[], words: DocumentWords = {}): object {
+export function documentOf(title: string, routes: readonly Route[], words: DocumentTexts = {}): object {
   const paths: ZodOpenApiPathsObject = {}
   const idOf = operationIds(routes)
   const pathOf = documentedPaths(routes)

@@ -10,7 +10,7 @@ import type { DrainOptions } from '../../core/unreadBody.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import type { PrincipalStatus } from '../callers/principalStatus.ts'
 import { tenantsOf } from '../callers/principals.ts'
-import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
+import { levelsOf, type PathLevels, scopeOfPath } from '../callers/scopes.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
 import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
@@ -20,7 +20,7 @@ import {
   type CallerLimitsOptions,
   type RateLimitKey,
   rateLimitKeyOf,
-  rateLimitPlaceOf,
+  rateLimitScopeOf,
 } from './callerLimits.ts'
 import { checkCondition, checkFurtherPermission, checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Services, TokenVerifier } from './context.ts'
@@ -86,7 +86,7 @@ const FOLLOWED_LISTS_KEY = 'followed lists'
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #router: Router
-  readonly #places: ReadonlyMap<Route, PathPlaces>
+  readonly #levels: ReadonlyMap<Route, PathLevels>
   readonly #limits: CallerLimits
   readonly #fairShare = new FairShare()
   readonly #streams: OpenStreams
@@ -96,7 +96,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options
     this.#router = new Router(options.routes)
-    this.#places = new Map(options.routes.map((route) => [route, placesOf(route)]))
+    this.#levels = new Map(options.routes.map((route) => [route, levelsOf(route)]))
     this.#limits = new CallerLimits(options.limits, options.services.clock, options.metrics)
     this.#streams = new OpenStreams(options.services.clock, options.metrics)
     this.#metadata = metadataParameter(options.services.protectedResource)
@@ -141,7 +141,7 @@ export class Pipeline {
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
         turn: () => this.#fairShare.take(limitKey.key),
-        spend: (bytes) => this.#limits.oweAnswer(limitKey, bytes, { place: rateLimitPlaceOf(state), response }),
+        spend: (bytes) => this.#limits.oweAnswer(limitKey, bytes, { scope: rateLimitScopeOf(state), response }),
         dropping: this.#drainOptions(limitKey),
       })
     } catch (thrown) {
@@ -213,7 +213,7 @@ export class Pipeline {
     const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
     const requirePermitted = this.#permissionCheck(state, state.match)
     const replacing = (field: string) => this.#router.replacing(segments, field)
-    const sent = { ...state, route, replacing, place: rateLimitPlaceOf(state) }
+    const sent = { ...state, route, replacing, scope: rateLimitScopeOf(state) }
     const body = await readRouteBody(sent, this.#limits, this.#options.services)
     if (body !== undefined) await requirePermitted()
     const rawBody = this.#rawBody(state, route, requirePermitted)
@@ -234,9 +234,9 @@ export class Pipeline {
     const prepared = withNoStore(route, withDatesInUtc(answer, route.reply))
     if (prepared.status !== 201)
       return this.#streams.logs.admit(prepared, rateLimitKeyOf(state).key, context.parameters.boundaryId)
-    const placed = withLocation(this.#router, route, path, prepared)
-    if (this.#options.checkReplies === true) checkLocation(this.#router, placed)
-    return placed
+    const located = withLocation(this.#router, route, path, prepared)
+    if (this.#options.checkReplies === true) checkLocation(this.#router, located)
+    return located
   }
 
   /** Before the caches are filled, every answer would be a wrong 403 or 404. */
@@ -289,8 +289,8 @@ export class Pipeline {
   /** @returns the scope that was checked; undefined on routes without an action */
   async #authorize({ caller }: RequestState, { route, parameters, segments }: Match): Promise<string | undefined> {
     const { services } = this.#options
-    const places = this.#places.get(route) ?? placesOf(route)
-    const { text, badPart } = scopeOfPath(places, segments)
+    const levels = this.#levels.get(route) ?? levelsOf(route)
+    const { text, badPart } = scopeOfPath(levels, segments)
     let scope: string | undefined
     if (route.authorization.kind === 'iam') {
       const { action } = route.authorization
@@ -317,17 +317,17 @@ export class Pipeline {
     const rules = {
       limitBytes,
       begin: () => this.#limits.beginUpload(limitKey),
-      hold: this.#limits.bodyHeld(limitKey, rateLimitPlaceOf(state), state.response),
+      hold: this.#limits.bodyHeld(limitKey, rateLimitScopeOf(state), state.response),
       pay: (bytes: number) => this.#limits.payUpload(limitKey, bytes),
       ended: requirePermitted,
     }
     return beginRawBody(state.request, state.response, rules, this.#options.services.clock)
   }
 
-  /** Streams a list and its changes while the same request would be allowed. A tenant's people share one place. */
+  /** Streams a list and its changes while the same request would be allowed. A tenant's people share one scope. */
   async #follow(state: RequestState, match: Match, parts: ParsedRequest): Promise<Answer> {
     const limitKey = rateLimitKeyOf(state)
-    const place = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, limitKey.key)).join()
+    const scope = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, limitKey.key)).join()
     const read = async () => {
       await this.#recheckAccess(state, match)
       const { entries } = await match.route.handler(this.#context(state, match, parts))
@@ -336,7 +336,7 @@ export class Pipeline {
     }
     const permissionEnds = this.#permissionEnds(state, match)
     return this.#streams.open(
-      { principal: limitKey.key, place },
+      { principal: limitKey.key, scope },
       {
         read: () =>
           read().catch((thrown: unknown) => {

@@ -19,7 +19,7 @@ import { isKubeError, type KubeError, type QuotaDenial, refusalSubjectOf } from 
 /** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
 export type ErrorForm = 'platform' | 'problem' | 'problem of 500'
 
-export type ErrorPlace = {
+export type ErrorContext = {
   module: string
   form: ErrorForm
   correlationId: string
@@ -57,15 +57,15 @@ export function shownAs(form: ErrorForm, code: ErrorCode): { isProblem: boolean;
 type HeaderExtras = { retryAfterSeconds?: number; challenge?: string }
 
 /** Builds the error body in one of the two forms of section 7 of the interface. */
-export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswer {
+export function errorAnswer(error: PlatformError, context: ErrorContext): ErrorAnswer {
   const { message, extras, status } = error
-  const { isProblem, code } = shownAs(place.form, error.code)
+  const { isProblem, code } = shownAs(context.form, error.code)
   const { retryAfterSeconds, challenge, ...rest } = extras as Record<string, unknown> & HeaderExtras
   const shown = Array.isArray(rest.errors) ? { ...rest, errors: rest.errors.map(withoutRepeatedName) } : rest
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
-  if (status === 401) headers['www-authenticate'] = challenge ?? bearerChallenge(place)
-  const { module, correlationId, traceId } = place
+  if (status === 401) headers['www-authenticate'] = challenge ?? bearerChallenge(context)
+  const { module, correlationId, traceId } = context
   if (isProblem) {
     headers['content-type'] = 'application/problem+json'
     const type = `urn:freehold:error:${code}`
@@ -88,7 +88,7 @@ function withoutRepeatedName(error: object): object {
 }
 
 /** RFC 6750 section 3.1: without a token in the request, the challenge names no error. */
-function bearerChallenge({ hasToken = false, metadata }: ErrorPlace): string {
+function bearerChallenge({ hasToken = false, metadata }: ErrorContext): string {
   const parameters = [...(hasToken ? ['error="invalid_token"'] : []), ...(metadata === undefined ? [] : [metadata])]
   return ['Bearer', parameters.join(', ')].filter((part) => part !== '').join(' ')
 }

@@ -19,7 +19,7 @@ type Sent = {
   readonly address: string | undefined
   readonly route: Route
   /** Whose limits count: a boundary's, or the sender's. */
-  readonly place: string
+  readonly scope: string
   /** Names the route that replaces a field which the body does not take, if there is one. */
   readonly replacing: (field: string) => string | undefined
 }
@@ -30,9 +30,9 @@ export async function readRouteBody(
   limits: Pick<CallerLimits, 'takeBody' | 'bodyHeld'>,
   { clock, workers }: Pick<Services, 'clock' | 'workers'>,
 ): Promise<unknown> {
-  const { request, response, route, replacing, place } = sent
+  const { request, response, route, replacing, scope } = sent
   const limitKey = rateLimitKeyOf(sent)
-  const hold = limits.bodyHeld(limitKey, place, response)
+  const hold = limits.bodyHeld(limitKey, scope, response)
   const costs = {
     spend: (bytes: number) => {
       hold(bytes)

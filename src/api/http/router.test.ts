@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { SeededRandom } from '../../../test/make/random.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
-import { placesOf, scopeOfPath } from '../callers/scopes.ts'
+import { levelsOf, scopeOfPath } from '../callers/scopes.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { area, authenticated, type Route, route } from './route.ts'
 import { decodeSegment, Router, reservedNamesOf } from './router.ts'
@@ -193,8 +193,8 @@ describe('opaque path parameters', () => {
           expect(found?.route, JSON.stringify(texts)).to.equal(plain?.route)
           const shown = Object.entries(texts).filter(([name]) => each.path.includes(`{${name}}`))
           expect(found?.parameters).to.deep.equal({ ...plain?.parameters, ...Object.fromEntries(shown) })
-          expect(scopeOfPath(placesOf(each), found?.segments ?? [])).to.deep.equal(
-            scopeOfPath(placesOf(each), plain?.segments ?? []),
+          expect(scopeOfPath(levelsOf(each), found?.segments ?? [])).to.deep.equal(
+            scopeOfPath(levelsOf(each), plain?.segments ?? []),
           )
         }
       }
@@ -302,10 +302,10 @@ describe('scopeOfPath', () => {
 
   it('returns a resource only for segments that are collections of resources', () => {
     const collections = new Set(RESOURCE_KINDS.map(({ segment }) => segment))
-    const atResources = SERVED_ROUTES.filter((one) => placesOf(one).wanted === 3)
+    const atResources = SERVED_ROUTES.filter((one) => levelsOf(one).wanted === 3)
     expect(atResources).to.have.length.above(100)
     const elsewhere = atResources.filter((one) => {
-      const part = one.path.slice(1).split('/')[placesOf(one).collectionAt] ?? ''
+      const part = one.path.slice(1).split('/')[levelsOf(one).collectionAt] ?? ''
       return part !== '{resourceType}' && !collections.has(part)
     })
     expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([])
@@ -313,7 +313,7 @@ describe('scopeOfPath', () => {
 
   for (const [sentence, route, path, text, badPart] of cases) {
     it(sentence, () => {
-      expect(scopeOfPath(placesOf(route), path.slice(1).split('/'))).to.deep.equal({ text, badPart })
+      expect(scopeOfPath(levelsOf(route), path.slice(1).split('/'))).to.deep.equal({ text, badPart })
     })
   }
 })

@@ -83,9 +83,9 @@ describe('UnreadAnswers', () => {
   for (const [title, added, cut] of cases) {
     it(title, () => {
       const unread = new UnreadAnswers()
-      const responses = added.map(([key, mib, place = key], index) => {
+      const responses = added.map(([key, mib, scope = key], index) => {
         const response = new Response(String(index))
-        unread.add({ key, place }, mib * MIB, response)
+        unread.add({ key, scope }, mib * MIB, response)
         return response
       })
       expect(responses.filter(({ closed }) => closed).map(({ name }) => name)).to.deep.equal(cut)
@@ -95,16 +95,16 @@ describe('UnreadAnswers', () => {
   it('stops counting an answer once it was read', () => {
     const unread = new UnreadAnswers()
     const read = new Response('read')
-    unread.add({ key: 'a', place: 'a' }, 60 * MIB, read)
+    unread.add({ key: 'a', scope: 'a' }, 60 * MIB, read)
     read.emit('close')
-    unread.add({ key: 'a', place: 'a' }, 60 * MIB, new Response('next'))
+    unread.add({ key: 'a', scope: 'a' }, 60 * MIB, new Response('next'))
     expect(read.closed).to.equal(false)
   })
 
   it('adds one close listener per answer, however many parts it has', () => {
     const unread = new UnreadAnswers()
     const streamed = new Response('streamed')
-    for (let piece = 0; piece < 20; piece += 1) unread.add({ key: 'a', place: 'a' }, MIB, streamed)
+    for (let piece = 0; piece < 20; piece += 1) unread.add({ key: 'a', scope: 'a' }, MIB, streamed)
     expect(streamed.listenerCount('close')).to.equal(1)
   })
 

@@ -7,15 +7,15 @@ export type UnreadResponse = {
   destroy(): unknown
 }
 
-/** A caller, and its place: a boundary, or the caller. */
-export type AnswerReader = { readonly key: string; readonly place: string }
+/** A caller, and its scope: a boundary, or the caller. */
+export type AnswerReader = { readonly key: string; readonly scope: string }
 
 /** In bytes. A database answer has up to 32 MiB, and a container of the facade 1 GiB of memory. */
 export const UNREAD_LIMITS = { ofOne: 64 * MIB, ofAll: 192 * MIB }
 
 /**
  * Limits long answers that wait to be read. Each stays in memory until then, and the client decides how fast it reads.
- * Beyond the limit of a caller, its oldest answers are cut off; beyond the limit of all, the oldest of the place with
+ * Beyond the limit of a caller, its oldest answers are cut off; beyond the limit of all, the oldest of the scope with
  * the most bytes, because a tenant may have any number of callers.
  */
 export class UnreadAnswers {
@@ -26,16 +26,16 @@ export class UnreadAnswers {
     this.#limits = limits
   }
 
-  add({ key, place }: AnswerReader, bytes: number, response: UnreadResponse): void {
+  add({ key, scope }: AnswerReader, bytes: number, response: UnreadResponse): void {
     if (response.closed) return
-    const newest = { key, place, bytes, response }
+    const newest = { key, scope, bytes, response }
     // A stream is added once per chunk.
     if (!this.#waiting.has(response)) response.once('close', () => this.#waiting.delete(response))
     this.#waiting.set(response, newest)
     const ofKey = () => [...this.#waiting.values()].filter((one) => one.key === key)
     this.#dropOldest(this.#limits.ofOne, newest, ofKey, ofKey)
     const all = () => [...this.#waiting.values()]
-    this.#dropOldest(this.#limits.ofAll, newest, all, () => answersOfLargestPlace(all()))
+    this.#dropOldest(this.#limits.ofAll, newest, all, () => answersOfLargestScope(all()))
   }
 
   /** Spares the newest answer: nobody could have read it yet. */
@@ -53,8 +53,8 @@ type Waiting = AnswerReader & { readonly bytes: number; readonly response: Unrea
 
 const sumOf = (answers: readonly Waiting[]) => answers.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** Returns the answers of the place with the most unread bytes. */
-function answersOfLargestPlace(all: readonly Waiting[]): Waiting[] {
-  const places = Map.groupBy(all, ({ place }) => place).values()
-  return [...places].reduce((most, answers) => (sumOf(answers) > sumOf(most) ? answers : most), [])
+/** Returns the answers of the scope with the most unread bytes. */
+function answersOfLargestScope(all: readonly Waiting[]): Waiting[] {
+  const scopes = Map.groupBy(all, ({ scope }) => scope).values()
+  return [...scopes].reduce((most, answers) => (sumOf(answers) > sumOf(most) ? answers : most), [])
 }

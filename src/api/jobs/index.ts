@@ -8,8 +8,8 @@ import { etagOf } from '../http/etag.ts'
 import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
 import { action, dataAction, type RouteDraft, route, withKind } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
+import { createViewBuilder, findResource, locateResource, otherClusterOf } from '../resources/find.ts'
 import { type FoundLog, type LogRequest, logRoute } from '../resources/logs.ts'
-import { createViewBuilder, findResource, locateResource, otherClusterOf } from '../resources/places.ts'
 import { resource } from '../resources/resource.ts'
 import { jobFields, jobRecord } from './record.ts'
 
@@ -47,14 +47,19 @@ export const additionalJobRoutes: readonly RouteDraft[] = withKind(PlatformJob, 
     reply: jobRecord.dto,
     answers: [200, 202],
     handler: async (context) => {
-      const { ref, place } = await locateResource(context, 'jobName')
-      const { object, isChanged } = await changeResource(PlatformJob, { ref, place }, context, ({ spec, status }) => {
-        if (!spec.cancelled && isJobFinished(status?.state)) throw alreadyEnded(place.name, status?.state)
-        return { ...spec, cancelled: true }
-      })
-      const view = createViewBuilder<typeof PlatformJob>(context.services, place.boundaryId)(
+      const { ref, location } = await locateResource(context, 'jobName')
+      const { object, isChanged } = await changeResource(
+        PlatformJob,
+        { ref, location },
+        context,
+        ({ spec, status }) => {
+          if (!spec.cancelled && isJobFinished(status?.state)) throw alreadyEnded(location.name, status?.state)
+          return { ...spec, cancelled: true }
+        },
+      )
+      const view = createViewBuilder<typeof PlatformJob>(context.services, location.boundaryId)(
         object,
-        place.resourceGroup,
+        location.resourceGroup,
       )
       return (isChanged ? accepted : ok)(jobRecord.toDto(view) as never, { etag: etagOf(object) })
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ALERT_LEVELS, ALERT_STATES, alertOccurrencesOf, PLACE_KEYS, RUNBOOK_KEY } from '../../contracts/monitoring.ts'
+import { ALERT_LEVELS, ALERT_STATES, alertOccurrencesOf, RUNBOOK_KEY, SCOPE_KEYS } from '../../contracts/monitoring.ts'
 import { timestamp } from '../../core/clock.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
@@ -39,7 +39,7 @@ export function alertIdOf(ref: { namespace: string; name: string }): string {
 
 /** Returns the group that an alert concerns; undefined if it concerns a boundary or the platform. */
 export function groupOfAlert({ metadata, spec }: AlertRecord): string | undefined {
-  return boundaryOfNamespace(metadata.namespace ?? '') === undefined ? undefined : spec.metadata[PLACE_KEYS.group]
+  return boundaryOfNamespace(metadata.namespace ?? '') === undefined ? undefined : spec.metadata[SCOPE_KEYS.group]
 }
 
 /** Returns the text only if it is a web URL, because reporters of alerts can put anything there. */

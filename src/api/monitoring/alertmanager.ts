@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AlertState, PLACE_KEYS, RUNBOOK_KEY } from '../../contracts/monitoring.ts'
+import { type AlertState, RUNBOOK_KEY, SCOPE_KEYS } from '../../contracts/monitoring.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { accepted } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -51,7 +51,7 @@ export function alertOf(
   const resource =
     owner?.resourceGroup == null ? undefined : resourceOf(services, owner.boundaryId, owner.resourceGroup, labels)
   const pairs = Object.entries(labels)
-    .filter(([key]) => !Object.values<string>(PLACE_KEYS).includes(key) && key !== RUNBOOK_KEY && key !== '__proto__')
+    .filter(([key]) => !Object.values<string>(SCOPE_KEYS).includes(key) && key !== RUNBOOK_KEY && key !== '__proto__')
     .slice(0, PAIRS_MAX)
     .map(([key, value]) => [plainLine(key, 128), plainLine(value, 1024)] as const)
   const runbook = annotations.runbook_url
@@ -66,8 +66,8 @@ export function alertOf(
     resourceName: resource?.name ?? plainLine(labels.resource_name ?? '', 253),
     metadata: {
       ...Object.fromEntries(pairs),
-      ...(owner !== undefined && { [PLACE_KEYS.boundary]: owner.boundaryId }),
-      ...(owner?.resourceGroup != null && { [PLACE_KEYS.group]: owner.resourceGroup }),
+      ...(owner !== undefined && { [SCOPE_KEYS.boundary]: owner.boundaryId }),
+      ...(owner?.resourceGroup != null && { [SCOPE_KEYS.group]: owner.resourceGroup }),
       ...(runbook !== undefined && { [RUNBOOK_KEY]: plainLine(runbook, 1024) }),
     },
   }
@@ -85,8 +85,8 @@ function resourceOf(
   for (const [collection, kind] of KIND_BY_COLLECTION) {
     for (const object of services.records.peekAll(kind, { namespace })) {
       const { name } = object.metadata
-      const place = { boundaryId, resourceGroup, name, collection } as MonitoredResource['place']
-      const { pods, claims, jobs } = targetOf(services, { kind, object, place, namespace })
+      const location = { boundaryId, resourceGroup, name, collection } as MonitoredResource['location']
+      const { pods, claims, jobs } = targetOf(services, { kind, object, location, namespace })
       const prefixes = [
         ...pods.map(({ workload }) => workload),
         ...claims.map(({ claim }) => claim),

@@ -10,8 +10,8 @@ import { etagOf } from '../http/etag.ts'
 import { Flag } from '../http/query.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
+import { findBoundary } from '../resources/find.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
-import { findBoundary } from '../resources/places.ts'
 import { AlertDto, type AlertRecord, alertDto, groupOfAlert } from './alertRecord.ts'
 import { AlertIngestRequest, AlertIngestResult, ingest } from './ingest.ts'
 import { findMonitoredResource, MONITORING_PATH } from './monitoredResource.ts'
@@ -52,8 +52,8 @@ async function shown(
 
 /** Returns the alerts of this incarnation: those last seen before it was created concern an earlier namesake. */
 async function ofResource(context: Asked): Promise<AlertDto[]> {
-  const { place, object } = await findMonitoredResource(context)
-  const { boundaryId, resourceGroup, name, collection } = place
+  const { location, object } = await findMonitoredResource(context)
+  const { boundaryId, resourceGroup, name, collection } = location
   const made = Date.parse(createdAtOf(object.metadata))
   const alerts = await shown(context, { namespace: boundaryNamespace(boundaryId) }, (alert) => {
     const { resourceType, resourceName } = alert.spec

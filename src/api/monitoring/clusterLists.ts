@@ -5,7 +5,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { defaultCluster } from '../resources/places.ts'
+import { defaultCluster } from '../resources/find.ts'
 import type { ClusterTarget } from './kubernetesObjects.ts'
 
 /** Lists the ids of clusters that are missing from a response. */

@@ -6,7 +6,7 @@ import {
   addAlertReport,
   alertObjectName,
   isSameAlert,
-  PLACE_KEYS,
+  SCOPE_KEYS,
 } from '../../contracts/monitoring.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -56,7 +56,7 @@ const PLATFORM_PLACE: Place = { namespace: SYSTEM_NAMESPACE, resourceGroup: unde
 /** Returns where an alert belongs. With an unknown place, it is stored at the platform. */
 function placeNamed({ services }: Context, pairs: Readonly<Record<string, string>>): Place | undefined {
   // UUIDs are case-insensitive (RFC 9562 section 4).
-  const [boundaryId, resourceGroup] = [pairs[PLACE_KEYS.boundary]?.toLowerCase(), pairs[PLACE_KEYS.group]]
+  const [boundaryId, resourceGroup] = [pairs[SCOPE_KEYS.boundary]?.toLowerCase(), pairs[SCOPE_KEYS.group]]
   if (boundaryId === undefined) return undefined
   const namespace = boundaryNamespace(boundaryId)
   if (!isUuid(boundaryId) || isLeaving(services.records.peek(Boundary, { name: boundaryId }))) return PLATFORM_PLACE
@@ -75,12 +75,12 @@ const placeOf = (alert: AlertRecord): Place => ({
 })
 
 /** Without a place, finds the known alert if there is exactly one, preferring the platform's. */
-function findAlert(context: Context, identity: AlertIdentity, place: Place | undefined): AlertRecord | undefined {
+function findAlert(context: Context, identity: AlertIdentity, location: Place | undefined): AlertRecord | undefined {
   const { records } = context.services
   const matching = records
-    .peekAll(PlatformAlert, place && { namespace: place.namespace })
+    .peekAll(PlatformAlert, location && { namespace: location.namespace })
     .filter(({ spec, metadata }) => metadata.deletionTimestamp === undefined && isSameAlert(spec, identity))
-  if (place !== undefined) return matching.find((alert) => groupOfAlert(alert) === place.resourceGroup)
+  if (location !== undefined) return matching.find((alert) => groupOfAlert(alert) === location.resourceGroup)
   return (
     matching.find(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE) ??
     (matching.length === 1 ? matching[0] : undefined)
@@ -97,9 +97,9 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
   const identity = { alertId, resourceType: resourceType ?? '', resourceName: resourceName ?? '' }
   const named = placeNamed(context, body.metadata ?? {})
   const known = findAlert(context, identity, named)
-  const place = named ?? (known === undefined ? PLATFORM_PLACE : placeOf(known))
-  const name = known?.metadata.name ?? alertObjectName(identity, place.resourceGroup)
-  const ref = { namespace: place.namespace, name }
+  const location = named ?? (known === undefined ? PLATFORM_PLACE : placeOf(known))
+  const name = known?.metadata.name ?? alertObjectName(identity, location.resourceGroup)
+  const ref = { namespace: location.namespace, name }
   const result = { id: alertIdOf(ref), alertId, status }
   const now = timestamp(context.services.clock.now())
   const specAfter = (before: AlertRecord['spec'] | undefined) => ({
@@ -133,7 +133,7 @@ function previousCount(alert: AlertRecord | undefined) {
 }
 
 function previousPlace(spec: AlertRecord['spec'] | undefined): Record<string, string> {
-  const kept = Object.values(PLACE_KEYS).flatMap((key) => {
+  const kept = Object.values(SCOPE_KEYS).flatMap((key) => {
     const value = spec?.metadata[key]
     return value === undefined ? [] : [[key, value] as const]
   })

@@ -13,12 +13,12 @@ export type ClusterTarget = { readonly otherClusterId: string | undefined; reado
  * @throws KubeError if the cluster does not answer
  */
 export interface KubernetesObjects {
-  nodes(place: ClusterTarget): Promise<readonly KubeObject[]>
-  pods(place: ClusterTarget): Promise<readonly KubeObject[]>
+  nodes(location: ClusterTarget): Promise<readonly KubeObject[]>
+  pods(location: ClusterTarget): Promise<readonly KubeObject[]>
   /** Returns the current usage of nodes by name; empty if there are no metrics. */
-  nodeUsage(place: ClusterTarget): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
-  volumes(place: ClusterTarget): Promise<readonly KubeObject[]>
-  claims(place: ClusterTarget): Promise<readonly KubeObject[]>
+  nodeUsage(location: ClusterTarget): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
+  volumes(location: ClusterTarget): Promise<readonly KubeObject[]>
+  claims(location: ClusterTarget): Promise<readonly KubeObject[]>
 }
 
 /** The most objects in one list; of a larger cluster, only a part is shown. */
@@ -56,23 +56,23 @@ export function createKubernetesObjects({
       LIST_MAX,
     )
   }
-  const held = (resource: Resource, place: ClusterTarget) =>
-    place.otherClusterId === undefined && caches.has(resource)
+  const held = (resource: Resource, location: ClusterTarget) =>
+    location.otherClusterId === undefined && caches.has(resource)
       ? caches.get<KubeObject>(resource).list()
-      : listed(resource, place)
+      : listed(resource, location)
   return {
-    nodes: async (place) => held(node, place),
-    pods: async (place) => held(pod, place),
-    async nodeUsage(place) {
+    nodes: async (location) => held(node, location),
+    pods: async (location) => held(pod, location),
+    async nodeUsage(location) {
       try {
-        const found = await listed<NodeMetrics>(nodeMetrics, place)
+        const found = await listed<NodeMetrics>(nodeMetrics, location)
         return new Map(found.map(({ metadata, usage = {} }) => [metadata.name, usage]))
       } catch (error) {
         if (isKubeError(error)) return new Map()
         throw error
       }
     },
-    volumes: (place) => listed(persistentVolume, place),
-    claims: (place) => listed(persistentVolumeClaim, place),
+    volumes: (location) => listed(persistentVolume, location),
+    claims: (location) => listed(persistentVolumeClaim, location),
   }
 }

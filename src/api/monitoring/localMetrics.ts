@@ -20,7 +20,7 @@ export async function queryLocalMetric(
   selection: Asked,
   span: MonitoringTimeRange,
 ): Promise<Found> {
-  if (watched.place.collection === 'functionnamespaces') return callsOf(services, watched, selection, span)
+  if (watched.location.collection === 'functionnamespaces') return callsOf(services, watched, selection, span)
   if (selection.metric === 'SecretsExpiringSoon')
     return [{ labels: {}, points: currentPoint(services, span, expiringSoon(services, watched)) }]
   return []
@@ -29,11 +29,13 @@ export async function queryLocalMetric(
 /** Returns one series per function. */
 async function callsOf(
   { records, functions }: Pick<Services, 'records' | 'functions'>,
-  { namespace, place }: MonitoredResource,
+  { namespace, location }: MonitoredResource,
   { metric, aggregation }: Asked,
   span: MonitoringTimeRange,
 ): Promise<Found> {
-  const all = records.peekAll(ServerlessFunction, { namespace }).filter(({ spec }) => spec.namespaceName === place.name)
+  const all = records
+    .peekAll(ServerlessFunction, { namespace })
+    .filter(({ spec }) => spec.namespaceName === location.name)
   const name = metric === 'Duration' ? `${metric}${aggregation}` : metric
   const factor = aggregation === 'Sum' ? span.stepSeconds : 1
   return Promise.all(
@@ -56,7 +58,7 @@ export function expiringSoon(
   const entries = records.peekAll(VaultEntry, watched && { namespace: watched.namespace })
   return entries.filter(({ spec }) => {
     const left = Date.parse(spec.expiresOn ?? '') - now
-    const isMeant = watched === undefined || spec.vaultName === watched.place.name
+    const isMeant = watched === undefined || spec.vaultName === watched.location.name
     return isMeant && spec.state === 'Active' && left > 0 && left <= EXPIRING_SOON_MS
   }).length
 }

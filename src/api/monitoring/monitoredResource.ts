@@ -5,7 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { findResource, otherClusterOf } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/find.ts'
 
 export const MONITORING_PATH = '{RG}/monitoring/{resourceType}/{resourceName}'
 
@@ -16,7 +16,7 @@ export const KIND_BY_COLLECTION = new Map<string, AnyKind>(
 export type MonitoredResource = {
   readonly kind: AnyKind
   readonly object: RecordOf<AnyKind>
-  readonly place: Omit<ResourceScope, 'level'> & { readonly collection: MetricCollection }
+  readonly location: Omit<ResourceScope, 'level'> & { readonly collection: MetricCollection }
   readonly namespace: string
 }
 
@@ -25,8 +25,13 @@ export async function findMonitoredResource(context: Context<string, unknown>): 
   const { resourceType = '' } = context.parameters
   const kind = KIND_BY_COLLECTION.get(resourceType)
   if (kind === undefined) throw notFound(`Collection "${resourceType.slice(0, 64)}"`)
-  const { object, place, ref } = await findResource(kind, context as Context, 'resourceName')
-  return { kind, object, place: { ...place, collection: resourceType as MetricCollection }, namespace: ref.namespace }
+  const { object, location, ref } = await findResource(kind, context as Context, 'resourceName')
+  return {
+    kind,
+    object,
+    location: { ...location, collection: resourceType as MetricCollection },
+    namespace: ref.namespace,
+  }
 }
 
 /** Whether we know what measures its cluster: of other clusters we do not. */

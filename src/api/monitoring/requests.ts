@@ -64,13 +64,13 @@ async function requestsOf(context: Asked) {
 
 /** Returns the Gateway route of a resource; undefined if there is none. @throws PlatformError METRIC_NOT_APPLICABLE */
 function routedTo({ services }: Asked, watched: MonitoredResource) {
-  const { namespace, place } = watched
-  if (place.collection === 'functionnamespaces') {
-    const route = functionRouteName(namespace, place.name)
+  const { namespace, location } = watched
+  if (location.collection === 'functionnamespaces') {
+    const route = functionRouteName(namespace, location.name)
     return { namespace: SYSTEM_NAMESPACE, route, service: ACTIVATOR_SERVICE }
   }
-  if (!['apps', 'staticwebapps', 'containerinstances'].includes(place.collection)) {
-    const message = `Requests to ${place.collection} are not counted: they serve no web requests.`
+  if (!['apps', 'staticwebapps', 'containerinstances'].includes(location.collection)) {
+    const message = `Requests to ${location.collection} are not counted: they serve no web requests.`
     throw new PlatformError('METRIC_NOT_APPLICABLE', message)
   }
   const { routes } = targetOf(services, watched)

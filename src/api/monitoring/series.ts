@@ -66,7 +66,7 @@ const SeriesQuery = MetricQuery.extend({
 async function seriesOf(context: Asked) {
   const { services, query } = context
   const watched = await findMonitoredResource(context)
-  const { name, metric, aggregation } = parseMetric(METRICS[watched.place.collection], query)
+  const { name, metric, aggregation } = parseMetric(METRICS[watched.location.collection], query)
   const span = parseTimeRange(query)
   const unit = unitOf(metric, aggregation)
   const isStopped = (watched.object.spec as { running?: boolean }).running === false
@@ -83,7 +83,7 @@ async function seriesOf(context: Asked) {
   }))
   // Without measurements, one empty series is shown, but none for a process that does not exist.
   const series = named.length > 0 || query.container !== undefined ? named : [{ name, unit, labels: {}, points: [] }]
-  const { collection: resourceType, name: resourceName } = watched.place
+  const { collection: resourceType, name: resourceName } = watched.location
   const isComplete = coversEveryStep(series, span)
   return ok({ resourceType, resourceName, metric: name, aggregation, unit, ...timeRangeDto(span), isComplete, series })
 }
@@ -106,14 +106,14 @@ async function measuredSeries(
   span: MonitoringTimeRange,
 ): Promise<Found> {
   const source = requireMetricSource(services)
-  const { object, place } = watched
+  const { object, location } = watched
   if (!isMeasuredHere(services, watched)) return []
   const { metric, aggregation, container } = selection
   // Metrics of a whole pod or volume belong to its main process; sidecars only have those of their container.
   if (container !== undefined && !hasProcess(watched, container) && !CONTAINER_METRICS.has(metric)) return []
-  const chooses = choosesPods(place.collection)
+  const chooses = choosesPods(location.collection)
   const target = targetOf(services, watched, chooses ? container : undefined)
-  const question = { collection: place.collection, metric, aggregation, target }
+  const question = { collection: location.collection, metric, aggregation, target }
   const part = clipToCreation(span, object, services.clock.now())
   return queryMetric(source, chooses ? question : { ...question, container }, part)
 }

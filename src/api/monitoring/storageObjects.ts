@@ -41,9 +41,9 @@ export function ownerFinder(
   const known = new Map<string, NamespaceOwner | undefined>()
   return (namespace, claim) => {
     if (!known.has(namespace)) known.set(namespace, ownerOfNamespace(services, namespace))
-    const place = known.get(namespace)
-    if (place === undefined) return NO_OWNER
-    const { boundaryId, resourceGroup } = place
+    const location = known.get(namespace)
+    if (location === undefined) return NO_OWNER
+    const { boundaryId, resourceGroup } = location
     const labels = claim?.metadata.labels ?? {}
     const kind = KIND_BY_NAME.get(labels[OWNER_KIND_LABEL] ?? '')
     return {

@@ -50,8 +50,13 @@ describe('targetOf', () => {
   for (const [sentence, ports, services] of routed)
     it(`returns the routed services of a container instance with ${sentence}`, () => {
       const object = shop.put(ContainerInstance, 'one', { components: [{ name: 'web', image, ...ports }] }, NAMESPACE)
-      const place = { boundaryId: BOUNDARY, resourceGroup: 'shop', name: 'one', collection: 'containerinstances' }
-      const watched = { kind: ContainerInstance, object, place, namespace: NAMESPACE } as unknown as MonitoredResource
+      const location = { boundaryId: BOUNDARY, resourceGroup: 'shop', name: 'one', collection: 'containerinstances' }
+      const watched = {
+        kind: ContainerInstance,
+        object,
+        location,
+        namespace: NAMESPACE,
+      } as unknown as MonitoredResource
       const { routes } = targetOf({ records: {} as never }, watched)
       expect('stem' in routes ? [] : routes.map(({ service }) => service)).to.deep.equal(services)
     })
@@ -74,8 +79,8 @@ describe('targetOf, for many namespaces with many functions', () => {
       revision: () => 1,
     }
     const targets = functions.map(({ spec: { namespaceName: name } }) => {
-      const place = { boundaryId: 'b', resourceGroup: 'shop', name, collection: 'functionnamespaces' }
-      return targetOf({ records } as never, { place, namespace: 'group' } as never)
+      const location = { boundaryId: 'b', resourceGroup: 'shop', name, collection: 'functionnamespaces' }
+      return targetOf({ records } as never, { location, namespace: 'group' } as never)
     })
     expect(targets.map(({ pods }) => pods?.length)).to.deep.equal(functions.map(() => 1))
     expect(lists).to.equal(1)

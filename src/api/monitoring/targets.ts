@@ -34,8 +34,12 @@ type Components = {
 }
 
 /** @param process one of its processes; all if absent */
-function componentsOf(kind: ContainerKind, { object, place }: MonitoredResource, process: string | undefined): Names {
-  const names = containerNames(place.name, kind)
+function componentsOf(
+  kind: ContainerKind,
+  { object, location }: MonitoredResource,
+  process: string | undefined,
+): Names {
+  const names = containerNames(location.name, kind)
   const { components = [{ name: APP_COMPONENT }], volumes = [] } = object.spec as Components
   const wanted = components.filter(({ name }) => process === undefined || name === process)
   const pods = wanted.map(({ name }): PodName => ({ workload: names.component(name), tail: 'Deployment' }))
@@ -58,24 +62,24 @@ function routesOf(kind: ContainerKind, spec: object, names: ReturnType<typeof co
 const ofNamespace = indexedByReference(ServerlessFunction, ({ spec }) => spec.namespaceName)
 const ofAccount = indexedByReference(AccountBucket, ({ spec }) => spec.accountName)
 
-function functionsOf({ records }: Pick<Services, 'records'>, { namespace, place }: MonitoredResource): Names {
-  const functions = ofNamespace(records, namespace, place.name)
+function functionsOf({ records }: Pick<Services, 'records'>, { namespace, location }: MonitoredResource): Names {
+  const functions = ofNamespace(records, namespace, location.name)
   const workloads = functions.map(({ metadata }) => functionNames(metadata.name).workload)
   return { ...EMPTY_TARGET, pods: workloads.map((workload) => ({ workload, tail: 'Deployment' })) }
 }
 
-function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, place }: MonitoredResource): Names {
-  return { ...EMPTY_TARGET, buckets: ofAccount(records, namespace, place.name).map(storeNameOf) }
+function bucketsOf({ records }: Pick<Services, 'records'>, { namespace, location }: MonitoredResource): Names {
+  return { ...EMPTY_TARGET, buckets: ofAccount(records, namespace, location.name).map(storeNameOf) }
 }
 
 type NamesOf = (services: Pick<Services, 'records'>, watched: MonitoredResource, process: string | undefined) => Names
 
 /** The names of pods, claims and buckets, by collection. */
 const NAMES_BY_COLLECTION: Readonly<Record<MetricCollection, NamesOf>> = {
-  vectorclusters: (_, { place }) => statefulSetNames(vectorNames(place.name).workload),
-  sqlclusters: (_, { place }) => statefulSetNames(sqlNames(place.name).workload),
-  relationalclusters(_, { place }) {
-    const { cluster } = relationalNames(place.name)
+  vectorclusters: (_, { location }) => statefulSetNames(vectorNames(location.name).workload),
+  sqlclusters: (_, { location }) => statefulSetNames(sqlNames(location.name).workload),
+  relationalclusters(_, { location }) {
+    const { cluster } = relationalNames(location.name)
     const name = { tail: 'Ordinal' } as const
     return { ...EMPTY_TARGET, pods: [{ workload: cluster, ...name }], claims: [{ claim: cluster, ...name }] }
   },
@@ -83,8 +87,8 @@ const NAMES_BY_COLLECTION: Readonly<Record<MetricCollection, NamesOf>> = {
   apps: (_, watched, process) => componentsOf('PlatformApp', watched, process),
   staticwebapps: (_, watched, process) => componentsOf('StaticWebApp', withoutVolumes(watched), process),
   functionnamespaces: functionsOf,
-  jobs(_, { place }) {
-    const { workload } = jobNames(place.name)
+  jobs(_, { location }) {
+    const { workload } = jobNames(location.name)
     return { ...EMPTY_TARGET, pods: [{ workload, tail: 'Job' }], jobs: [{ job: workload, tail: 'None' }] }
   },
   objectstorageaccounts: bucketsOf,
@@ -102,7 +106,7 @@ export function targetOf(
   watched: MonitoredResource,
   process?: string,
 ): MetricTarget {
-  const { collection } = watched.place
+  const { collection } = watched.location
   return { namespace: watched.namespace, ...NAMES_BY_COLLECTION[collection](services, watched, process) }
 }
 
@@ -115,10 +119,10 @@ const MAIN_CONTAINERS: Partial<Record<MetricCollection, (spec: object) => string
   jobs: () => JOB_CONTAINER,
 }
 
-export function hasProcess({ object, place }: MonitoredResource, name: string): boolean {
+export function hasProcess({ object, location }: MonitoredResource, name: string): boolean {
   const { components = [{ name: APP_COMPONENT }] } = object.spec as Components
-  if (choosesPods(place.collection)) return components.some((component) => component.name === name)
-  return MAIN_CONTAINERS[place.collection]?.(object.spec) === name
+  if (choosesPods(location.collection)) return components.some((component) => component.name === name)
+  return MAIN_CONTAINERS[location.collection]?.(object.spec) === name
 }
 
 /** Returns whether processes are separate Deployments, so that a name selects pods rather than containers. */

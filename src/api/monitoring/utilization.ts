@@ -87,8 +87,8 @@ async function utilizationOf(context: Asked) {
   })
 }
 
-function usageMetricsOf({ place }: MonitoredResource): (keyof typeof USAGE_METRICS)[] {
-  const metrics: object = METRICS[place.collection]
+function usageMetricsOf({ location }: MonitoredResource): (keyof typeof USAGE_METRICS)[] {
+  const metrics: object = METRICS[location.collection]
   const names = Object.keys(USAGE_METRICS) as (keyof typeof USAGE_METRICS)[]
   return names.filter((name) => Object.hasOwn(metrics, USAGE_METRICS[name].used))
 }
@@ -102,10 +102,10 @@ async function queryPoints(
   aggregation: 'Average' | 'Maximum' | 'Last',
   span: MonitoringTimeRange,
 ): Promise<Points> {
-  const { object, place } = watched
+  const { object, location } = watched
   if (!isMeasuredHere(services, watched)) return []
   const target = targetOf(services, watched)
-  const question = { collection: place.collection, metric, aggregation, target, isSummed: true }
+  const question = { collection: location.collection, metric, aggregation, target, isSummed: true }
   const part = clipToCreation(span, object, services.clock.now())
   const [one] = await queryMetric(requireMetricSource(services), question, part)
   return one?.points ?? []

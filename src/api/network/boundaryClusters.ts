@@ -10,14 +10,14 @@ import {
   findGroup,
   groupMissing,
   groupsOfBoundary,
-} from '../resources/places.ts'
+} from '../resources/find.ts'
 import { type ClusterNetworkState, type NetworkStateReader, readNetworkState } from './networkState.ts'
 import { networkVisibilityOf } from './networkVisibility.ts'
 import type { Window } from './window.ts'
 
 declare module '../http/context.ts' {
   interface Services {
-    readonly network: { readonly looks: NetworkStateReader; readonly flows: FlowSource }
+    readonly network: { readonly stateReader: NetworkStateReader; readonly flows: FlowSource }
   }
 }
 

@@ -6,7 +6,7 @@ import { CILIUM_POLICIES, ciliumClusterwideNetworkPolicy, ciliumNetworkPolicy } 
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
 import type { Services } from '../http/context.ts'
-import { otherClusterOf } from '../resources/places.ts'
+import { otherClusterOf } from '../resources/find.ts'
 import type { CiliumPolicy } from './policy/cilium.ts'
 import type { NetworkPolicy } from './policy/kubernetes.ts'
 import type { Policies } from './policy/verdict.ts'
@@ -50,13 +50,13 @@ export async function readNetworkState(
   namespaces: readonly string[],
 ): Promise<ClusterNetworkState | string> {
   const other = otherClusterOf(services, clusterId)
-  if (other === undefined) return services.network.looks.at(namespaces)
+  if (other === undefined) return services.network.stateReader.at(namespaces)
   const cluster = services.records.peek(PlatformCluster, { name: other })
   const name = cluster?.spec.displayName ?? other
   const state = cluster === undefined ? 'Revoked' : clusterStateOf(cluster, services.clock.now())
   if (!isClusterReachable(state)) return `Cluster "${name}" cannot be queried: it is ${state}.`
   try {
-    return await services.network.looks.at(namespaces, other)
+    return await services.network.stateReader.at(namespaces, other)
   } catch (error) {
     if (isKubeError(error)) return `Cluster "${name}" did not answer.`
     throw error

@@ -222,10 +222,10 @@ describe('the network of a boundary', () => {
     before(() => flows.saw(drop(90), drop(10), drop(9), { ...allowed, from: { ipAddress: '203.0.113.7', labels: {} } }))
     beforeEach(async () => {
       // The API server exists only once the facade is started.
-      const looks: NetworkStateReader = {
+      const stateReader: NetworkStateReader = {
         at: (...parameters) => createNetworkStateReader(server.client, () => server.far).at(...parameters),
       }
-      server = await startShop({}, { network: { looks, flows } })
+      server = await startShop({}, { network: { stateReader, flows } })
       seedGroup(server)
       get = at(server)
     })

@@ -9,7 +9,7 @@ import {
 import type { Context } from '../http/context.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import type { ResourceParent } from '../resources/collection/parents.ts'
-import { placeOf } from '../resources/places.ts'
+import { locationOf } from '../resources/find.ts'
 import { patchedBody } from '../resources/writes.ts'
 import { mergePatchBody, withIgnoredReadFields } from '../resources/writtenBody.ts'
 import { type AccountObject, BucketCreateDto, BucketDto, type BucketObject, bucketVersioning } from './record.ts'
@@ -58,8 +58,8 @@ export type AccountParent = ResourceParent<typeof ObjectStorageAccount>
  */
 export function patchedBucket(stored: BucketObject, context: Context, { owner: account }: AccountParent): object {
   const { bucketName, accountName } = stored.spec
-  const place = { ...placeOf(context, 'accountName'), name: bucketName, accountName }
-  const spec = bucketSpec(patchedBody(AccountBucket, context.body, place, stored, declaration) as BucketBody)
+  const location = { ...locationOf(context, 'accountName'), name: bucketName, accountName }
+  const spec = bucketSpec(patchedBody(AccountBucket, context.body, location, stored, declaration) as BucketBody)
   // Sending back the account's default as read must not store it.
   if (spec.versioning === bucketVersioning(stored, account)) spec.versioning = stored.spec.versioning
   // The same holds for defaults of rules.

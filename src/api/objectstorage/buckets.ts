@@ -9,8 +9,8 @@ import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inResource } from '../resources/collection/parents.ts'
+import { findResource } from '../resources/find.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
-import { findResource } from '../resources/places.ts'
 import {
   type AccountParent,
   bucketSpec,

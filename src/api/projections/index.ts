@@ -13,9 +13,9 @@ import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryParent, inBoundary } from '../resources/collection/parents.ts'
 import { readResources } from '../resources/contents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { clusterInfo, groupsOfBoundary } from '../resources/find.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { clusterInfo, groupsOfBoundary } from '../resources/places.ts'
 
 type ProjectionRecord = RecordOf<typeof BoundaryProjection>
 

@@ -8,7 +8,7 @@ import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { findBoundary } from '../resources/places.ts'
+import { findBoundary } from '../resources/find.ts'
 import { boundaryLock, withChangeLock } from '../rules/changeLocks.ts'
 
 const AuthorizationPurgeResult = namedRecord('AuthorizationPurgeResult', {

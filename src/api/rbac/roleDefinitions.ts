@@ -7,8 +7,8 @@ import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { Uuid } from '../resources/dto.ts'
+import { findBoundary } from '../resources/find.ts'
 import { flag, text } from '../resources/paging.ts'
-import { findBoundary } from '../resources/places.ts'
 
 const RoleDefinitionDto = namedRecord('RoleDefinitionDto', {
   id: Uuid,

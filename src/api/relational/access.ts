@@ -13,7 +13,7 @@ import { type ConnectionString, loadBalancerAddress, notYetCreated, publicHost }
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
-import { findResource, otherClusterOf } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/find.ts'
 import type { RelationalObject } from './record.ts'
 
 /** Returns the database that the connection Services lead to: a restored one if it has taken over the name. */

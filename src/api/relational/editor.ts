@@ -8,7 +8,7 @@ import { type EditorDatabase, type EditorEngine, historyAt } from '../databases/
 import { editorRoutes } from '../databases/editor/routes.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
-import { findResource, otherClusterOf } from '../resources/places.ts'
+import { findResource, otherClusterOf } from '../resources/find.ts'
 import { loginOf } from './access.ts'
 import type { RelationalObject } from './record.ts'
 

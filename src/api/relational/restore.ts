@@ -14,8 +14,8 @@ import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { createViewBuilder, findGroup, locationOf } from '../resources/find.ts'
 import { invalidState } from '../resources/invalidState.ts'
-import { createViewBuilder, findGroup, placeOf } from '../resources/places.ts'
 import { withReservedQuota } from '../resources/quota.ts'
 import { type Plan, planNotFound, planOf, requireOfferedPlan, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
@@ -48,9 +48,9 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   const { object: snapshot } = await snapshots.find(context)
   const request = context.body as Request
   const { services, caller } = context
-  const from = placeOf(context, 'name')
+  const from = locationOf(context, 'name')
   const group = request.resourceGroup ?? from.resourceGroup
-  const place = { ...from, resourceGroup: group, name: request.newName }
+  const location = { ...from, resourceGroup: group, name: request.newName }
   checkNewName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
@@ -76,7 +76,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
     },
     ...(request.takeOverName === true && { takesOver: from.name }),
   }
-  const { object } = await withReservedQuota(RelationalCluster, place, context, (reserve) =>
+  const { object } = await withReservedQuota(RelationalCluster, location, context, (reserve) =>
     services.records.create(RelationalCluster, {
       namespace: groupNamespace(from.boundaryId, group),
       name: request.newName,

@@ -20,11 +20,11 @@ import { collection } from '../resources/collection/collection.ts'
 import type { CollectionParent } from '../resources/collection/parents.ts'
 import type { CreationResult } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { findResource, locateResource } from '../resources/find.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
-import { findResource, locateResource } from '../resources/places.ts'
 import { snapshotName } from '../resources/snapshotName.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
 
@@ -148,9 +148,9 @@ type SnapshotParent = CollectionParent & {
 
 /** @throws PlatformError NOT_FOUND if there is neither the database nor a snapshot of it */
 async function parentOf(context: Context): Promise<SnapshotParent> {
-  const { ref, place } = await locateResource(context, 'name')
+  const { ref, location } = await locateResource(context, 'name')
   const { records } = context.services
-  const { resourceGroup } = place
+  const { resourceGroup } = location
   const parent = { ...ref, resourceGroup, errorSuffix: ` of database "${ref.name}"` }
   const owner = await records.get(RelationalCluster, ref)
   if (owner !== undefined) return { ...parent, owner }

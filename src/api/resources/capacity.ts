@@ -27,7 +27,7 @@ export function createCapacity(caches: Caches, clock: { monotonic(): number }): 
   let capacities: readonly FreeNodeCapacity[] | undefined
   let until = Number.NEGATIVE_INFINITY
   return {
-    rooms() {
+    freeNodeCapacities() {
       if (!caches.has(node) || !caches.has(pod)) return undefined
       const [nodes, pods] = [caches.get<NodeObject>(node), caches.get<PodObject>(pod)]
       if (!nodes.synced || !pods.synced) return undefined

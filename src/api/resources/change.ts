@@ -7,7 +7,7 @@ import type { Context } from '../http/context.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import type { RecordOf } from '../records/records.ts'
 import { readSpec, withoutAbsent } from '../records/specs.ts'
-import { createViewBuilder, type Place } from './places.ts'
+import { createViewBuilder, type ResourceLocation } from './find.ts'
 import { withClaimedNames } from './platformNames.ts'
 import { type Reserve, withReservedQuota } from './quota.ts'
 import type { AnyDeclaration } from './types.ts'
@@ -21,24 +21,24 @@ import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, writabl
  */
 export async function createResource<K extends AnyKind>(
   kind: K,
-  { ref, place }: { ref: { namespace: string; name: string }; place: Place },
+  { ref, location }: { ref: { namespace: string; name: string }; location: ResourceLocation },
   declaration: AnyDeclaration<K>,
   context: Context,
 ): Promise<{ object: RecordOf<K>; isNew: boolean }> {
   const { nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = true } = declaration
-  checkNewName(place.name, context.services.reservedNames, kind.nameMin)
+  checkNewName(location.name, context.services.reservedNames, kind.nameMin)
   await requireMatch(kind, ref, context)
-  return withReservedQuota(kind, { ...place, name: ref.name }, context, (reserve) =>
+  return withReservedQuota(kind, { ...location, name: ref.name }, context, (reserve) =>
     withClaimedNames(kind, ref, { context, taken }, (claim) =>
       context.services.records.create(kind, {
         ...ref,
         caller: context.caller,
-        spec: () => specForCreate(kind, context, place, declaration),
+        spec: () => specForCreate(kind, context, location, declaration),
         reserve: async (spec) => {
           await reserve(spec)
           return claim(spec)
         },
-        isSame: (stored) => isRepeatedRequest(kind, stored, place, declaration, context),
+        isSame: (stored) => isRepeatedRequest(kind, stored, location, declaration, context),
         ...(hasFinalizer && { finalizers: [FINALIZER] }),
       }),
     ),
@@ -52,21 +52,21 @@ export async function createResource<K extends AnyKind>(
 async function isRepeatedRequest<K extends AnyKind>(
   kind: K,
   stored: RecordOf<K>,
-  place: Place,
+  location: ResourceLocation,
   declaration: AnyDeclaration<K>,
   context: Context,
 ): Promise<boolean> {
   const isWritable = ([name]: [string, unknown]) => Object.hasOwn(declaration.body.shape, name)
-  const view = createViewBuilder<K>(context.services, place.boundaryId)
+  const view = createViewBuilder<K>(context.services, location.boundaryId)
   const shownOf = (spec: object) => {
-    const record = declaration.toDto(view({ ...stored, spec } as RecordOf<K>, place.resourceGroup))
+    const record = declaration.toDto(view({ ...stored, spec } as RecordOf<K>, location.resourceGroup))
     const inUtc = datesInUtc(declaration.dto)(record) as object
     return Object.fromEntries(Object.entries(inUtc).filter(isWritable))
   }
   const shown = shownOf(stored.spec as object)
-  if (isEqual(writablePart(context.body, place, declaration), shown)) return true
-  const made = withoutAbsent(await specForCreate(kind, context, place, declaration, { stored })) as object
-  const requested = { ...made, ...withDefaults(kind, made, writablePart(context.body, place, declaration), stored) }
+  if (isEqual(writablePart(context.body, location, declaration), shown)) return true
+  const made = withoutAbsent(await specForCreate(kind, context, location, declaration, { stored })) as object
+  const requested = { ...made, ...withDefaults(kind, made, writablePart(context.body, location, declaration), stored) }
   const unseen = Object.entries(stored.spec as object).filter((field) => !isWritable(field))
   const spec = readSpec(kind, { ...Object.fromEntries(unseen), ...requested }, stored.spec as object)
   return isEqual(shownOf(spec), shown)
@@ -99,11 +99,11 @@ function withDefaults<K extends AnyKind>(
  */
 export function changeResource<K extends AnyKind>(
   kind: K,
-  { ref, place }: { ref: ObjectRef; place: Place },
+  { ref, location }: { ref: ObjectRef; location: ResourceLocation },
   { services, caller, ifMatch }: Pick<Context, 'services' | 'caller' | 'ifMatch'>,
   next: (stored: RecordOf<K>, reserve: Reserve) => object | Promise<object>,
 ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
-  return withReservedQuota(kind, { ...place, name: ref.name }, { services, caller }, (reserve) =>
+  return withReservedQuota(kind, { ...location, name: ref.name }, { services, caller }, (reserve) =>
     services.records.update(kind, ref, {
       caller,
       ifMatch,

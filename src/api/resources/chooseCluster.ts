@@ -1,7 +1,7 @@
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Services } from '../http/context.ts'
-import { type ClusterInfo, clusterInfo, defaultCluster, defaultClusterOf, isProjectedOn } from './places.ts'
+import { type ClusterInfo, clusterInfo, defaultCluster, defaultClusterOf, isProjectedOn } from './find.ts'
 import type { WriteView } from './types.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { QUOTA_COUNTED_KINDS, RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { groupsOfBoundary } from './places.ts'
+import { groupsOfBoundary } from './find.ts'
 
 /** A resource of any kind, or a part of one that quotas count, with its group. */
 export type GroupResource = {

@@ -4,7 +4,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS_WITH_VALUE_REFERENCES } from '../../crds/valueReferences.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { placeOf } from './places.ts'
+import { locationOf } from './find.ts'
 import { requireReferencedRights, withUncachedReferences } from './references.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function rightsOfCode(
 
 /** @throws PlatformError FORBIDDEN */
 export function requireFileCodeRights(rights: readonly ReferencedRight[], context: Context): Promise<void> {
-  const asking = { ...placeOf(context, ''), services: context.services, context }
+  const asking = { ...locationOf(context, ''), services: context.services, context }
   return withUncachedReferences(context, () => requireReferencedRights(rights, asking))
 }
 

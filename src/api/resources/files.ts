@@ -26,7 +26,7 @@ import { DateTime } from './dto.ts'
 import { attachment, byteRange, downloadHeaders } from './fileHeaders.ts'
 import { refusedFile } from './fileRefusals.ts'
 import { isPodFinished, requireFileCodeRights, rightsOfCode } from './fileRights.ts'
-import { livePlaceOf } from './places.ts'
+import { workloadRefOf } from './find.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -239,7 +239,7 @@ export async function filesOf(
 ): Promise<FoundFiles> {
   const { apiVersion, kind, metadata } = object
   const { name, namespace = '', uid = '' } = metadata
-  const place = livePlaceOf(services, object)
+  const place = workloadRefOf(services, object)
   const pods = await services.live.pods(place)
   const own = pods.filter(({ metadata: { labels } }) => labels?.[COMPONENT_LABEL] === component)
   return {

@@ -10,9 +10,6 @@ import type { RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { changeResource, createResource } from './change.ts'
 import { ListConfigDto, pagedListOf } from './dto.ts'
-import { genericRoute } from './generic.ts'
-import { listConfig, planChoices } from './listConfig.ts'
-import type { ListShape } from './paging.ts'
 import {
   createViewBuilder,
   findBoundary,
@@ -20,9 +17,12 @@ import {
   findResource,
   groupsOfBoundary,
   locateResource,
-  type Place,
-  placeOf,
-} from './places.ts'
+  locationOf,
+  type ResourceLocation,
+} from './find.ts'
+import { genericRoute } from './generic.ts'
+import { listConfig, planChoices } from './listConfig.ts'
+import type { ListShape } from './paging.ts'
 import { withClaimedAddresses } from './platformNames.ts'
 import { pollUntilChanged } from './pollUntilChanged.ts'
 import { RecordTexts } from './recordTexts.ts'
@@ -40,19 +40,19 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
   const reply: z.ZodType = declaration.dto
 
   const listGroup = async (context: Context): Promise<Answer> => {
-    const { boundaryId, resourceGroup } = placeOf(context, parameter)
+    const { boundaryId, resourceGroup } = locationOf(context, parameter)
     await findGroup(context, boundaryId, resourceGroup)
     const groups = [{ name: resourceGroup, namespace: groupNamespace(boundaryId, resourceGroup) }]
     return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: inGroup })
   }
   const listBoundary = async (context: Context): Promise<Answer> => {
-    const { boundaryId } = placeOf(context, parameter)
+    const { boundaryId } = locationOf(context, parameter)
     await findBoundary(context, boundaryId)
     const groups = groupsOfBoundary(context.services, boundaryId)
     return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: inBoundary })
   }
   const config = (isAcross: boolean) => async (context: Context) => {
-    const { boundaryId, resourceGroup } = placeOf(context, parameter)
+    const { boundaryId, resourceGroup } = locationOf(context, parameter)
     await (isAcross ? findBoundary(context, boundaryId) : findGroup(context, boundaryId, resourceGroup))
     return ok(configOf(kind, declaration, isAcross ? inBoundary : inGroup, context))
   }
@@ -60,8 +60,8 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
     genericRoute('list', declaration, { list: inGroup, reply: page }, listGroup),
     genericRoute('config', declaration, { reply: ListConfigDto }, config(false)),
     genericRoute('get', declaration, { reply }, async (context) => {
-      const { object, place } = await findResource(kind, context, parameter, declaration)
-      return shown(object, place, context, declaration, ok)
+      const { object, location } = await findResource(kind, context, parameter, declaration)
+      return shown(object, location, context, declaration, ok)
     }),
     genericRoute('listAll', declaration, { list: inBoundary, reply: page }, listBoundary),
     genericRoute('configAll', declaration, { reply: ListConfigDto }, config(true)),
@@ -103,16 +103,16 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const { example, further } = declaration
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locateResource(context, parameter)
-    const { place } = located
+    const { location } = located
     const { object } = await withClaimedAddresses(kind, context, (claimAdded) =>
       changeResource(kind, located, context, async (stored, reserve) => {
-        const spec = await specForUpdate(kind, context, place, declaration, stored, form)
+        const spec = await specForUpdate(kind, context, location, declaration, stored, form)
         await reserve(spec)
         await claimAdded(stored, spec)
         return spec
       }),
     )
-    return shown(object, place, context, declaration, ok)
+    return shown(object, location, context, declaration, ok)
   }
   return [
     genericRoute(
@@ -146,15 +146,15 @@ function replacementBody({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject
 async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
   const located = await locateResource(context, declaration.parameter ?? 'name')
   const { object, isNew } = await createResource(kind, located, declaration, context)
-  return shown(object, located.place, context, declaration, isNew ? created : ok)
+  return shown(object, located.location, context, declaration, isNew ? created : ok)
 }
 
 async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
-  const { object, place, ref } = await findResource(kind, context, declaration.parameter, declaration)
+  const { object, location, ref } = await findResource(kind, context, declaration.parameter, declaration)
   const { caller, services } = context
   // The protection may have just been removed through another replica.
   if (isProtected(object)) refuseProtected((await services.records.get(kind, ref, { fresh: true })) ?? object)
-  await declaration.beforeDelete?.(createViewBuilder<K>(services, place.boundaryId)(object, place.resourceGroup))
+  await declaration.beforeDelete?.(createViewBuilder<K>(services, location.boundaryId)(object, location.resourceGroup))
   let { ifMatch } = context
   if ((context.query as { keepData?: string } | undefined)?.keepData === 'true') {
     const change = ({ spec }: RecordOf<K>) => ({ ...spec, onDelete: 'Retain' })
@@ -194,12 +194,12 @@ function textCacheOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordT
 
 function shown<K extends AnyKind>(
   object: RecordOf<K>,
-  place: Place,
+  location: ResourceLocation,
   context: Context,
   declaration: AnyDeclaration<K>,
   answer: typeof ok,
 ): Answer {
-  const view = createViewBuilder<K>(context.services, place.boundaryId)(object, place.resourceGroup)
+  const view = createViewBuilder<K>(context.services, location.boundaryId)(object, location.resourceGroup)
   const { status } = answer(undefined)
   return { status, headers: { etag: etagOf(object) }, parts: [textCacheOf(declaration).textOf(view)] }
 }

@@ -9,7 +9,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import { refuseFollowedList } from './refuseFollowedList.ts'
 
 /** A resource, and the other cluster that its pods are on; the platform's own if undefined. */
-export type LivePlace = {
+export type WorkloadRef = {
   readonly kind: string
   readonly namespace: string
   readonly name: string
@@ -32,13 +32,13 @@ export type PodUsage = { cpu: string; memory: string }
  * @throws KubeError if the other cluster does not answer
  */
 export interface LiveState {
-  pods(place: LivePlace): Promise<readonly KubeObject[]>
+  pods(ref: WorkloadRef): Promise<readonly KubeObject[]>
   /** Returns the Kubernetes events of a pod, newest first. */
-  events(place: Pick<LivePlace, 'namespace' | 'clusterId'>, podName: string): Promise<PodEvent[]>
+  events(ref: Pick<WorkloadRef, 'namespace' | 'clusterId'>, podName: string): Promise<PodEvent[]>
   /** Returns what pods use now, by name; empty if nothing measures it. */
-  usage(place: LivePlace): Promise<ReadonlyMap<string, PodUsage>>
+  usage(ref: WorkloadRef): Promise<ReadonlyMap<string, PodUsage>>
   /** The newest first. */
-  revisions<Content>(place: LivePlace): Promise<Revision<Content>[]>
+  revisions<Content>(ref: WorkloadRef): Promise<Revision<Content>[]>
 }
 
 declare module '../http/context.ts' {
@@ -80,18 +80,18 @@ export function createLiveState({
   caches: Caches
   clientOf: (clusterId: string) => Lister
 }): LiveState {
-  const clientAt = ({ clusterId }: Pick<LivePlace, 'clusterId'>) =>
+  const clientAt = ({ clusterId }: Pick<WorkloadRef, 'clusterId'>) =>
     clusterId === undefined ? client : clientOf(clusterId)
-  const ofResource = ({ kind, namespace, name }: LivePlace) => ({
+  const ofResource = ({ kind, namespace, name }: WorkloadRef) => ({
     namespace,
     labelSelector: ownerLabelSelector(kind, name),
   })
   return {
-    async pods(place) {
-      const { kind, namespace, name, clusterId } = place
+    async pods(ref) {
+      const { kind, namespace, name, clusterId } = ref
       if (clusterId !== undefined) {
         refuseFollowedList('Pods')
-        return (await clientAt(place).list(pod, ofResource(place))).items
+        return (await clientAt(ref).list(pod, ofResource(ref))).items
       }
       const all = caches.has(pod) ? caches.get(pod).list({ namespace }) : []
       return all.filter(({ metadata }) => isOwnedBy(metadata, kind, name))
@@ -101,9 +101,9 @@ export function createLiveState({
       const { items } = await clientAt({ clusterId }).list<StoredEvent>(event, { namespace, fieldSelector })
       return items.map(shownEvent).sort((one, other) => (one.timestamp < other.timestamp ? 1 : -1))
     },
-    async usage(place) {
+    async usage(ref) {
       try {
-        const { items } = await clientAt(place).list<PodMetricsObject>(podMetrics, ofResource(place))
+        const { items } = await clientAt(ref).list<PodMetricsObject>(podMetrics, ofResource(ref))
         return new Map(items.map((one) => [one.metadata.name, usageOf(one)]))
       } catch (error) {
         // There is no metrics API, or it does not answer: the pods are shown without usage.
@@ -111,10 +111,10 @@ export function createLiveState({
         throw error
       }
     },
-    async revisions<Content>(place: LivePlace) {
+    async revisions<Content>(ref: WorkloadRef) {
       const { items } = await client.list<KubeObject & { revision?: number; data?: unknown }>(
         controllerRevision,
-        ofResource(place),
+        ofResource(ref),
       )
       return items.flatMap((one) => revisionOf<Content>(one) ?? []).sort((one, other) => other.number - one.number)
     },

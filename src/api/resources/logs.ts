@@ -10,7 +10,7 @@ import { namedRecord } from '../http/namedRecord.ts'
 import { Flag, WholeNumber } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
-import type { LivePlace } from './liveState.ts'
+import type { WorkloadRef } from './liveState.ts'
 import { badParameter } from './queryFaults.ts'
 
 declare module '../http/context.ts' {
@@ -98,7 +98,7 @@ export function logRoute(
 export function containersOf(
   pods: readonly KubeObject[],
   { process }: Pick<LogRequest, 'process'>,
-  { clusterId }: Pick<LivePlace, 'clusterId'> = {},
+  { clusterId }: Pick<WorkloadRef, 'clusterId'> = {},
 ): NamedLogSource[] {
   const all = pods.flatMap(({ metadata: { namespace = '', name: pod }, spec }) =>
     ((spec as { containers?: { name: string }[] } | undefined)?.containers ?? []).map(({ name: container }) => ({

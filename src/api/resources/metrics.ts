@@ -7,7 +7,7 @@ import { namedRecord } from '../http/namedRecord.ts'
 import { WholeNumber } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
-import type { LivePlace } from './liveState.ts'
+import type { WorkloadRef } from './liveState.ts'
 import { podOf } from './pods.ts'
 import { badParameter } from './queryFaults.ts'
 
@@ -67,7 +67,7 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
 
 const timeAt = (seconds: number) => timestamp(seconds * 1000)
 
-type Find = (context: Context) => Promise<LivePlace>
+type Find = (context: Context) => Promise<WorkloadRef>
 /** The requested time span, in seconds since the epoch. */
 export type MetricsTimeRange = { from: number; to: number; stepSeconds: number }
 /** The counts, by the name of the series; `isComplete` if the whole span was counted. */
@@ -76,7 +76,7 @@ export type CountedSeries = { isComplete: boolean; points: Readonly<Record<strin
 type MetricsOptions = {
   measures?: Measures
   /** The counts, if something counts them. */
-  counted?: (context: Context, place: LivePlace, span: MetricsTimeRange) => Promise<CountedSeries>
+  counted?: (context: Context, place: WorkloadRef, span: MetricsTimeRange) => Promise<CountedSeries>
 }
 
 const nothingCounted = async (): Promise<CountedSeries> => ({ isComplete: false, points: {} })
@@ -155,7 +155,7 @@ export const CALL_MEASURES: Measures = [
 /** Returns the present usage in the cluster, if the span ends about now. */
 async function pointsOfNow(
   { services }: Context,
-  place: LivePlace,
+  place: WorkloadRef,
   holdsNow: boolean,
 ): Promise<CountedSeries['points']> {
   const pods = holdsNow ? await services.live.pods(place) : []

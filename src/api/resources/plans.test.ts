@@ -15,8 +15,8 @@ const GI = 1024n ** 3n * 1000n
 
 describe('compute plans', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
-  async function start(rooms?: readonly FreeNodeCapacity[]) {
-    server = await startFacade({}, { capacity: { rooms: () => rooms } })
+  async function start(nodes?: readonly FreeNodeCapacity[]) {
+    server = await startFacade({}, { capacity: { freeNodeCapacities: () => nodes } })
     server.boundary(B)
     server.grant(OWNER, 'Owner', `/boundaries/${B}`)
   }

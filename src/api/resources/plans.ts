@@ -12,9 +12,9 @@ import { etagOf } from '../http/etag.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { pagedListOf, wholeRecord } from './dto.ts'
+import { defaultCluster, defaultClusterOf } from './find.ts'
 import { pagedParts } from './pages.ts'
 import { enumeration, flag, type ListShape, quantity, text } from './paging.ts'
-import { defaultCluster, defaultClusterOf } from './places.ts'
 
 type Plan = RecordOf<typeof ComputePlan>
 
@@ -24,7 +24,7 @@ export type FreeNodeCapacity = { readonly cpu: bigint; readonly memory: bigint }
 /** The free capacity of the platform's own cluster. */
 export interface Capacity {
   /** One entry for each node that accepts pods; undefined if that is not known. */
-  rooms(): readonly FreeNodeCapacity[] | undefined
+  freeNodeCapacities(): readonly FreeNodeCapacity[] | undefined
 }
 
 declare module '../http/context.ts' {
@@ -33,8 +33,8 @@ declare module '../http/context.ts' {
   }
 }
 
-export const VERDICTS = ['Fits', 'Tight', 'DoesNotFit', 'Unknown'] as const
-export type Verdict = { verdict: (typeof VERDICTS)[number]; verdictReason: string | null }
+export const PLAN_VERDICTS = ['Fits', 'Tight', 'DoesNotFit', 'Unknown'] as const
+export type PlanVerdict = { verdict: (typeof PLAN_VERDICTS)[number]; verdictReason: string | null }
 
 /** The fields of VectorResourcePlanDto, which the plans of all areas share (records: plans). */
 export const planFields = {
@@ -49,7 +49,9 @@ export const planFields = {
   replicas: z.int(),
   storageClass: z.string(),
   storageSize: z.string(),
-  verdict: z.enum(VERDICTS).describe("Whether a new resource of this plan would find room on the boundary's cluster"),
+  verdict: z
+    .enum(PLAN_VERDICTS)
+    .describe("Whether a new resource of this plan would find room on the boundary's cluster"),
   verdictReason: z.string().nullable().describe('Null only if it fits'),
 }
 const PlanDto = z.object(planFields)
@@ -60,10 +62,10 @@ const TIGHT_NUMERATOR = 5n
 const TIGHT_DENOMINATOR = 4n
 
 /** Whether the replicas of a plan fit on the nodes now, judged by requests, as the scheduler does. */
-export function verdictOf(
+export function planVerdictOf(
   plan: Pick<Plan['spec'], 'cpuRequest' | 'memoryRequest' | 'replicas'>,
   nodes: readonly FreeNodeCapacity[] | undefined,
-): Verdict {
+): PlanVerdict {
   if (nodes === undefined)
     return { verdict: 'Unknown', verdictReason: 'The room on the nodes of the cluster is not known.' }
   const each = { cpu: parseQuantity(plan.cpuRequest), memory: parseQuantity(plan.memoryRequest) }
@@ -100,7 +102,7 @@ function countPlacements(each: FreeNodeCapacity, count: number, nodes: readonly 
 
 /** The cluster of a boundary's new resources that name none. */
 type PlanCluster = {
-  readonly rooms: readonly FreeNodeCapacity[] | undefined
+  readonly nodes: readonly FreeNodeCapacity[] | undefined
   readonly survivesNode: (plan: Plan) => boolean
 }
 
@@ -109,7 +111,7 @@ function planClusterOf(services: Services, boundaryId: string): PlanCluster {
   const classes = services.records.peek(PlatformCluster, { name: id })?.status?.storageClasses ?? []
   return {
     // The nodes of other clusters are not watched here.
-    rooms: id === defaultCluster(services).id ? services.capacity.rooms() : undefined,
+    nodes: id === defaultCluster(services).id ? services.capacity.freeNodeCapacities() : undefined,
     survivesNode({ spec: { storageSize, storageClass } }) {
       if (storageSize === undefined) return true
       const used = classes.find(({ name, isDefault }) => (storageClass === '' ? isDefault : name === storageClass))
@@ -118,7 +120,7 @@ function planClusterOf(services: Services, boundaryId: string): PlanCluster {
   }
 }
 
-function planDto(plan: Plan, { rooms: nodes, survivesNode }: PlanCluster, productionReplicas: number): PlanDto {
+function planDto(plan: Plan, { nodes, survivesNode }: PlanCluster, productionReplicas: number): PlanDto {
   const { spec, metadata } = plan
   return wholeRecord(PlanDto, {
     ...spec,
@@ -126,14 +128,14 @@ function planDto(plan: Plan, { rooms: nodes, survivesNode }: PlanCluster, produc
     name: spec.displayName,
     isProductionReady: spec.replicas >= productionReplicas && survivesNode(plan),
     storageSize: spec.storageSize ?? '',
-    ...verdictOf(spec, nodes),
+    ...planVerdictOf(spec, nodes),
   })
 }
 
 const planShape: ListShape<PlanDto> = {
   fields: {
     name: text('Name', { isSearched: true }),
-    verdict: enumeration('Verdict', VERDICTS, { isSorted: false }),
+    verdict: enumeration('Verdict', PLAN_VERDICTS, { isSorted: false }),
     isProductionReady: flag('For production'),
     memoryRequest: quantity('Memory', { isFiltered: false }),
     cpuRequest: quantity('CPU', { isFiltered: false }),

@@ -11,9 +11,9 @@ import { strictRecord } from '../http/namedRecord.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { changeResource } from './change.ts'
 import { POWER_ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
+import { findResource, locateResource, type ResourceLocation } from './find.ts'
 import { genericRoute } from './generic.ts'
 import { invalidState } from './invalidState.ts'
-import { findResource, locateResource, type Place } from './places.ts'
 import { fieldOrPlanDefault } from './sizing.ts'
 import type { AnyDeclaration } from './types.ts'
 
@@ -97,7 +97,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
     })
   }
   const located = await locateResource(context, parameter)
-  const { ref, place } = located
+  const { ref, location } = located
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
     const spec = stored.spec as PowerSpec
@@ -107,7 +107,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
     return next
   })
   const answer = isChanged ? accepted : ok
-  return answer(actionResult(kind, word, { ref, place, object, isChanged, now }), { etag: etagOf(object) })
+  return answer(actionResult(kind, word, { ref, location, object, isChanged, now }), { etag: etagOf(object) })
 }
 
 export function actionResult<Word extends string>(
@@ -115,7 +115,7 @@ export function actionResult<Word extends string>(
   action: Word,
   done: {
     ref: { namespace: string; name: string }
-    place: Place
+    location: ResourceLocation
     object: Summarized
     isChanged: boolean
     now: string
@@ -130,7 +130,7 @@ export function actionResult<Word extends string>(
     name,
     phase,
     requestedAt: done.now,
-    resourceGroup: done.place.resourceGroup,
+    resourceGroup: done.location.resourceGroup,
     status,
   }
 }

@@ -14,7 +14,7 @@ import {
   type SeenUser,
   usersAgainst,
 } from '../../core/sizing/ledger.ts'
-import { limitsAmounts, type QuotaLimits, type QuotaName, quotaVerdict } from '../../core/sizing/quota.ts'
+import { evaluateQuota, limitsAmounts, type QuotaLimits, type QuotaName } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { QUOTA_COUNTED_KINDS } from '../../crds/index.ts'
@@ -23,8 +23,8 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { countedInBoundary, countedInGroup, type GroupResource } from './contents.ts'
+import type { ResourceLocation } from './find.ts'
 import { nowOf } from './nowOf.ts'
-import type { Place } from './places.ts'
 import { type ReservedQuota, releaseQuotaOnRefusal, reserveQuota } from './quotaLedger.ts'
 import { freshHolder, quotaUserIn, quotaUsersOf, retainedIn } from './usage.ts'
 
@@ -38,14 +38,14 @@ export type Reserve = (spec: object) => Promise<undefined>
  */
 export async function withReservedQuota<Result>(
   kind: AnyKind,
-  place: Place,
+  location: ResourceLocation,
   context: Pick<Context, 'services' | 'caller'>,
   write: (reserve: Reserve) => Promise<Result>,
 ): Promise<Result> {
   const reserved: ReservedQuota[] = []
-  return releaseQuotaOnRefusal(context, place.boundaryId, reserved, () =>
+  return releaseQuotaOnRefusal(context, location.boundaryId, reserved, () =>
     write(async (spec) => {
-      reserved.push(...(await reserve(kind, place, spec, context)))
+      reserved.push(...(await reserve(kind, location, spec, context)))
       return undefined
     }),
   )
@@ -66,20 +66,20 @@ type PendingUser = { user: SeenUser; own: Demand | undefined; mayWait: boolean }
 
 async function reserve(
   kind: AnyKind,
-  place: Place,
+  location: ResourceLocation,
   spec: object,
   context: Pick<Context, 'services' | 'caller'>,
 ): Promise<readonly ReservedQuota[]> {
   const { services } = context
-  const limited = QUOTA_COUNTED_KINDS.includes(kind) ? limitsAbove(place, services) : undefined
+  const limited = QUOTA_COUNTED_KINDS.includes(kind) ? limitsAbove(location, services) : undefined
   if (limited === undefined) return []
-  const { resourceGroup } = place
-  const written = { kind, resourceGroup, object: objectOf(kind, place, spec) }
+  const { resourceGroup } = location
+  const written = { kind, resourceGroup, object: objectOf(kind, location, spec) }
   const wanted = quotaUserIn(services, written, await freshHolder(services, written))
   // If the plan is missing, the write itself is refused for that.
   const growing = wanted.hasPlan ? growingUsers(wanted, written, limited, services) : []
   if (growing.length === 0) return []
-  return reserveQuota(context, place.boundaryId, (grants) => {
+  return reserveQuota(context, location.boundaryId, (grants) => {
     const now = services.clock.now()
     const asking = growing.map((one) => ({ ...one, ...standingOf(one, grants[one.user.key], now) })).filter(needsGrant)
     const [first] = asking
@@ -90,7 +90,7 @@ async function reserve(
     const keys = new Set(asking.map(({ user }) => user.key))
     const users = quotaUsersOf(services, limited.counted())
     const seen = new Set([...keys, ...users.map(({ key }) => key)])
-    refuseBeyond(limited, { subject, keys, seen }, users, { grants, now }, place)
+    refuseBeyond(limited, { subject, keys, seen }, users, { grants, now }, location)
     const groups = new Set(limited.groups.map(({ metadata }) => metadata.name))
     const lapsed = lapsedCounted(grants, (key) => seen.has(key) || !groups.has(groupOfGrant(key)), now)
     return Object.fromEntries([
@@ -154,7 +154,10 @@ const NEWEST = '~'
 const isSame = (one: Demand, other: Demand) => coversDemand(one, other) && coversDemand(other, one)
 
 /** Returns undefined if nothing that resources request is limited. */
-function limitsAbove({ boundaryId, resourceGroup }: Place, services: Context['services']): Limited | undefined {
+function limitsAbove(
+  { boundaryId, resourceGroup }: ResourceLocation,
+  services: Context['services'],
+): Limited | undefined {
   const { records } = services
   const namespace = boundaryNamespace(boundaryId)
   const group = records.peek(ResourceGroup, { namespace, name: resourceGroup })
@@ -167,10 +170,10 @@ function limitsAbove({ boundaryId, resourceGroup }: Place, services: Context['se
   return { boundary, groups: [group], counted: () => countedInGroup(services, boundaryId, resourceGroup) }
 }
 
-function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['object'] {
-  const namespace = groupNamespace(place.boundaryId, place.resourceGroup)
+function objectOf(kind: AnyKind, location: ResourceLocation, spec: object): GroupResource['object'] {
+  const namespace = groupNamespace(location.boundaryId, location.resourceGroup)
   const { apiVersion, kind: word } = kind
-  return { apiVersion, kind: word, metadata: { namespace, name: place.name }, spec } as GroupResource['object']
+  return { apiVersion, kind: word, metadata: { namespace, name: location.name }, spec } as GroupResource['object']
 }
 
 /**
@@ -186,13 +189,13 @@ function refuseBeyond(
   { subject, keys, seen }: { subject: SeenUser; keys: ReadonlySet<string>; seen: ReadonlySet<string> },
   users: readonly SeenUser[],
   { grants, now }: { grants: QuotaGrants; now: number },
-  { boundaryId, resourceGroup }: Place,
+  { boundaryId, resourceGroup }: ResourceLocation,
 ): void {
   const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const otherUsers = users.filter(({ key }) => !keys.has(key))
   const others = [...usersAgainst(otherUsers, subject, grants), ...unseen, ...groups.flatMap(retainedIn)]
-  const verdict = quotaVerdict({ boundary, groups: ofGroups, subject, others })
+  const verdict = evaluateQuota({ boundary, groups: ofGroups, subject, others })
   if (verdict.kind === 'fits') return
   const { at, quota } = verdict
   const where = at === 'boundary' ? `boundary "${boundaryId}"` : `group "${resourceGroup}"`

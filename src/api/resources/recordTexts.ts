@@ -8,7 +8,7 @@ import type { Records } from '../records/records.ts'
 import type { RecordDependencies, ResourceView } from './types.ts'
 
 /** A cached record. `text` becomes undefined when the entry is evicted or replaced. */
-export type KeptText = { readonly version: string; text: string | undefined }
+export type CachedText = { readonly version: string; text: string | undefined }
 
 /** For all kinds together: about 50,000 records of 2 KB, so that paging through that many still hits the cache. */
 const CACHE_MAX_BYTES = 128 * 1024 * 1024
@@ -19,7 +19,7 @@ const CACHE_MAX_BYTES = 128 * 1024 * 1024
 const FULL_ADMITS_ONE_IN = 8
 
 /** By uid, which is unique over all kinds. Most texts take a byte per character. */
-const entries = new LRUCache<string, KeptText>({
+const entries = new LRUCache<string, CachedText>({
   maxSize: CACHE_MAX_BYTES,
   sizeCalculation: ({ version, text = '' }) => version.length + text.length,
   dispose: (entry) => {
@@ -60,7 +60,7 @@ export class RecordTexts<K extends AnyKind> {
   }
 
   /** Returns the text and its cache entry, if any: with the entry, the text is found without object and view. */
-  find(view: ResourceView<K>): { text: string; kept: KeptText | undefined } {
+  find(view: ResourceView<K>): { text: string; kept: CachedText | undefined } {
     const { uid, resourceVersion } = view.object.metadata
     if (this.#dependsOn === undefined || uid === undefined) {
       return { text: JSON.stringify(this.#toDto(view)), kept: undefined }

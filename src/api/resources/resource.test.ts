@@ -10,7 +10,7 @@ const title = ShownLine.min(1).max(64).describe('Heading')
 const notebook = {
   group: 'compute',
   kind: 'Notebook',
-  called: { collection: 'notebooks' },
+  restNaming: { collection: 'notebooks' },
   shortNames: ['nbk'],
   placement: 'group',
   area: 'notebooks',

@@ -5,16 +5,16 @@ import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import type { Records } from '../records/records.ts'
 import { cutPage, sortRows } from './appliedList.ts'
+import { createViewBuilder } from './find.ts'
 import { pagedParts, pageParts } from './pages.ts'
 import { type ListRequest, type ListShape, sortField, WHOLE_PAGE } from './paging.ts'
-import { createViewBuilder } from './places.ts'
-import type { KeptText, RecordTexts } from './recordTexts.ts'
+import type { CachedText, RecordTexts } from './recordTexts.ts'
 import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
 
 /** A resource group and the namespace of its resources. */
 type ListedGroup = { readonly name: string; readonly namespace: string }
 /** `kept` is the cached record, which is valid while `surroundings` is the current version of the surroundings. */
-type Row = { readonly group: ListedGroup; readonly name: string; surroundings?: string; kept?: KeptText | undefined }
+type Row = { readonly group: ListedGroup; readonly name: string; surroundings?: string; kept?: CachedText | undefined }
 type Order = { readonly revision: string; readonly rows: readonly Row[] }
 
 /** The most rows of all cached orders, about 10 MB; a longer order is computed again for each page. */

@@ -13,9 +13,9 @@ import type { RecordOf } from '../records/records.ts'
 import { changeResource } from './change.ts'
 import { listRoute } from './collection/columns.ts'
 import { DateTime } from './dto.ts'
+import { createViewBuilder, findResource, locateResource, type ResourceLocation } from './find.ts'
 import { shownSchema, shownValue } from './items.ts'
 import { dateTime, enumeration, number } from './paging.ts'
-import { createViewBuilder, findResource, locateResource, type Place } from './places.ts'
 import { withClaimedAddresses } from './platformNames.ts'
 import { pollUntilChanged } from './pollUntilChanged.ts'
 import type { ResourceView } from './types.ts'
@@ -57,7 +57,7 @@ export type RevisionRoutes<K extends AnyKind, Content extends object> = {
   /** Returns the parameters of a content, which are also shown beside it; absent if contents have none. */
   parametersOf?: (content: Content) => Record<string, string>
   /** Returns the spec that a rollback writes. Throws for what the caller may not do. */
-  rollback: (stored: RecordOf<K>, content: Content, context: Context, place: Place) => object
+  rollback: (stored: RecordOf<K>, content: Content, context: Context, location: ResourceLocation) => object
   parameter?: string
 }
 
@@ -88,9 +88,9 @@ export function revisionRoutes<K extends AnyKind, Content extends object>(
 }
 
 async function revisionsOf<K extends AnyKind, Content>(kind: K, context: Context, parameter = 'name') {
-  const { object, ref, place } = await findResource(kind, context, parameter)
+  const { object, ref, location } = await findResource(kind, context, parameter)
   const known = await context.services.live.revisions<Content>({ kind: kind.kind, ...ref })
-  return { object, ref, place, known, current: currentOf(object) }
+  return { object, ref, location, known, current: currentOf(object) }
 }
 
 /** @throws PlatformError NOT_FOUND */
@@ -178,7 +178,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
     query: RollbackQuery,
     reply: dto,
     handler: async (context): Promise<Answer<never>> => {
-      const { ref, place, known, current } = await revisionsOf<K, Content>(kind, context, parameter)
+      const { ref, location, known, current } = await revisionsOf<K, Content>(kind, context, parameter)
       const { content, number: wanted } = findRevision(known, context.parameters.number)
       const { ifMatchRevision } = context.query
       if (ifMatchRevision !== undefined && ifMatchRevision !== current) {
@@ -189,7 +189,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
       const change = await withClaimedAddresses(kind, context, (claimAdded) =>
         changeResource(kind, located, context, async (stored, reserve) => {
           if (wanted === currentOf(stored)) return stored.spec as object
-          const spec = rollback(stored, content, context, place)
+          const spec = rollback(stored, content, context, location)
           await reserve(spec)
           await claimAdded(stored, spec)
           return spec
@@ -201,7 +201,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
         return currentOf(shown) > current
       }
       if (change.isChanged) await pollUntilChanged(context, isNumbered)
-      const view = createViewBuilder<K>(context.services, place.boundaryId)(shown, place.resourceGroup)
+      const view = createViewBuilder<K>(context.services, location.boundaryId)(shown, location.resourceGroup)
       return ok(toDto(view) as never, { etag: etagOf(shown) })
     },
   })

@@ -5,7 +5,7 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { storageClass } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { Services } from '../http/context.ts'
-import { otherClusterOf } from './places.ts'
+import { otherClusterOf } from './find.ts'
 
 /** The storage of the platform's own cluster. */
 export interface Storage {

@@ -10,7 +10,7 @@ import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { checkProjected, defaultClusterFor } from './chooseCluster.ts'
 import { Uuid } from './dto.ts'
-import { clusterInfo, findGroup } from './places.ts'
+import { clusterInfo, findGroup } from './find.ts'
 import { holderOf } from './platformNames.ts'
 import { checkNewName } from './writes.ts'
 

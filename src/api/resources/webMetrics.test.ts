@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
-import { FakeRequestFigures, type PlayedRequest } from '../../adapters/prometheus/fake.ts'
+import { type FakeRequest, FakeRequestFigures } from '../../adapters/prometheus/fake.ts'
 import type { RequestFigures } from '../../adapters/prometheus/port.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
@@ -30,7 +30,7 @@ describe('web metrics of an app', () => {
       await server.stop()
     }
   }
-  const answered = (...requests: PlayedRequest[]) => {
+  const answered = (...requests: FakeRequest[]) => {
     const figures = new FakeRequestFigures([0.1, 1], EVER)
     figures.answered(ROUTED, ...requests)
     return figures

@@ -6,6 +6,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
+import { otherClusterOf } from './find.ts'
 import {
   MetricsQuery,
   type MetricsTimeRange,
@@ -16,7 +17,6 @@ import {
   windowFields,
   windowOf,
 } from './metrics.ts'
-import { otherClusterOf } from './places.ts'
 
 declare module '../http/context.ts' {
   interface Services {

@@ -8,8 +8,8 @@ import type { NamingRule } from '../http/route.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import { readChanged } from '../records/readChanged.ts'
 import type { RecordOf } from '../records/records.ts'
+import type { ResourceLocation } from './find.ts'
 import { invalidState } from './invalidState.ts'
-import type { Place } from './places.ts'
 import { type UncachedObjects, withUncachedReferences } from './references.ts'
 import type { AnyDeclaration, WriteView } from './types.ts'
 
@@ -51,7 +51,7 @@ export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Conte
  */
 export function writablePart(
   body: unknown,
-  place: Place,
+  location: ResourceLocation,
   declaration: { readonly shownNames: readonly string[] },
 ): Record<string, unknown> {
   const errors: FieldError[] = []
@@ -59,11 +59,11 @@ export function writablePart(
   const writable: Record<string, unknown> = {}
   for (const [field, value] of Object.entries(body as object)) {
     if (!declaration.shownNames.includes(field)) writable[field] = value
-    else if (Object.hasOwn(place, field) && value !== null && value !== place[field as keyof Place]) {
+    else if (Object.hasOwn(location, field) && value !== null && value !== location[field as keyof ResourceLocation]) {
       const isId = field.endsWith('Id')
       if (typeof value !== 'string') unreadable.push({ field, message: 'must be a string' })
       else if (isId && !isUuid(value.toLowerCase())) unreadable.push({ field, message: 'must be a uuid' })
-      else if (!isId || value.toLowerCase() !== place[field as keyof Place]) {
+      else if (!isId || value.toLowerCase() !== location[field as keyof ResourceLocation]) {
         errors.push({ field, message: 'differs from the path of the request' })
       }
     }
@@ -87,11 +87,11 @@ function readOver<K extends AnyKind>(
 export function patchedBody<K extends AnyKind>(
   kind: K,
   patch: unknown,
-  place: Place,
+  location: ResourceLocation,
   stored: RecordOf<K>,
   declaration: Readable<K>,
 ): Record<string, unknown> {
-  const merged = mergePatch(declaration.toBody(stored), writablePart(patch, place, declaration))
+  const merged = mergePatch(declaration.toBody(stored), writablePart(patch, location, declaration))
   return readOver(kind, merged, declaration, stored)
 }
 
@@ -113,14 +113,14 @@ function withImmutable<K extends AnyKind>(
 export async function specForCreate<K extends AnyKind>(
   kind: K,
   context: Context,
-  place: Place,
+  location: ResourceLocation,
   declaration: AnyDeclaration<K>,
   { planned, stored }: { planned?: UncachedObjects; stored?: RecordOf<K> } = {},
 ): Promise<object> {
-  const body = readOver(kind, writablePart(context.body, place, declaration), declaration, stored)
+  const body = readOver(kind, writablePart(context.body, location, declaration), declaration, stored)
   const { services } = context
   const make = (unseen: UncachedObjects) => {
-    const view: WriteView<K> = { ...place, form: 'create', previous: undefined, services, context, unseen }
+    const view: WriteView<K> = { ...location, form: 'create', previous: undefined, services, context, unseen }
     return declaration.toSpec(body, view)
   }
   return withUncachedReferences(context, make, planned)
@@ -129,7 +129,7 @@ export async function specForCreate<K extends AnyKind>(
 export async function specForUpdate<K extends AnyKind>(
   kind: K,
   context: Context,
-  place: Place,
+  location: ResourceLocation,
   declaration: AnyDeclaration<K>,
   stored: RecordOf<K>,
   form: 'put' | 'patch',
@@ -138,11 +138,11 @@ export async function specForUpdate<K extends AnyKind>(
   const complete = (body: Record<string, unknown>) => withImmutable(body, kind, stored, declaration)
   const body =
     form === 'put'
-      ? readOver(kind, complete(writablePart(context.body, place, declaration)), declaration, stored)
-      : complete(patchedBody(kind, context.body, place, stored, declaration))
+      ? readOver(kind, complete(writablePart(context.body, location, declaration)), declaration, stored)
+      : complete(patchedBody(kind, context.body, location, stored, declaration))
   const { services } = context
   const make = (unseen: UncachedObjects) => {
-    const view: WriteView<K> = { ...place, form, previous: stored, services, context, unseen }
+    const view: WriteView<K> = { ...location, form, previous: stored, services, context, unseen }
     return declaration.toSpec(body, view)
   }
   return withUncachedReferences(context, make, planned)

@@ -18,8 +18,8 @@ import { type EditorDatabase, type EditorEngine, historyAt } from '../databases/
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
+import { findResource, otherClusterOf } from '../resources/find.ts'
 import { type Check, check, healthReport } from '../resources/healthReport.ts'
-import { findResource, otherClusterOf } from '../resources/places.ts'
 import type { SqlObject } from './record.ts'
 
 async function passwordsOf(object: SqlObject, services: Services) {

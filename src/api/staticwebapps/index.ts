@@ -5,11 +5,11 @@ import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deployRoute } from '../resources/deployments/deploy.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { codeChoices } from '../resources/deployments/runtimes.ts'
+import { findResource, workloadRefOf } from '../resources/find.ts'
 import { certificateField } from '../resources/hosts.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { text } from '../resources/paging.ts'
-import { findResource, livePlaceOf } from '../resources/places.ts'
 import { podRoute } from '../resources/pods.ts'
 import { resource } from '../resources/resource.ts'
 import { urlPreviewRoute } from '../resources/urlPreview.ts'
@@ -21,7 +21,7 @@ const readLogs = dataAction('staticwebapp/readLogs')
 const deploy = dataAction('staticwebapp/deploy')
 
 const findLive = async (context: Context) =>
-  livePlaceOf(context.services, (await findResource(StaticWebApp, context)).object)
+  workloadRefOf(context.services, (await findResource(StaticWebApp, context)).object)
 
 /** The routes of static web apps (interface sections 4.2 and 4.7). */
 export const siteRoutes: readonly RouteDraft[] = [

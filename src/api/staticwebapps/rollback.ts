@@ -10,8 +10,8 @@ import { dataAction, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import type { StoredDeployment } from '../resources/deployments/record.ts'
 import { Uuid } from '../resources/dto.ts'
+import { createViewBuilder, findResource } from '../resources/find.ts'
 import { nowOf } from '../resources/nowOf.ts'
-import { createViewBuilder, findResource } from '../resources/places.ts'
 import { numberedDeploymentsOf, siteRecord } from './record.ts'
 
 const RollbackRequest = strictRecord('StaticWebAppRollbackRequest', {
@@ -30,9 +30,9 @@ export const rollbackRoute: RouteDraft = route('POST', '{RG}/staticwebapps/{name
   reply: siteRecord.dto,
   example: { number: 1 },
   handler: async (context: Context<string, unknown, Request>) => {
-    const { ref, place } = await findResource(StaticWebApp, context as Context)
+    const { ref, location } = await findResource(StaticWebApp, context as Context)
     const { services, body } = context
-    const { object } = await changeResource(StaticWebApp, { ref, place }, context, (stored) => {
+    const { object } = await changeResource(StaticWebApp, { ref, location }, context, (stored) => {
       const { image, id } = target(
         numberedDeploymentsOf({ services, object: stored }).map(({ record }) => record),
         body,
@@ -41,7 +41,7 @@ export const rollbackRoute: RouteDraft = route('POST', '{RG}/staticwebapps/{name
       if (stored.status?.release?.deploymentId === id) return stored.spec
       return { ...stored.spec, rollback: { deploymentId: id, requestedAt: nowOf(context) } }
     })
-    const view = createViewBuilder<typeof StaticWebApp>(services, place.boundaryId)(object, place.resourceGroup)
+    const view = createViewBuilder<typeof StaticWebApp>(services, location.boundaryId)(object, location.resourceGroup)
     return ok(siteRecord.toDto(view), { etag: etagOf(object) })
   },
 })

@@ -8,7 +8,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import { findResource } from '../resources/places.ts'
+import { findResource } from '../resources/find.ts'
 import type { EntryRecord, VaultRecord } from './record.ts'
 
 export const SECRETS_PATH = '{RG}/secretvaults/{resourceName}/secrets'

@@ -5,7 +5,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { describeReadyCount, pluralize } from '../../core/pluralize.ts'
 import type { Services } from '../http/context.ts'
 import type { HealthCheckDto } from '../resources/dto.ts'
-import { otherClusterOf } from '../resources/places.ts'
+import { otherClusterOf } from '../resources/find.ts'
 import type { VectorObject } from './record.ts'
 
 type State = HealthCheckDto['status']

@@ -8,8 +8,8 @@ import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
+import { createViewBuilder, findResource } from '../resources/find.ts'
 import { flag, text } from '../resources/paging.ts'
-import { createViewBuilder, findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { replicasField, storageField } from '../resources/sizing.ts'
@@ -71,8 +71,8 @@ const HealthDto = namedRecord('VectorHealthReport', {
 const BASE = '{RG}/vectorclusters/{name}'
 
 async function viewOf(context: Context): Promise<VectorView> {
-  const { object, place } = await findResource(VectorCluster, context)
-  return createViewBuilder<typeof VectorCluster>(context.services, place.boundaryId)(object, place.resourceGroup)
+  const { object, location } = await findResource(VectorCluster, context)
+  return createViewBuilder<typeof VectorCluster>(context.services, location.boundaryId)(object, location.resourceGroup)
 }
 
 /** The nineteen routes of vector databases (interface sections 4.2 and 4.3). */

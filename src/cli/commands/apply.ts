@@ -12,7 +12,7 @@ import { titleOf } from '../kubernetesRefusal.ts'
 import { judgeManifest, KUBECONFIG, kubernetesFor, type ManifestStep, planManifestSteps } from '../manifestSteps.ts'
 import type { Manifest, ManifestPlan } from '../manifests.ts'
 import { printable } from '../output.ts'
-import { openSession, PLACE_OPTIONS } from '../session.ts'
+import { openSession, SCOPE_OPTIONS } from '../session.ts'
 import { readRequestOf, WAIT_OPTIONS, waitFor } from '../waiting.ts'
 
 export const apply: Command = {
@@ -27,7 +27,7 @@ export const apply: Command = {
       summary: 'YAML or JSON with one or more manifests, or a folder of such files; - is stdin',
     },
     KUBECONFIG,
-    ...PLACE_OPTIONS,
+    ...SCOPE_OPTIONS,
     ...WAIT_OPTIONS,
   ],
   details:

@@ -72,8 +72,8 @@ async function runLocally(devFile: string, context: Context): Promise<CheckRun> 
   return { exitCode: await ended(child, context, () => false), messages: [LOCAL_RUN_MESSAGE], command: '' }
 }
 
-async function devFileSetUp({ places }: Context): Promise<string> {
-  return (await findSettings(places.settings))?.devFile ?? DEV_FILE
+async function devFileSetUp({ paths }: Context): Promise<string> {
+  return (await findSettings(paths.settings))?.devFile ?? DEV_FILE
 }
 
 /** Pretends that kubectl ran the program, so that no trouble of kubectl is reported. */

@@ -10,7 +10,7 @@ import { titleOf } from '../kubernetesRefusal.ts'
 import { judgeManifest, KUBECONFIG, kubernetesFor, type ManifestStep, planManifestSteps } from '../manifestSteps.ts'
 import type { Manifest, ManifestPlan } from '../manifests.ts'
 import { printable } from '../output.ts'
-import { openSession, PLACE_OPTIONS } from '../session.ts'
+import { openSession, SCOPE_OPTIONS } from '../session.ts'
 
 export const diff: Command = {
   name: 'diff',
@@ -18,7 +18,7 @@ export const diff: Command = {
   options: [
     { long: 'file', short: 'f', value: 'FILE', isRepeatable: true, summary: 'As with `apply`' },
     KUBECONFIG,
-    ...PLACE_OPTIONS,
+    ...SCOPE_OPTIONS,
   ],
   details:
     'Fields of a spec are compared with those of the record that REST shows. Fields that only Kubernetes writes are named\nand not compared: `kubectl diff` does. Kinds that only Kubernetes writes are compared by a dry run at its API server,\nas `apply` would write them. What cannot be read, or would be refused, is reported, and the others are compared.\nExit code 1: something would change. Exit code 2 and more: `apply` would be refused.',
@@ -76,7 +76,7 @@ async function differenceOf(
     const verdict = await judgeManifest(step, kubernetes)
     if (verdict?.isFinal === true) return { lines: [], refusal: verdict.refusal }
     const lines = describeFieldChanges(plan.body, await readRecord(plan, client))
-    return { lines, refusal: verdict?.refusal, mayPass: verdict?.waitsForPlace === true }
+    return { lines, refusal: verdict?.refusal, mayPass: verdict?.isNamespaceMissing === true }
   } catch (error) {
     if (!(error instanceof CommandFailure || error instanceof PlatformApiError)) throw error
     return { lines: [], refusal: refusalFrom(error, manifest) }

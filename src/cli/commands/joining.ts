@@ -85,8 +85,8 @@ function tokenOf(link: string): string {
 }
 
 /** Calls without a token: the user may not have an account yet. */
-async function ask<Answer>({ places, signal }: Context, method: string, path: string, body?: object): Promise<Answer> {
-  const settings = await readSettings(places.settings)
+async function ask<Answer>({ paths, signal }: Context, method: string, path: string, body?: object): Promise<Answer> {
+  const settings = await readSettings(paths.settings)
   const client = createClient({ baseUrl: settings.facadeUrl, fetch: await fetchOf(settings) })
   const { text } = await client.request({ method, path, signal, ...(body !== undefined && { body }) })
   return (text === '' ? {} : JSON.parse(text)) as Answer

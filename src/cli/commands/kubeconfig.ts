@@ -6,7 +6,7 @@ import type { Command } from '../command.ts'
 import { localFailure } from '../failure.ts'
 import { readFileIfPresent, writePrivate } from '../files.ts'
 import { buildKubeconfig, isOwnKubeconfig } from '../kubeconfig.ts'
-import { PLACE_OPTIONS, placeOf } from '../session.ts'
+import { SCOPE_OPTIONS, selectedScope } from '../session.ts'
 import { readSettings } from '../settings.ts'
 
 export const kubeconfig: Command = {
@@ -19,19 +19,19 @@ export const kubeconfig: Command = {
       value: 'FILE',
       summary: 'Write it there; any other kubeconfig is left alone',
     },
-    ...PLACE_OPTIONS,
+    ...SCOPE_OPTIONS,
   ],
   details:
     'Its namespace is that of the group, or of the boundary. It contains no secret: kubectl runs `freehold token` when it\nneeds a token. It is for the platform that is set up now, and gets no token for another one.',
-  async run(input, { places, program, terminal }) {
-    const settings = await readSettings(places.settings)
+  async run(input, { paths, program, terminal }) {
+    const settings = await readSettings(paths.settings)
     const { facadeUrl, kubernetes } = settings
     if (kubernetes === undefined) {
       throw localFailure(
         'The API server is not known: set it with `freehold setup --kubernetes-url URL --kubernetes-authority FILE`.',
       )
     }
-    const { boundary, group } = placeOf(input, settings)
+    const { boundary, group } = selectedScope(input, settings)
     const namespace = namespaceOf(boundary, group)
     const built = buildKubeconfig({ facadeUrl, kubernetes, program, namespace })
     const text = dump(built, { lineWidth: -1 })

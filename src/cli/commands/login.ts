@@ -12,8 +12,8 @@ export const login: Command = {
   name: 'login',
   summary: 'Sign in as a person',
   options: [{ long: 'device', summary: 'Use a browser on another machine; the default if there is none here' }],
-  async run(input, { places, terminal, now, signal }) {
-    const settings = await readSettings(places.settings)
+  async run(input, { paths, terminal, now, signal }) {
+    const settings = await readSettings(paths.settings)
     const provider = { settings, fetch: await fetchOf(settings), now }
     const { openBrowser } = terminal
     const inform = (text: string) => terminal.err(`${text}\n`)
@@ -21,7 +21,7 @@ export const login: Command = {
     const usesDevice = input.has('device') || openBrowser === undefined
     const signIn = usesDevice ? signInWithDevice : signInWithBrowser
     const stored = await signIn(provider, { inform, signal, openBrowser: openBrowser ?? (() => undefined) })
-    const store = loginStore(places.login)
+    const store = loginStore(paths.login)
     await store.exclusively(() => store.write(stored))
     terminal.err(`Signed in as ${describe(stored.accessToken).name ?? 'a person that the token does not name'}.\n`)
   },
@@ -30,8 +30,8 @@ export const login: Command = {
 export const logout: Command = {
   name: 'logout',
   summary: 'End the stored login, here and at the identity provider',
-  async run(_input, { places, terminal, now }) {
-    const store = loginStore(places.login)
+  async run(_input, { paths, terminal, now }) {
+    const store = loginStore(paths.login)
     // Locally first: this machine forgets the login whatever the provider answers.
     const stored = await store.exclusively(async () => {
       try {
@@ -53,7 +53,7 @@ export const logout: Command = {
     }
     try {
       const { issuer, clientId } = stored
-      const settings = { ...(await readSettings(places.settings)), issuer, clientId }
+      const settings = { ...(await readSettings(paths.settings)), issuer, clientId }
       const { revoke } = await import('../signIn.ts')
       const isRevoked = await revoke({ settings, fetch: await fetchOf(settings), now }, stored)
       terminal.err(isRevoked ? 'Signed out.\n' : 'Signed out here; the identity provider cannot revoke a login.\n')

@@ -5,7 +5,7 @@ import { requireBoundaryId } from '../boundaryNames.ts'
 import type { Command } from '../command.ts'
 import { usage } from '../failure.ts'
 import { type Manifest, manifestsIn } from '../manifests.ts'
-import { PLACE_OPTIONS } from '../session.ts'
+import { SCOPE_OPTIONS } from '../session.ts'
 
 export const namespaces: Command = {
   name: 'namespaces',
@@ -18,7 +18,7 @@ export const namespaces: Command = {
       isRepeatable: true,
       summary: 'Manifests with boundaries and groups, or a folder of such; - is stdin',
     },
-    ...PLACE_OPTIONS,
+    ...SCOPE_OPTIONS,
   ],
   details:
     'Without --file: those of --boundary, and of --group in it. The platform is not asked: the names follow from\nthe id of the boundary and the name of the group. Whoever applies them is an administrator of the cluster.',

@@ -41,7 +41,7 @@ export const setup: Command = {
   ],
   details: 'What you do not name stays as it was. Defaults and the API server are kept for each platform.',
   async run(input, context) {
-    const path = context.places.settings
+    const path = context.paths.settings
     const before = await findSettings(path)
     const dev = input.text('dev')
     const devFile = dev === undefined ? undefined : resolve(dev)
@@ -158,8 +158,8 @@ async function fromDevFile(path: string): Promise<FromDevFile> {
  * A local platform has one Owner, whose credentials the user of this machine can read anyway, so this signs in with
  * them. An existing login of a person is kept.
  */
-async function signInFromDevFile(path: string, settings: Settings, { places, now, terminal }: Context): Promise<void> {
-  const store = loginStore(places.login)
+async function signInFromDevFile(path: string, settings: Settings, { paths, now, terminal }: Context): Promise<void> {
+  const store = loginStore(paths.login)
   const signedIn = await store.exclusively(async () => {
     const before = await store.read()
     const isOfPerson = before?.issuer === settings.issuer && before.credentialsFile === undefined

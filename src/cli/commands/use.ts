@@ -17,8 +17,8 @@ export const use: Command = {
   details:
     'Both must exist: they are looked up before they are stored. A group that you may not see is stored unchecked.',
   async run(input, context) {
-    const { places, terminal } = context
-    const { boundary, group, ...settings } = await readSettings(places.settings)
+    const { paths, terminal } = context
+    const { boundary, group, ...settings } = await readSettings(paths.settings)
     const [newBoundary, newGroup] = [input.text('boundary'), input.text('group')]
     const nextBoundary = (newBoundary ?? boundary) || undefined
     // A group belongs to one boundary, so another boundary clears it.
@@ -28,7 +28,7 @@ export const use: Command = {
     const { client } = newBoundary || newGroup ? await openSession(context) : {}
     const warning = client && (await lookUp(client, nextBoundary ?? '', newGroup ?? ''))
     const next = { ...settings, ...withoutAbsent({ boundary: nextBoundary, group: nextGroup }) }
-    if (newBoundary !== undefined || newGroup !== undefined) await writeSettings(places.settings, next)
+    if (newBoundary !== undefined || newGroup !== undefined) await writeSettings(paths.settings, next)
     if (warning !== undefined) terminal.err(`${warning}\n`)
     terminal.err(`Boundary ${nextBoundary ?? 'none'}, resource group ${nextGroup ?? 'none'}.\n`)
   },

@@ -18,7 +18,7 @@ export const version: Command = {
   options: [OUTPUT],
   details: 'Without `freehold setup`, or if the platform does not answer, `platform` is null.',
   async run(input, context) {
-    const settings = await findSettings(context.places.settings)
+    const settings = await findSettings(context.paths.settings)
     const platform = settings === undefined ? null : await versionOf(settings, context.signal)
     show({ client: VERSION, platform }, input, context)
   },

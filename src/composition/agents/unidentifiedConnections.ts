@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { addressKey } from '../../core/addressKey.ts'
-import { SharedPlaces } from '../../core/sharedPlaces.ts'
+import { SharedSlots } from '../../core/sharedSlots.ts'
 
 /** Connections in all. A single address, which many clusters may share, gets at most half of them. */
 const MAX_CONNECTIONS = 2_000
@@ -10,12 +10,12 @@ const MAX_CONNECTIONS = 2_000
  * identified before its handshake.
  */
 export class UnidentifiedConnections {
-  readonly #slots: SharedPlaces
+  readonly #slots: SharedSlots
   /** Functions that release a connection, by address and port. */
   readonly #releases = new Map<string, () => void>()
 
   constructor(max = MAX_CONNECTIONS) {
-    this.#slots = new SharedPlaces(max)
+    this.#slots = new SharedSlots(max)
   }
 
   get count(): number {

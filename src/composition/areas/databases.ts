@@ -2,9 +2,9 @@ import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { DriverEngine } from '../../adapters/sql/engine.ts'
 import { mariadbDriver } from '../../adapters/sql/mariadb.ts'
 import { mssqlDriver } from '../../adapters/sql/mssql.ts'
-import { playedEngine } from '../../adapters/sql/played.ts'
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import { postgresqlDriver } from '../../adapters/sql/postgresql.ts'
+import { simulatedEngine } from '../../adapters/sql/simulated.ts'
 import { throughPods } from '../../adapters/sql/throughPods.ts'
 import { startWorkers } from '../../adapters/workers/pool.ts'
 import type { Services } from '../../api/http/context.ts'
@@ -75,9 +75,9 @@ function sqlEngines(
   if (configuration.engines === 'real') return { MsSql: mssql, MariaDb: mariadb, PostgreSql: postgresql }
   const { playedEngines } = configuration
   return {
-    MsSql: playedEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
-    MariaDb: playedEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
+    MsSql: simulatedEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
+    MariaDb: simulatedEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
     // The platform never signs in as its administrator.
-    PostgreSql: playedEngine(postgresql, playedEngines, []),
+    PostgreSql: simulatedEngine(postgresql, playedEngines, []),
   }
 }

@@ -6,5 +6,5 @@ import type { AreaSetup } from './setup.ts'
 /** Provides observations of boundaries' networks. */
 export function networkServices({ client, agents }: AreaSetup): Pick<Services, 'network'> {
   const networkState = createNetworkStateReader(client, (clusterId) => agents.clientOf(clusterId))
-  return { network: { looks: networkState, flows: noFlows } }
+  return { network: { stateReader: networkState, flows: noFlows } }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ConfigurationError, readConfiguration } from '../../config.ts'
-import { objectStore, seaweedPlace } from './objectstorage.ts'
+import { objectStore, seaweedRef } from './objectstorage.ts'
 
 const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
 const PAIR = { PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: 'administrator', PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: 'x' }
@@ -10,14 +10,14 @@ const read = (variables: Record<string, string>) => readConfiguration({ ...least
 describe('objectStore and seaweedPlace', () => {
   it('return undefined without settings', async () => {
     expect(await objectStore(read({}))).to.equal(undefined)
-    expect(seaweedPlace(read({}))).to.equal(undefined)
+    expect(seaweedRef(read({}))).to.equal(undefined)
   })
 
   it('derive the endpoint from the Seaweed resource', async () => {
     const configuration = read({ ...SEAWEED, ...PAIR })
     const store = await objectStore(configuration)
     expect(store?.info).to.include({ driver: 'seaweedfs', endpoint: 'http://store-s3.seaweedfs.svc:8333' })
-    expect(seaweedPlace(configuration)).to.deep.equal({ namespace: 'seaweedfs', name: 'store', port: 8333 })
+    expect(seaweedRef(configuration)).to.deep.equal({ namespace: 'seaweedfs', name: 'store', port: 8333 })
     await store?.close()
   })
 
@@ -25,7 +25,7 @@ describe('objectStore and seaweedPlace', () => {
     const configuration = read({ ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_ENDPOINT: 'http://127.0.0.1:9000/' })
     const store = await objectStore(configuration)
     expect(store?.info.endpoint).to.equal('http://127.0.0.1:9000')
-    expect(seaweedPlace(configuration)?.port).to.equal(undefined)
+    expect(seaweedRef(configuration)?.port).to.equal(undefined)
     await store?.close()
   })
 

@@ -2,7 +2,7 @@ import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
 import { type Configuration, ConfigurationError } from '../../config.ts'
-import { SEAWEED_PORT, type SeaweedPlace, seaweedEndpoint } from '../../contracts/objectstorage.ts'
+import { SEAWEED_PORT, type SeaweedRef, seaweedEndpoint } from '../../contracts/objectstorage.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import type { AreaSetup } from './setup.ts'
 
@@ -13,7 +13,7 @@ export async function storageServices(setup: AreaSetup): Promise<Pick<Services, 
 export async function storagePorts(setup: AreaSetup): Promise<Pick<ControllerPorts, 'objectStorage'>> {
   const { configuration } = setup
   const usageInterval = configuration.objectStoreUsageSeconds * 1000
-  return { objectStorage: { store: await openConfigured(setup), usageInterval, seaweed: seaweedPlace(configuration) } }
+  return { objectStorage: { store: await openConfigured(setup), usageInterval, seaweed: seaweedRef(configuration) } }
 }
 
 async function openConfigured({ configuration, onStop }: AreaSetup): Promise<ObjectStore | undefined> {
@@ -29,9 +29,9 @@ type StoreConfiguration = Pick<Configuration, Extract<keyof Configuration, `obje
  *
  * @throws ConfigurationError if the driver is not seaweedfs
  */
-export function seaweedPlace(
+export function seaweedRef(
   configuration: Pick<Configuration, 'objectStoreDriver' | 'objectStoreEndpoint' | 'objectStoreSeaweed'>,
-): SeaweedPlace | undefined {
+): SeaweedRef | undefined {
   const { objectStoreDriver: driver, objectStoreEndpoint: endpoint, objectStoreSeaweed: text } = configuration
   if (text === undefined) return undefined
   if (driver !== 'seaweedfs') throw new ConfigurationError('objectStoreSeaweed needs objectStoreDriver: seaweedfs.')
@@ -48,7 +48,7 @@ export async function objectStore(configuration: StoreConfiguration): Promise<Ob
   const { objectStoreDriver: driver } = configuration
   const { objectStoreAccessKeyId: accessKeyId, objectStoreSecretAccessKey: secretAccessKey } = configuration
   if (driver === 'none') return undefined
-  const seaweed = seaweedPlace(configuration)
+  const seaweed = seaweedRef(configuration)
   const endpoint = configuration.objectStoreEndpoint ?? (seaweed === undefined ? undefined : seaweedEndpoint(seaweed))
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new ConfigurationError(

@@ -10,11 +10,11 @@ import { isKubeError } from '../../kube/errors.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
 /** Nodes keep 10 MiB per container by default; the limit is for hostile clusters, which could send without end. */
-const REMOTE_OPTIONS = { isPlayed: false, most: 256 * 1024 * 1024 }
+const REMOTE_OPTIONS = { isSimulated: false, most: 256 * 1024 * 1024 }
 
 /** Reads logs of pods in all clusters. Only pods of the platform's own cluster may be simulated, without logs. */
 export function podLogs({ configuration, client, agents }: AreaSetup): PodLogs {
-  const ownLogs = kubePodLogs(client, { isPlayed: configuration.simulated.includes('pods') })
+  const ownLogs = kubePodLogs(client, { isSimulated: configuration.simulated.includes('pods') })
   return {
     open(source, window) {
       if (source.clusterId === undefined) return ownLogs.open(source, window)

@@ -1,6 +1,6 @@
-import { kubeRoleCeiling } from '../../adapters/clusterlook/ceiling.ts'
-import { kubeClusterInspector } from '../../adapters/clusterlook/client.ts'
-import type { ClusterInspector, WantedRoles } from '../../adapters/clusterlook/port.ts'
+import { kubeRoleCeiling } from '../../adapters/clusterinspector/ceiling.ts'
+import { kubeClusterInspector } from '../../adapters/clusterinspector/client.ts'
+import type { ClusterInspector, WantedRoles } from '../../adapters/clusterinspector/port.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -28,7 +28,7 @@ const ROLES: WantedRoles = Object.fromEntries(
   ]),
 )
 
-function clusterLook({ client, configuration }: AreaSetup): ClusterInspector {
+function clusterInspector({ client, configuration }: AreaSetup): ClusterInspector {
   const velero = configuration.backupNamespace
   return kubeClusterInspector({
     client,
@@ -42,7 +42,7 @@ function clusterLook({ client, configuration }: AreaSetup): ClusterInspector {
 export function rolloutServices(setup: AreaSetup): Pick<Services, 'rollouts'> {
   const { client } = setup
   const ceiling = kubeRoleCeiling({ client, clientAs: clientAs(setup), roles: ROLES, type: clusterRole })
-  return { rollouts: { look: clusterLook(setup), ceiling, version: VERSION } }
+  return { rollouts: { inspector: clusterInspector(setup), ceiling, version: VERSION } }
 }
 
 const clientAs =
@@ -53,5 +53,7 @@ const clientAs =
   }
 
 export function rolloutPorts(setup: AreaSetup): Pick<ControllerPorts, 'rollouts'> {
-  return { rollouts: { inspector: clusterLook(setup), version: VERSION, velero: setup.configuration.backupNamespace } }
+  return {
+    rollouts: { inspector: clusterInspector(setup), version: VERSION, velero: setup.configuration.backupNamespace },
+  }
 }

@@ -1,6 +1,6 @@
 import { createQdrantClient } from '../../adapters/qdrant/client.ts'
-import { playedEngine } from '../../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
+import { simulatedEngine } from '../../adapters/qdrant/simulated.ts'
 import { directTransport, podProxyTransport } from '../../adapters/qdrant/transport.ts'
 import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
@@ -25,7 +25,7 @@ function vectorEngine(
   client: KubeClient,
   agents: AreaSetup['agents'],
 ): QdrantPort {
-  if (configuration.engines === 'simulated') return playedEngine()
+  if (configuration.engines === 'simulated') return simulatedEngine()
   const ownTransport = configuration.engineAccess === 'service' ? directTransport() : podProxyTransport(client)
   // DNS names of other clusters do not resolve here, so their API servers are used.
   const reachOf = (clusterId: string | undefined) =>

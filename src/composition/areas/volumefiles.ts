@@ -28,7 +28,7 @@ export function volumeFileServices({
   }
   const otherCluster = (clusterId: string) => ({ client: agents.clientOf(clusterId), exec: agents.execOf(clusterId) })
   return {
-    volumeFiles: podVolumeFiles({ client, exec, image, isPlayed: simulated.includes('pods'), other: otherCluster }),
+    volumeFiles: podVolumeFiles({ client, exec, image, isSimulated: simulated.includes('pods'), other: otherCluster }),
   }
 }
 

@@ -264,7 +264,7 @@ describe('installation check', () => {
     ['reports a missing engine', judgeEngine(false, 'X', 'databases', 'y'), 'off', 'EngineMissing'],
   ] as const) {
     it(sentence, () => {
-      expect(finding.verdict).to.equal(verdict)
+      expect(finding.status).to.equal(verdict)
       expect(finding.message).to.contain(words)
       if (verdict === 'fault') expect(finding.remedy, 'a fault says what to do').to.be.a('string')
     })

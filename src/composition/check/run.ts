@@ -11,7 +11,7 @@ export async function runCheck(configuration: Configuration): Promise<{ text: st
   const { client } = connect({ kubeconfig, context, fieldManager: 'freehold-facade', log, timeout: 15_000 })
   try {
     const findings = await checkInstallation({ client, configuration })
-    return { text: formatFindings(findings), isSound: findings.every(({ verdict }) => verdict !== 'fault') }
+    return { text: formatFindings(findings), isSound: findings.every(({ status: verdict }) => verdict !== 'fault') }
   } finally {
     await client.close()
   }

@@ -4,9 +4,9 @@ import { suggestion } from '../../core/suggestion.ts'
 export type Reference =
   | { readonly root: 'parameters'; readonly name: string }
   | { readonly root: 'components'; readonly component: string; readonly field: string }
-  | { readonly root: 'place'; readonly name: PlaceName }
+  | { readonly root: 'place'; readonly name: BuiltInName }
 
-export const PLACE_NAMES = [
+export const BUILT_IN_NAMES = [
   'deploy.name',
   'deploy.id',
   'boundary.id',
@@ -16,7 +16,7 @@ export const PLACE_NAMES = [
   'cluster.region',
 ] as const
 const ROOTS = ['parameters', 'components']
-export type PlaceName = (typeof PLACE_NAMES)[number]
+export type BuiltInName = (typeof BUILT_IN_NAMES)[number]
 
 /** Why an expression cannot be read or evaluated; the message is for people and repeats no value. */
 export class ExpressionError extends Error {
@@ -64,7 +64,7 @@ export function parseTemplateText(text: string): readonly (string | Reference)[]
 
 /** @throws ExpressionError */
 function readReference(path: string): Reference {
-  const place = PLACE_NAMES.find((name) => name === path)
+  const place = BUILT_IN_NAMES.find((name) => name === path)
   if (place !== undefined) return { root: 'place', name: place }
   const [root, first, second, more] = path.split('.', 4)
   const isName = (text: string | undefined) => text !== undefined && /^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text)
@@ -72,9 +72,9 @@ function readReference(path: string): Reference {
     return { root: 'parameters', name: first as string }
   if (root === 'components' && isName(first) && isName(second) && more === undefined)
     return { root: 'components', component: first as string, field: second as string }
-  const suggested = suggestion(path, PLACE_NAMES) || suggestion(root ?? '', ROOTS)
+  const suggested = suggestion(path, BUILT_IN_NAMES) || suggestion(root ?? '', ROOTS)
   throw new ExpressionError(
-    `"${path.slice(0, 64)}" names nothing: parameters.x, components.c.field, ${PLACE_NAMES.join(', ')}${suggested}`,
+    `"${path.slice(0, 64)}" names nothing: parameters.x, components.c.field, ${BUILT_IN_NAMES.join(', ')}${suggested}`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { maskedParameters, parseParameter, parseParameters, patternRefusal } from './parameters.ts'
-import { fillLateValues, renderTemplate, restoreExpressions } from './render.ts'
+import { fillDeferredValues, renderTemplate, restoreExpressions } from './render.ts'
 import { BlueprintParameter, Template } from './template.ts'
 
 const PLACE = {
@@ -16,7 +16,7 @@ const PLACE = {
 function rendered(components: object[], parameters: Record<string, string | boolean> = {}, outputs: object[] = []) {
   const template = Template.parse({ format: 1, slug: 's', name: 'S', version: '1.0.0', components, outputs })
   const order = template.components.map(({ name }) => name)
-  return renderTemplate(template, { order, dependencies: new Map() }, { parameters, place: PLACE, mark: 'k3' })
+  return renderTemplate(template, { order, dependencies: new Map() }, { parameters, builtIns: PLACE, mark: 'k3' })
 }
 const db = { name: 'db', collection: 'relationalclusters', resourceName: `\${deploy.name}-db` }
 
@@ -86,13 +86,13 @@ describe('renderTemplate, fillLateValues and restoreExpressions', () => {
     const spec = { a: `\${parameters.motto}`, b: '%{components.db.host}', c: `\${components.db.host}` }
     const web = { name: 'web', collection: 'apps', resourceName: 'web', spec }
     const body = JSON.stringify(rendered([db, web], { motto: typed }).components[1]?.body)
-    const filled = fillLateValues(body, 'k3', () => 'secret')
+    const filled = fillDeferredValues(body, 'k3', () => 'secret')
     expect(JSON.parse(filled)).to.deep.equal({ a: typed, b: '%{components.db.host}', c: 'secret' })
   })
 
   it('replace only the marked placeholders', () => {
     const text = 'a %{k3.components.db.host} b %{k3.parameters.p} %{x} %{components.db.host} c'
-    expect(fillLateValues(text, 'k3', ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
+    expect(fillDeferredValues(text, 'k3', ({ root }) => (root === 'components' ? '$&' : undefined))).to.equal(
       'a $& b %{k3.parameters.p} %{x} %{components.db.host} c',
     )
     expect(restoreExpressions(text, 'k3')).to.equal(
@@ -101,7 +101,7 @@ describe('renderTemplate, fillLateValues and restoreExpressions', () => {
   })
 
   it('fill a deployment that was stored without marks', () => {
-    expect(fillLateValues('%{components.db.host} %{k3.components.db.host}', '', () => 'x')).to.equal(
+    expect(fillDeferredValues('%{components.db.host} %{k3.components.db.host}', '', () => 'x')).to.equal(
       'x %{k3.components.db.host}',
     )
   })

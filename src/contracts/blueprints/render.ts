@@ -1,7 +1,7 @@
 import {
+  type BuiltInName,
   ExpressionError,
   isMet,
-  type PlaceName,
   parseCondition,
   parseTemplateText,
   type Reference,
@@ -13,7 +13,7 @@ import { mapTexts } from './specTexts.ts'
 import type { Template, TemplateComponent, TemplateOutput } from './template.ts'
 import type { ParsedTemplate } from './validate.ts'
 
-export type LateReference =
+export type DeferredReference =
   | { root: 'components'; component: string; field: string }
   | { root: 'parameters'; name: string }
 
@@ -33,10 +33,10 @@ const PATH = String.raw`(components|parameters)\.([A-Za-z][A-Za-z0-9-]{0,63})(?:
  *
  * @param mark letters and digits; empty for a deployment from before marks existed
  */
-export function fillLateValues(
+export function fillDeferredValues(
   text: string,
   mark: string,
-  lookUp: (reference: LateReference) => string | undefined,
+  lookUp: (reference: DeferredReference) => string | undefined,
 ): string {
   const pattern = new RegExp(`%\\{${mark === '' ? '' : `${mark}\\.`}${PATH}\\}`, 'g')
   return text.replaceAll(pattern, (whole: string, root: string, first: string, field: string | undefined) => {
@@ -47,7 +47,7 @@ export function fillLateValues(
 
 /** Returns the text for people, with the template's expressions in place of late values. */
 export function restoreExpressions(text: string, mark: string): string {
-  return fillLateValues(text, mark, (reference) =>
+  return fillDeferredValues(text, mark, (reference) =>
     reference.root === 'parameters'
       ? `\${parameters.${reference.name}}`
       : `\${components.${reference.component}.${reference.field}}`,
@@ -71,7 +71,7 @@ export type RenderedOutput = Readonly<TemplateOutput>
 
 export type RenderContext = {
   readonly parameters: Readonly<Record<string, Scalar>>
-  readonly place: Readonly<Record<PlaceName, string>>
+  readonly builtIns: Readonly<Record<BuiltInName, string>>
   /** The mark of placeholders for late values. */
   readonly mark: string
 }
@@ -168,8 +168,8 @@ class Renderer {
   }
 
   #lookUp(reference: Reference): Scalar {
-    const { parameters, place, mark } = this.#context
-    if (reference.root === 'place') return place[reference.name]
+    const { parameters, builtIns, mark } = this.#context
+    if (reference.root === 'place') return builtIns[reference.name]
     if (reference.root === 'parameters') {
       const { name } = reference
       return Object.hasOwn(parameters, name) ? (parameters[name] ?? null) : placeholderOf(mark, `parameters.${name}`)

@@ -39,7 +39,7 @@ export const NO_IMAGE_USES: ImageUses = { running: NO_REFERENCES, revisions: NO_
 
 export const KEEP_REASONS = ['Latest', 'Recent', 'Pinned', 'Running', 'Revision'] as const
 export const REMOVE_REASONS = ['Untagged', 'Expired'] as const
-export type RetentionVerdict = {
+export type RetentionDecision = {
   readonly stored: StoredDigest
 } & (
   | { readonly action: 'Keep'; readonly reason: (typeof KEEP_REASONS)[number] }
@@ -56,7 +56,7 @@ export type RetentionInput = {
 }
 
 /** Returns a verdict on each digest, newest first. */
-export function decideRetention({ digests, pins, uses, policy, now }: RetentionInput): RetentionVerdict[] {
+export function decideRetention({ digests, pins, uses, policy, now }: RetentionInput): RetentionDecision[] {
   const active = pins.filter(({ expiresAt }) => Date.parse(expiresAt) > now)
   const isPinned = createPinMatcher(active)
   const keepLast = Math.max(policy.keepLast, ...active.map((pin) => pin.keepLast ?? 0))
@@ -67,8 +67,8 @@ export function decideRetention({ digests, pins, uses, policy, now }: RetentionI
     now - Math.max(Date.parse(pushedAt), lastPulledAt === undefined ? 0 : Date.parse(lastPulledAt))
   const isNamed = ({ digest, tags }: StoredDigest, by: ImageReferences) =>
     by.digests.has(digest) || tags.some((tag) => by.tags.has(tag))
-  const own = (stored: StoredDigest): RetentionVerdict => {
-    const keep = (reason: (typeof KEEP_REASONS)[number]): RetentionVerdict => ({ stored, action: 'Keep', reason })
+  const own = (stored: StoredDigest): RetentionDecision => {
+    const keep = (reason: (typeof KEEP_REASONS)[number]): RetentionDecision => ({ stored, action: 'Keep', reason })
     if (isPinned(stored.digest)) return keep('Pinned')
     if (isNamed(stored, uses.running)) return keep('Running')
     if (isNamed(stored, uses.revisions)) return keep('Revision')
@@ -97,7 +97,7 @@ function newestFirst(digests: readonly StoredDigest[]): StoredDigest[] {
 }
 
 /** Also keeps what a kept manifest needs and what describes it, for the same reason. */
-function keepRequired(verdicts: readonly RetentionVerdict[]): RetentionVerdict[] {
+function keepRequired(verdicts: readonly RetentionDecision[]): RetentionDecision[] {
   const byDigest = new Map(verdicts.map((verdict) => [verdict.stored.digest, verdict]))
   const about = Map.groupBy(verdicts, ({ stored }) => stored.subject)
   const waiting = verdicts.filter((verdict) => verdict.action === 'Keep')
@@ -110,8 +110,8 @@ function keepRequired(verdicts: readonly RetentionVerdict[]): RetentionVerdict[]
       waiting.push(next)
     }
   }
-  return verdicts.map(({ stored }) => byDigest.get(stored.digest) as RetentionVerdict)
+  return verdicts.map(({ stored }) => byDigest.get(stored.digest) as RetentionDecision)
 }
 
-export const listRemovableDigests = (verdicts: readonly RetentionVerdict[]) =>
+export const listRemovableDigests = (verdicts: readonly RetentionDecision[]) =>
   verdicts.filter(({ action }) => action === 'Remove').map(({ stored }) => stored)

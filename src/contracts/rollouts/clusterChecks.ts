@@ -1,14 +1,14 @@
 import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import {
   type Check,
-  type CheckVerdict,
+  type CheckResult,
   decideByClusterFact,
   decideByFact,
   failed,
   passed,
   skipped,
   warns,
-} from './verdicts.ts'
+} from './checkResults.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
@@ -18,7 +18,7 @@ const NEAR_LIMIT = 0.9
 
 const namesOf = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join(', ')
 /** Failed, with the names of bad items; Passed if there are none. */
-const failIfAny = (bad: readonly { readonly name: string }[], failure: string, success: string): CheckVerdict =>
+const failIfAny = (bad: readonly { readonly name: string }[], failure: string, success: string): CheckResult =>
   bad.length === 0 ? passed(success) : failed(`${failure}: ${namesOf(bad)}.`)
 
 /** The checks that depend on the state of the cluster alone. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { HEALTHY_CLUSTER } from '../../adapters/clusterlook/fake.ts'
+import { HEALTHY_CLUSTER } from '../../adapters/clusterinspector/fake.ts'
 import type { CheckFacts, ClusterCheckFacts, ReleaseFacts } from './facts.ts'
 import {
   blockingChecks,

@@ -1,17 +1,17 @@
 import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { isNewerSemver, minorOf, satisfiesConstraint } from '../lifecycle.ts'
-import { CLUSTER_CHECKS } from './clusterChecks.ts'
-import type { CheckFacts } from './facts.ts'
 import {
   type Check,
-  type CheckVerdict,
+  type CheckResult,
   failed,
   PREFLIGHT_RESULTS,
   type PreflightResult,
   passed,
   skipped,
   warns,
-} from './verdicts.ts'
+} from './checkResults.ts'
+import { CLUSTER_CHECKS } from './clusterChecks.ts'
+import type { CheckFacts } from './facts.ts'
 
 const HOUR_MS = 3_600_000
 const NO_PLAN = skipped('No plan was named.')
@@ -169,7 +169,7 @@ export const CHECKS: readonly Check[] = [
   },
 ]
 
-function requirePlan(decide: (facts: CheckFacts) => CheckVerdict): Check['decide'] {
+function requirePlan(decide: (facts: CheckFacts) => CheckResult): Check['decide'] {
   return (facts) => {
     if (facts.plan === undefined) return NO_PLAN
     const verdict = decide(facts)

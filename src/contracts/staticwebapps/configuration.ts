@@ -15,13 +15,13 @@ export const DEFAULT_SITE: SiteOptions = {
   headers: {},
 }
 
-export type SitePlaces = {
+export type SiteLayout = {
   readonly port: number
   readonly files: string
   readonly work: string
   readonly types: string
 }
-const PLACES: SitePlaces = {
+const PLACES: SiteLayout = {
   port: SITE_PORT,
   files: SITE_FILES,
   work: SITE_WORK,
@@ -65,7 +65,7 @@ function quoted(text: string): string {
  * Returns the nginx configuration of a site. nginx writes to one folder only, and needs no user of its own.
  * `SITE_START` writes `redirects.conf` and `proxy.conf`, which depend on where it runs.
  */
-export function siteConfiguration(site: SiteOptions, places: Partial<SitePlaces> = {}): string {
+export function siteConfiguration(site: SiteOptions, places: Partial<SiteLayout> = {}): string {
   const { port, files, work, types } = { ...PLACES, ...places }
   const headers = Object.entries(site.headers).map(([name, value]) => `add_header ${name} ${quoted(value)} always;`)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(

@@ -5,7 +5,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { sourceWithId } from '../deployments/checkout.ts'
 import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
 
 /** Returns a deterministic id, or the next if another owner's deployment has it: users can choose ids for those. */
@@ -29,7 +29,7 @@ export async function deploy(
   cause: readonly string[],
   spec: Partial<DeploymentRecord['spec']>,
 ): Promise<void> {
-  const { namespace, name: ownerName } = placeOfPass(pass)
+  const { namespace, name: ownerName } = refOfPass(pass)
   await pass.recordChildren.create(
     {
       apiVersion: DeploymentRecord.apiVersion,

@@ -60,7 +60,7 @@ export const executionController = controller(BlueprintExecution, {
 
 async function removeOwnValues(pass: ExecutionPass): Promise<Outcome> {
   const { object } = pass
-  const namespace = homeOf(pass)
+  const namespace = groupNamespaceOf(pass)
   // A step that another deployment has taken over belongs to that deployment.
   const isOurs = (step: ExecutionStep) => {
     const ownerKey = observedObjectOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
@@ -72,14 +72,15 @@ async function removeOwnValues(pass: ExecutionPass): Promise<Outcome> {
 
 /** Missing rights on Secrets mean that the namespace is being deleted, and the Secrets with it. */
 async function removeValueSecrets(pass: ExecutionPass, steps: readonly ExecutionStep[]): Promise<void> {
-  const namespace = homeOf(pass)
+  const namespace = groupNamespaceOf(pass)
   await ignoreMissingRights(async () => {
     for (const step of steps) await deleteValueSecret(pass, step, namespace)
   })
 }
 
 /** The namespace of the group that is deployed to. */
-const homeOf = ({ object, place }: ExecutionPass) => groupNamespace(place.boundaryId ?? '', object.spec.resourceGroup)
+const groupNamespaceOf = ({ object, scope }: ExecutionPass) =>
+  groupNamespace(scope.boundaryId ?? '', object.spec.resourceGroup)
 
 /** Returns the running execution that last wrote an object. */
 function executionOf({ metadata }: KubeObject, records: Workspace): string[] {
@@ -95,7 +96,7 @@ async function advance(pass: ExecutionPass): Promise<Outcome> {
   const { spec, status } = object
   const progress = initialProgress(object, now)
   pass.report({ state: 'Running', startedAt: status?.startedAt ?? now })
-  const namespace = homeOf(pass)
+  const namespace = groupNamespaceOf(pass)
   const group = pass.records.cache(ResourceGroup).get(object.metadata.namespace, spec.resourceGroup)
   if (group === undefined || group.metadata.deletionTimestamp !== undefined)
     return fail(pass, progress, `Resource group "${spec.resourceGroup}" no longer exists.`)

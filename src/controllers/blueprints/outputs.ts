@@ -1,4 +1,4 @@
-import { fillLateValues, type LateReference } from '../../contracts/blueprints/render.ts'
+import { type DeferredReference, fillDeferredValues } from '../../contracts/blueprints/render.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { BlueprintExecution, ExecutionStep } from '../../crds/blueprints.ts'
 import { plainOutput } from '../../desired/blueprints.ts'
@@ -24,7 +24,7 @@ export function collectOutputs(
 }
 
 function fillLateText(pass: ExecutionPass, text: string, namespace: string): string {
-  const lookUp = (reference: LateReference) =>
+  const lookUp = (reference: DeferredReference) =>
     reference.root === 'components' ? (componentFieldValue(pass, reference, namespace) ?? '') : undefined
-  return fillLateValues(text, pass.object.spec.lateMark ?? '', lookUp).slice(0, 8192)
+  return fillDeferredValues(text, pass.object.spec.lateMark ?? '', lookUp).slice(0, 8192)
 }

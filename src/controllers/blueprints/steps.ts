@@ -1,5 +1,5 @@
 import { blueprintMark, deploymentOfMark, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
-import { fillLateValues } from '../../contracts/blueprints/render.ts'
+import { fillDeferredValues } from '../../contracts/blueprints/render.ts'
 import { filterAllowedSecrets, secretsGivenTo } from '../../contracts/namespaceSecrets.ts'
 import { objectId } from '../../core/ids.ts'
 import {
@@ -198,7 +198,7 @@ async function write(
 function fillLateJson(pass: ExecutionPass, json: string, namespace: string): string | { refusal: string } {
   let missing: string | undefined
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
-  const text = fillLateValues(json, pass.object.spec.lateMark ?? '', (reference) => {
+  const text = fillDeferredValues(json, pass.object.spec.lateMark ?? '', (reference) => {
     if (reference.root !== 'components') return undefined
     const value = componentFieldValue(pass, reference, namespace)
     if (value === undefined) missing ??= `${reference.component}.${reference.field}`
@@ -234,7 +234,7 @@ async function passVaultValue(
 ): Promise<StepWriteResult> {
   if (step.value === undefined) return { object: entry }
   let isKnown = true
-  const text = fillLateValues(step.value, pass.object.spec.lateMark ?? '', (reference) => {
+  const text = fillDeferredValues(step.value, pass.object.spec.lateMark ?? '', (reference) => {
     const value =
       reference.root === 'parameters'
         ? location.parameters[reference.name]

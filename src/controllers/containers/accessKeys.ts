@@ -4,7 +4,7 @@ import { FINALIZER } from '../../core/labels.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { childRights } from '../workload/observers.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import type { InstancePass } from './types.ts'
 
 export const KEY_RIGHTS = childRights([ObjectAccessKey.resource])
@@ -32,7 +32,7 @@ export async function withdrawAccessKeys(pass: InstancePass): Promise<Outcome> {
  */
 export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
   const { object, recordChildren } = pass
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   for (const [key, accountName] of wantedKeys(pass)) {
     // A key that is being deleted is re-created once it is gone.
     if ((await recordChildren.get(ObjectAccessKey.resource, namespace, key)) !== undefined) continue

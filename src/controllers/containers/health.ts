@@ -31,7 +31,7 @@ import { deleteEndedPods, emitEvictions } from '../workload/evicted.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { judgeHost } from '../workload/hosts.ts'
 import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { InstancePass } from './types.ts'
 
@@ -40,7 +40,7 @@ export const podsOf = (pass: InstancePass) => allPodsOf(pass).filter((each) => !
 const endedPodsOf = (pass: InstancePass) => allPodsOf(pass).filter(hasEnded)
 
 function allPodsOf({ object, workloads }: InstancePass): LivePod[] {
-  const { namespace, name } = placeOfPass({ object })
+  const { namespace, name } = refOfPass({ object })
   return workloads
     .cache<LivePod>(pod)
     .list({ namespace })
@@ -101,7 +101,7 @@ export function reportStatus(pass: InstancePass): Outcome {
 function foundCertificates(
   pass: InstancePass,
 ): { host: string; issuer: string; found: CertificateObject | undefined }[] {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const names = containerNamesOf(pass.object)
   const issuer = pass.state.cluster?.spec.certificateIssuer
   if (issuer === undefined) return []

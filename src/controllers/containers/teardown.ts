@@ -6,7 +6,7 @@ import { deployment, networkPolicy, pod, podDisruptionBudget, secret, service } 
 import { certificate } from '../../kube/certmanager.ts'
 import { pruneChildren } from '../workload/children.ts'
 import { removeIdentity } from '../workload/identity.ts'
-import { isNamespaceTerminating, placeOfPass } from '../workload/pass.ts'
+import { isNamespaceTerminating, refOfPass } from '../workload/pass.ts'
 import { ignoreMissingRights } from '../workload/secrets.ts'
 import type { InstancePass, InstanceStep } from './types.ts'
 
@@ -14,7 +14,7 @@ import type { InstancePass, InstanceStep } from './types.ts'
 export function unlessNamespaceTerminating(step: InstanceStep): InstanceStep {
   return async (pass) => {
     const outcome = await step(pass)
-    return outcome.kind === 'waiting' && isNamespaceTerminating(pass.records, placeOfPass(pass).namespace)
+    return outcome.kind === 'waiting' && isNamespaceTerminating(pass.records, refOfPass(pass).namespace)
       ? done()
       : outcome
   }
@@ -22,7 +22,7 @@ export function unlessNamespaceTerminating(step: InstanceStep): InstanceStep {
 
 /** Deletes the pods before their volumes, so that no volume is removed while in use. */
 export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   await pass.children.prune(deployment, [])
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   // List from the API server: the cache may lack the newest pods, and nobody looks again later.
@@ -39,7 +39,7 @@ const AUXILIARY_RESOURCES: readonly Resource[] = [certificate, service, podDisru
 
 /** Does not wait for the garbage collector: during its delay, a new resource would find its names taken. */
 export async function removeAuxiliaryChildren(pass: InstancePass): Promise<Outcome> {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const names = containerNamesOf(pass.object)
   await pruneChildren(pass, [], AUXILIARY_RESOURCES)
   const components = [...pass.object.spec.components, ...(pass.object.status?.components ?? [])]

@@ -3,7 +3,7 @@ import type { Outcome } from '../../core/outcome.ts'
 import type { DiskShare } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
-import type { RouteVerdict } from '../../desired/workload/host.ts'
+import type { RouteAcceptance } from '../../desired/workload/host.ts'
 import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import type { Pass } from '../engine/controller.ts'
 import { newWorkloadState, stepAdapter, type WorkloadState } from '../workload/pass.ts'
@@ -40,7 +40,7 @@ export type InstanceState = WorkloadState & {
   /** applyWorkload: by component. */
   deployments: Map<string, LiveDeployment>
   waitingComponent: { component: string; by: string } | undefined
-  route: RouteVerdict | undefined
+  route: RouteAcceptance | undefined
 }
 
 export function newInstanceState(): InstanceState {

@@ -10,7 +10,7 @@ import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import { deployment, secret } from '../../kube/builtin.ts'
 import { mayReadVault, vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { keepVersionedSecret, mayRead } from '../workload/values.ts'
 import { componentStatuses, formerComponents, podsOf } from './health.ts'
@@ -55,7 +55,7 @@ async function removeFormerSecrets(pass: InstancePass): Promise<void> {
   const former = formerComponents(pass)
   if (former.length === 0) return
   const { values } = containerNamesOf(pass.object)
-  for (const { name } of former) await pass.children.remove(secret, placeOfPass(pass).namespace, values(name))
+  for (const { name } of former) await pass.children.remove(secret, refOfPass(pass).namespace, values(name))
   pass.report({ components: componentStatuses(podsOf(pass), pass.object.spec.components) })
 }
 
@@ -84,7 +84,7 @@ async function storeValues(pass: InstancePass, name: string, data: SecretData): 
 
 /** Returns the Deployments of current components and of those removed from the spec. */
 function deploymentsOf(pass: InstancePass): Promise<(LiveDeployment | undefined)[]> {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const { spec, status } = pass.object
   const names = new Set([...spec.components, ...(status?.components ?? [])].map(({ name }) => name))
   const nameOf = containerNamesOf(pass.object).component
@@ -99,7 +99,7 @@ export async function withdrawPullSecret(pass: InstancePass): Promise<Outcome> {
   const { registryCredential } = pass.object.spec
   if (registryCredential !== undefined && mayReadVault(pass, registryCredential)) return done()
   return withSecretRights(async () => {
-    await pass.children.remove(secret, placeOfPass(pass).namespace, containerNamesOf(pass.object).pull)
+    await pass.children.remove(secret, refOfPass(pass).namespace, containerNamesOf(pass.object).pull)
     return done()
   })
 }

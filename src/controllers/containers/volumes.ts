@@ -3,7 +3,7 @@ import { compareQuantities } from '../../core/quantity.ts'
 import { instanceShared, volumeClaim } from '../../desired/containers/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import type { Claim as StatefulClaim } from '../stateful/types.ts'
-import { isNamespaceTerminating, placeOfPass } from '../workload/pass.ts'
+import { isNamespaceTerminating, refOfPass } from '../workload/pass.ts'
 import { adopt, annotateData, isKeptFor, retained } from '../workload/retainedIncarnations.ts'
 import { isShared } from './resolve.ts'
 import type { InstancePass } from './types.ts'
@@ -63,7 +63,7 @@ function sizeFor(pass: InstancePass, held: Claim | undefined, name: string, want
 
 /** Deletes the volumes, or retains them for a new resource of this name, as the accepted deletion asked. */
 export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const remaining: string[] = []
   for (const { metadata } of pass.children.owned<Claim>(persistentVolumeClaim)) {
     const claim = await pass.children.get<Claim>(persistentVolumeClaim, namespace, metadata.name)

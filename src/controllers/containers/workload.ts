@@ -18,7 +18,7 @@ import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { gatewayOf } from '../workload/cluster.ts'
-import { routeVerdict } from '../workload/hosts.ts'
+import { routeAcceptance } from '../workload/hosts.ts'
 import { keepRevision } from '../workload/revisions.ts'
 import { isShared } from './resolve.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
@@ -30,7 +30,7 @@ export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
     content: revisionContentOf(spec),
     redeployedAt: spec.redeployedAt,
     parts: podContentByComponent,
-    essence: ({ volumes: _, ...rest }) => rest,
+    restorable: ({ volumes: _, ...rest }) => rest,
   }
   pass.state.revisions = (await keepRevision(pass, containerNamesOf(pass.object).revision, wanted)).since
   return done()
@@ -49,7 +49,7 @@ export function applyWorkload(
   return async function applyWorkload(pass) {
     const input = { ...instanceInputOf(pass, options), ...more(pass) }
     const surroundings = instanceAuxiliaryChildren(input)
-    pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
+    pass.state.route = routeAcceptance(input.gateway, await writeChildren(pass, surroundings))
     for (const component of sortByDependencies(pass.object.spec.components))
       await applyComponent(pass, input, component)
     const names = pass.object.spec.components.map(({ name }) => input.names.component(name))

@@ -44,7 +44,7 @@ async function findJob(pass: BuildPass): Promise<BuildJob | undefined> {
 /** Observes the build. A started build whose Job is gone has failed: somebody deleted it. */
 export function followBuild(options: BuildOptions): RecordStep {
   return async function followBuild(pass) {
-    const { object, state, workloads, place } = pass
+    const { object, state, workloads, scope } = pass
     if (object.spec.strategy !== 'Build') return done()
     const found = await findJob(pass)
     if (found === undefined || isHalfStarted(found)) return done()
@@ -52,7 +52,7 @@ export function followBuild(options: BuildOptions): RecordStep {
       .cache<BuildPod>(pod)
       .list({ namespace: BUILD_NAMESPACE })
       .filter(({ metadata }) => isOfBuild(metadata, deploymentOf(object)))
-    const { boundaryId = '', resourceGroup = '' } = place
+    const { boundaryId = '', resourceGroup = '' } = scope
     const repository = formatRepository({ boundaryId, resourceGroup, ...imageOwnerOf(object.spec) })
     const observed = observeBuild(found, pods)
     const progress = options.isSimulated ? simulatedBuild(found, observed, object.metadata.name) : observed

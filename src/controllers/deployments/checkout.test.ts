@@ -21,7 +21,7 @@ describe('checkoutCredentials', () => {
       baseUrl: HOST,
       credentials: { token: 'good-token' },
     } as never)
-    const pass = { records, place: { boundaryId: 'one' } } as unknown as Parameters<typeof checkoutCredentials>[0]
+    const pass = { records, scope: { boundaryId: 'one' } } as unknown as Parameters<typeof checkoutCredentials>[0]
     const asked = { repositoryUrl: known?.cloneUrl ?? '', deploymentSourceId: ID }
     return checkoutCredentials(pass, asked, { sources, circuitUrl: HOST }).catch(messageOf)
   }

@@ -11,12 +11,12 @@ import type { RecordPass } from './owners.ts'
 import type { BuildOptions } from './types.ts'
 
 type CachedSource = DeploymentSource & { [key: string]: unknown }
-type BoundaryPass = Pick<RecordPass, 'records' | 'place'>
+type BoundaryPass = Pick<RecordPass, 'records' | 'scope'>
 
 /** Returns the deployment source with this id in the boundary, unless it is being deleted. */
-export function sourceWithId({ records, place }: BoundaryPass, id: string | undefined): CachedSource | undefined {
+export function sourceWithId({ records, scope }: BoundaryPass, id: string | undefined): CachedSource | undefined {
   if (id === undefined) return undefined
-  const namespace = boundaryNamespace(place.boundaryId ?? '')
+  const namespace = boundaryNamespace(scope.boundaryId ?? '')
   const source = records.cache(DeploymentSource).get(namespace, id)
   return source?.metadata.deletionTimestamp === undefined ? source : undefined
 }

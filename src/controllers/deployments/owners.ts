@@ -7,7 +7,7 @@ import { DeploymentRecord } from '../../crds/deployments.ts'
 import { KINDS } from '../../crds/index.ts'
 import { absent } from '../../kube/errors.ts'
 import type { Observed, Pass, Workspace } from '../engine/controller.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 
 /** Deployments and their owners, which may be of several kinds. */
 
@@ -152,7 +152,7 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   const { object, records } = pass
   const kind = kindOf(object.spec.ownerCollection)
   if (kind === undefined) return done()
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const owner = await records.client.get(kind.resource, { namespace, name: object.spec.ownerName }).catch(absent)
   if (owner === undefined || !isOwner(owner, object)) {
     await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid })

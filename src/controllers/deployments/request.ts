@@ -25,9 +25,9 @@ export const registryHostOf = ({ registry }: Pick<BuildOptions, 'registry'>) => 
 
 /** Returns the build request of a deployment, with newly issued credentials. @throws BuildNotStartedError */
 export async function prepareBuildRequest(pass: RecordPass, options: BuildOptions): Promise<BuildRequest> {
-  const { object, place } = pass
+  const { object, scope } = pass
   const { ownerCollection, commitSha, branch } = object.spec
-  const { boundaryId = '', resourceGroup = '' } = place
+  const { boundaryId = '', resourceGroup = '' } = scope
   const owner = { boundaryId, resourceGroup, ...imageOwnerOf(object.spec) }
   const spec = specOf(pass)
   if (options.settings === undefined)
@@ -100,13 +100,13 @@ const CREDENTIAL_SLACK_SECONDS = 1_800
 
 /** Issues accounts for this repository only: read access next to the source's commands, write access for the push. */
 async function registryAccounts(
-  { records, place, clock }: RecordPass,
+  { records, scope, clock }: RecordPass,
   repositories: string,
   seconds: number,
   { registry }: BuildOptions,
 ): Promise<{ pull?: RegistryAccount; push?: RegistryAccount }> {
   if (registry === undefined) return {}
-  const { boundaryId = '', resourceGroup = '' } = place
+  const { boundaryId = '', resourceGroup = '' } = scope
   const incarnationOf = (found: { metadata: { annotations?: Record<string, string> } } | undefined) =>
     found?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
   const incarnations = {

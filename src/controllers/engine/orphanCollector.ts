@@ -144,7 +144,7 @@ export class OrphanCollector {
 
   /** A revoked agent is not trusted, and another platform may use the same cluster. */
   #mayRemove(clusterId: string, namespace: string): boolean {
-    if (resolveCluster(clusterId, this.#records, this.#others).kind !== 'there') return false
+    if (resolveCluster(clusterId, this.#records, this.#others).kind !== 'other cluster') return false
     const namespaceObject = this.#records.cache(namespaces).get(undefined, namespace)
     const boundaryId = namespaceObject?.metadata.labels?.[BOUNDARY_LABEL]
     if (boundaryId === undefined) return false

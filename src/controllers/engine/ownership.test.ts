@@ -11,7 +11,7 @@ const OWNER: Owner = {
   },
   resource: VectorCluster.resource,
   incarnation: 'inc-1',
-  place: { boundaryId: 'b-1', resourceGroup: 'shop' },
+  scope: { boundaryId: 'b-1', resourceGroup: 'shop' },
   sameCluster: true,
 }
 

@@ -10,14 +10,14 @@ import {
 } from '../../core/labels.ts'
 import { childName } from '../../core/names.ts'
 import { type KubeObject, objectKey, ownerReferenceTo, type Resource } from '../../core/object.ts'
-import type { Place } from './pass.ts'
+import type { ObjectScope } from './pass.ts'
 
 /** The owner of the children of a pass. */
 export type Owner = {
   object: KubeObject
   resource: Resource
   incarnation: string
-  place: Place
+  scope: ObjectScope
   /** Whether children are in the owner's own cluster, so that its garbage collector can follow a reference. */
   sameCluster: boolean
 }
@@ -44,13 +44,13 @@ export function withOwner<T extends KubeObject>(desired: T, owner: Owner): T {
   }
 }
 
-function ownerLabels({ object, place }: Owner, name: string): Record<string, string> {
+function ownerLabels({ object, scope }: Owner, name: string): Record<string, string> {
   return {
     [MANAGED_BY_LABEL]: MANAGED_BY,
     [OWNER_KIND_LABEL]: object.kind,
     [OWNER_NAME_LABEL]: labelValue(name),
-    ...(place.boundaryId === undefined ? {} : { [BOUNDARY_LABEL]: place.boundaryId }),
-    ...(place.resourceGroup === undefined ? {} : { [GROUP_LABEL]: place.resourceGroup }),
+    ...(scope.boundaryId === undefined ? {} : { [BOUNDARY_LABEL]: scope.boundaryId }),
+    ...(scope.resourceGroup === undefined ? {} : { [GROUP_LABEL]: scope.resourceGroup }),
   }
 }
 

@@ -63,10 +63,10 @@ export interface OtherClusters {
 export type LostConnection = { readonly connection: string | undefined; readonly since: number }
 
 /**
- * The place of an object, from the labels of its namespace. The engine checks it before the first step: a kind of a
+ * The boundary and group of an object, from the labels of its namespace. The engine checks it before the first step: a kind of a
  * group has both fields, a kind of a boundary has `boundaryId`.
  */
-export type Place = { readonly boundaryId?: string; readonly resourceGroup?: string }
+export type ObjectScope = { readonly boundaryId?: string; readonly resourceGroup?: string }
 
 /** One reconcile of one object. Steps read it, pass values on through `state`, and return an outcome. */
 export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
@@ -77,7 +77,7 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   readonly object: ObjectOf<K>
   /** A random id that is set once. Children carry it, so that a later object of the same name does not inherit them. */
   readonly incarnation: string
-  readonly place: Place
+  readonly scope: ObjectScope
   readonly records: Workspace
   /** Where children go: the cluster that the object names, or the platform's own, which `records` is. */
   readonly workloads: Workspace

@@ -8,14 +8,14 @@ import { namespace } from '../../kube/builtin.ts'
 import type { PatchOptions } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { PassChildren } from './children.ts'
-import type { Controller, Pass, Place, Workspace } from './controller.ts'
+import type { Controller, ObjectScope, Pass, Workspace } from './controller.ts'
 import { withDeadline } from './deletion.ts'
 import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
 import { FILL_FIELD_MANAGER, releaseFilledFields } from './filledFields.ts'
 import { PassError, StalledError, WaitingError } from './interruptions.ts'
 import { MutatedWrites, REWRITE_DELAY_MS } from './mutatedWrites.ts'
-import { resolvePlace } from './place.ts'
+import { resolveObjectScope } from './objectScope.ts'
 import { outcomeOfRefusal } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, type Transition, transition } from './status.ts'
 import { currentStep, withEarliestRequeue } from './steps.ts'
@@ -23,7 +23,7 @@ import { truncateReport } from './truncateReport.ts'
 import { locateWorkload, NO_OTHER_CLUSTERS, type WorkloadLocation } from './workloadLocation.ts'
 
 /** What the queue does with the key after a pass. */
-export type Verdict =
+export type ReconcileResult =
   /** Forget earlier failures; reconcile again after this many milliseconds, or when something changes. */
   | { kind: 'settled'; after: number | undefined }
   /** The object is gone. */
@@ -62,7 +62,7 @@ export class Reconciler {
   }
 
   /** One pass. Never throws: whatever happens is a verdict about this one key. */
-  async reconcile(key: string): Promise<Verdict> {
+  async reconcile(key: string): Promise<ReconcileResult> {
     try {
       return await this.#pass(key)
     } catch (error) {
@@ -72,7 +72,7 @@ export class Reconciler {
     }
   }
 
-  async #pass(key: string): Promise<Verdict> {
+  async #pass(key: string): Promise<ReconcileResult> {
     const { records } = this.#environment
     const { kind } = this.#controller
     const ref = refOfKey(key)
@@ -108,7 +108,7 @@ export class Reconciler {
     this.#keysByOccupant.set(occupant, keys.add(key))
   }
 
-  #forget(key: string): Verdict {
+  #forget(key: string): ReconcileResult {
     this.#expectations.forget(key)
     this.#mutatedWrites.forget(key)
     this.#failures.delete(key)
@@ -124,18 +124,18 @@ export class Reconciler {
     this.#expectations.forget(key)
   }
 
-  #locate(object: KubeObject, place: Place, isLeaving: boolean): WorkloadLocation {
+  #locate(object: KubeObject, scope: ObjectScope, isLeaving: boolean): WorkloadLocation {
     const { records, others = NO_OTHER_CLUSTERS } = this.#environment
     const { kind, clusterOf } = this.#controller
     const clusterId = clusterOf?.(object, records)
-    return locateWorkload(kind, { clusterId, place, namespace: object.metadata.namespace, isLeaving }, records, others)
+    return locateWorkload(kind, { clusterId, scope, namespace: object.metadata.namespace, isLeaving }, records, others)
   }
 
-  async #reconcileObject(key: string, object: KubeObject, refusal?: Outcome): Promise<Verdict> {
-    const { place, obstacle: placeObstacle } = this.#place(object)
-    const location = this.#locate(object, place, false)
-    const obstacle = placeObstacle ?? (location.kind === 'away' ? location.obstacle : undefined)
-    const started = this.#startPass(key, object, place, location)
+  async #reconcileObject(key: string, object: KubeObject, refusal?: Outcome): Promise<ReconcileResult> {
+    const { scope, obstacle: scopeObstacle } = this.#resolveScope(object)
+    const location = this.#locate(object, scope, false)
+    const obstacle = scopeObstacle ?? (location.kind === 'unusable' ? location.obstacle : undefined)
+    const started = this.#startPass(key, object, scope, location)
     const { pass, draft, children } = started
     if (obstacle !== undefined) return this.#conclude(pass, draft, obstacle)
     const { reconcile, refuse } = this.#controller
@@ -153,8 +153,8 @@ export class Reconciler {
     if (halted.kind !== 'done') return halted
     draft.isHalted = true
     const message = `${halted.message} It cannot be started now: ${outcome.message}`
-    const hindrance = { reason: outcome.reason, message: outcome.message }
-    return done({ ...halted, message, after: outcome.after ?? halted.after, hindrance })
+    const startObstacle = { reason: outcome.reason, message: outcome.message }
+    return done({ ...halted, message, after: outcome.after ?? halted.after, startObstacle })
   }
 
   /** Values missing from the spec that are decided once; a refusal if they would contradict the spec. */
@@ -166,17 +166,17 @@ export class Reconciler {
     return { spec, ...(broken && { refusal: stalled('ConfigurationInvalid', `${broken.message}.`) }) }
   }
 
-  async #finalizeObject(key: string, object: KubeObject): Promise<Verdict> {
+  async #finalizeObject(key: string, object: KubeObject): Promise<ReconcileResult> {
     const { finalize, finalizeTimeoutMs } = this.#controller
-    if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settledVerdict()
-    const { place } = this.#place(object)
-    const location = this.#locate(object, place, true)
-    const { pass, draft } = this.#startPass(key, object, place, location)
+    if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settledResult()
+    const { scope } = this.#resolveScope(object)
+    const location = this.#locate(object, scope, true)
+    const { pass, draft } = this.#startPass(key, object, scope, location)
     const outcome =
-      location.kind === 'away' ? await this.#leaveUnreachable(pass, location) : await this.#run(pass, finalize)
+      location.kind === 'unusable' ? await this.#leaveUnreachable(pass, location) : await this.#run(pass, finalize)
     if (outcome.kind === 'done') {
       await this.#removeFinalizer(object)
-      return settledVerdict()
+      return settledResult()
     }
     const now = this.#environment.clock.now()
     const deletedAt = object.metadata.deletionTimestamp ?? ''
@@ -185,9 +185,12 @@ export class Reconciler {
   }
 
   /** Deletes children in an unreachable cluster. Reports what stays there, because the object is gone afterwards. */
-  async #leaveUnreachable(pass: Pass, { obstacle, ending }: WorkloadLocation & { kind: 'away' }): Promise<PassOutcome> {
-    if (ending === 'nothing there') return done()
-    if (ending === 'waits') return obstacle
+  async #leaveUnreachable(
+    pass: Pass,
+    { obstacle, onDeletion }: WorkloadLocation & { kind: 'unusable' },
+  ): Promise<PassOutcome> {
+    if (onDeletion === 'nothing to remove') return done()
+    if (onDeletion === 'wait') return obstacle
     const outcome = await this.#run(pass, this.#controller.finalizeRevoked)
     if (outcome.kind === 'done') {
       const note =
@@ -197,8 +200,8 @@ export class Reconciler {
     return outcome
   }
 
-  #place(object: KubeObject): { place: Place; obstacle: Outcome | undefined } {
-    return resolvePlace(this.#controller.kind, object, this.#environment.records.cache(namespace))
+  #resolveScope(object: KubeObject): { scope: ObjectScope; obstacle: Outcome | undefined } {
+    return resolveObjectScope(this.#controller.kind, object, this.#environment.records.cache(namespace))
   }
 
   /**
@@ -230,16 +233,16 @@ export class Reconciler {
     await client.mergePatch(this.#controller.kind.resource, refOf(object), patch, { resourceVersion, uid })
   }
 
-  #startPass(key: string, object: KubeObject, place: Place, location: WorkloadLocation): StartedPass {
+  #startPass(key: string, object: KubeObject, scope: ObjectScope, location: WorkloadLocation): StartedPass {
     const { records, clock, log, events } = this.#environment
-    const workloads = location.kind === 'there' ? location.workspace : this.#environment.workloads
+    const workloads = location.kind === 'other cluster' ? location.workspace : this.#environment.workloads
     const { kind, childrenIn } = this.#controller
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const draft: StatusDraft = { reported: {}, serving: undefined, isHalted: false }
     const childWorkspace = childrenIn === 'records' ? records : workloads
     const remembered = { expectations: this.#expectations, otherwise: this.#mutatedWrites }
     const childrenOn = (workspace: Workspace) => {
-      const owner = { object, resource: kind.resource, incarnation, place, sameCluster: workspace === records }
+      const owner = { object, resource: kind.resource, incarnation, scope, sameCluster: workspace === records }
       return new PassChildren(owner, key, workspace, remembered)
     }
     const children = childrenOn(childWorkspace)
@@ -248,7 +251,7 @@ export class Reconciler {
       key,
       object: object as ObjectOf<typeof kind>,
       incarnation,
-      place,
+      scope,
       records,
       workloads,
       others: this.#environment.others ?? NO_OTHER_CLUSTERS,
@@ -260,7 +263,7 @@ export class Reconciler {
       // The controller's own types tie state and steps together; the engine passes it through unread.
       state: this.#controller.state() as undefined,
       report: (fields) =>
-        void Object.assign(draft.reported, location.kind === 'there' ? truncateReport(fields) : fields),
+        void Object.assign(draft.reported, location.kind === 'other cluster' ? truncateReport(fields) : fields),
       serving: (value) => {
         draft.serving = value
       },
@@ -289,7 +292,7 @@ export class Reconciler {
   }
 
   /** The one place where an outcome becomes conditions, an event, a log line and the key's next turn. */
-  async #conclude(pass: Pass, draft: StatusDraft, outcome: PassOutcome): Promise<Verdict> {
+  async #conclude(pass: Pass, draft: StatusDraft, outcome: PassOutcome): Promise<ReconcileResult> {
     switch (outcome.kind) {
       case 'done':
       case 'waiting':
@@ -298,7 +301,7 @@ export class Reconciler {
         await this.#writeStatus(pass, draft, outcome)
         this.#failures.delete(pass.key)
         this.#conflicts.delete(pass.key)
-        return settledVerdict('after' in outcome ? outcome.after : undefined)
+        return settledResult('after' in outcome ? outcome.after : undefined)
       case 'failed': {
         if (this.#isQuietConflict(outcome.error, pass.key)) return { kind: 'conflict' }
         const failures = (this.#failures.get(pass.key) ?? 0) + 1
@@ -391,6 +394,6 @@ function withMutations<T extends PassOutcome>(outcome: T, mutations: ReadonlySet
   return { ...outcome, message, after: Math.min(after, REWRITE_DELAY_MS) }
 }
 
-function settledVerdict(after?: number): Verdict {
+function settledResult(after?: number): ReconcileResult {
   return { kind: 'settled', after }
 }

@@ -9,11 +9,11 @@ import type { Controller, Observed, Workspace } from './controller.ts'
 import type { Environment } from './environment.ts'
 import { occupantId } from './interruptions.ts'
 import type { PassResult } from './metrics.ts'
+import { boundaryOfKey, dependsOnNamespace } from './objectScope.ts'
 import { OrphanCollector } from './orphanCollector.ts'
 import { OtherClusterPassLimit } from './otherClusterPassLimit.ts'
 import { ownerKeyOf } from './ownership.ts'
-import { boundaryOfKey, dependsOnNamespace } from './place.ts'
-import { Reconciler, type Verdict } from './reconcile.ts'
+import { type ReconcileResult, Reconciler } from './reconcile.ts'
 import { resourceOf, workspaceNameOf } from './workspace.ts'
 
 /** Milliseconds until a key whose own writes are not in the cache yet is checked again if no event arrives. */
@@ -210,7 +210,7 @@ export class Runner {
 
   /** A namespace's labels place its objects. Its other changes are frequent and irrelevant here. */
   #namespaceChanged(event: CacheEvent<KubeObject>): void {
-    if (event.type === 'modified' && isSamePlace(event.object, event.previous)) return
+    if (event.type === 'modified' && isSameScope(event.object, event.previous)) return
     this.#wakeNamespace(event.object.metadata.name)
   }
 
@@ -227,7 +227,7 @@ export class Runner {
     this.#applyVerdict(key, verdict)
   }
 
-  #applyVerdict(key: string, verdict: Verdict): void {
+  #applyVerdict(key: string, verdict: ReconcileResult): void {
     switch (verdict.kind) {
       case 'settled':
         this.#queue.forget(key)
@@ -257,7 +257,7 @@ export function watchesOtherClusters({ clusterOf, watchesOtherClusters: isObserv
 
 const nameOfRecord = (object: object) => (object as KubeObject).metadata.name
 
-function resultOf(verdict: Verdict): PassResult {
+function resultOf(verdict: ReconcileResult): PassResult {
   switch (verdict.kind) {
     case 'settled':
       return verdict.after === undefined ? 'success' : 'requeue_after'
@@ -280,7 +280,7 @@ function isUserChange(event: CacheEvent<KubeObject>): boolean {
   return generation !== before.generation || deletionTimestamp !== before.deletionTimestamp
 }
 
-function isSamePlace(next: KubeObject, previous: KubeObject): boolean {
+function isSameScope(next: KubeObject, previous: KubeObject): boolean {
   const { labels, deletionTimestamp } = next.metadata
   const before = previous.metadata
   return (

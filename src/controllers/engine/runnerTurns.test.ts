@@ -42,8 +42,8 @@ describe('Runner with objects of several boundaries', () => {
   it('reconciles objects of other boundaries while each pass of one boundary hangs', async () => {
     const { promise: whenLet, resolve: letGo } = Promise.withResolvers<void>()
     const worked = new Set<string>()
-    const reconcile = async ({ key, place }: Pass<typeof VectorCluster>) => {
-      if (place.boundaryId === BOUNDARY_ID) await whenLet
+    const reconcile = async ({ key, scope }: Pass<typeof VectorCluster>) => {
+      if (scope.boundaryId === BOUNDARY_ID) await whenLet
       worked.add(key)
       return done()
     }
@@ -58,8 +58,8 @@ describe('Runner with objects of several boundaries', () => {
 
   it('sets the boundary as caller of its requests to the API server', async () => {
     const callers = new Set<string | undefined>()
-    const reconcile = ({ place }: Pass<typeof VectorCluster>) => {
-      callers.add(currentOrigin()?.caller === place.boundaryId ? place.boundaryId : 'somebody else')
+    const reconcile = ({ scope }: Pass<typeof VectorCluster>) => {
+      callers.add(currentOrigin()?.caller === scope.boundaryId ? scope.boundaryId : 'somebody else')
       return done()
     }
     world.make({ reconcile })

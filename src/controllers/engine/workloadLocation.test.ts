@@ -22,7 +22,7 @@ function recordsOf(state: State, projection: Projection): Workspace {
 describe('locateWorkload', () => {
   const there = {} as Workspace
   const cases: [sentence: string, state: State, projection: Projection, says: string][] = [
-    ['finds the cluster of an online agent with an applied namespace', 'Online', { made: true }, 'there'],
+    ['finds the cluster of an online agent with an applied namespace', 'Online', { made: true }, 'other cluster'],
     ['reports a missing projection before a revoked cluster', 'Revoked', undefined, 'ReferenceMissing'],
     ['reports a projection without the namespace', 'Online', { namespaces: [] }, 'ReferenceMissing'],
     ['waits until the namespace is applied', 'Online', {}, 'Namespace "shop-2635447f8f" is not made'],
@@ -32,11 +32,11 @@ describe('locateWorkload', () => {
   ]
   for (const [sentence, state, projection, says] of cases) {
     it(sentence, () => {
-      const of = { clusterId: CLUSTER, place: { boundaryId: 'b' }, namespace: HOME, isLeaving: false }
+      const of = { clusterId: CLUSTER, scope: { boundaryId: 'b' }, namespace: HOME, isLeaving: false }
       const others = { find: () => (state === 'Online' ? there : undefined) }
       const found = locateWorkload({ placement: 'group' }, of, recordsOf(state, projection), others as never)
-      expect(found.kind === 'away' ? JSON.stringify(found.obstacle) : found.kind).to.include(
-        says.replaceAll('"', found.kind === 'away' ? '\\"' : '"'),
+      expect(found.kind === 'unusable' ? JSON.stringify(found.obstacle) : found.kind).to.include(
+        says.replaceAll('"', found.kind === 'unusable' ? '\\"' : '"'),
       )
     })
   }

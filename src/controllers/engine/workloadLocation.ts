@@ -3,19 +3,19 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
-import type { OtherClusters, Place, Workspace } from './pass.ts'
+import type { ObjectScope, OtherClusters, Workspace } from './pass.ts'
 
 /** Where the workload of an object is: on the platform's cluster, on another one, or on one that cannot be used. */
 export type WorkloadLocation =
-  | { kind: 'here' }
-  | { kind: 'there'; workspace: Workspace }
-  | { kind: 'away'; obstacle: Outcome; ending: UnreachablePolicy }
+  | { kind: 'platform cluster' }
+  | { kind: 'other cluster'; workspace: Workspace }
+  | { kind: 'unusable'; obstacle: Outcome; onDeletion: UnreachablePolicy }
 
 /**
  * What a deletion does about objects on an unusable cluster: wait for it, nothing because nothing of ours was ever
  * there, or leave them because no agent is trusted to remove them.
  */
-type UnreachablePolicy = 'waits' | 'nothing there' | 'left'
+type UnreachablePolicy = 'wait' | 'nothing to remove' | 'leave'
 
 export const NO_OTHER_CLUSTERS: OtherClusters = {
   find: () => undefined,
@@ -25,7 +25,7 @@ export const NO_OTHER_CLUSTERS: OtherClusters = {
   onLost: () => () => {},
 }
 
-const HERE: WorkloadLocation = { kind: 'here' }
+const PLATFORM_CLUSTER: WorkloadLocation = { kind: 'platform cluster' }
 
 type Specified = { spec?: { clusterId?: string | undefined } }
 
@@ -57,20 +57,20 @@ export function resolveCluster(clusterId: string, records: Workspace, others: Ot
   const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   const name = cluster?.spec.displayName ?? clusterId
   const state = (cluster?.status?.state ?? 'AwaitingJoin') as ClusterState
-  const unreachable = (obstacle: Outcome, ending: UnreachablePolicy = 'waits'): WorkloadLocation => ({
-    kind: 'away',
+  const unreachable = (obstacle: Outcome, onDeletion: UnreachablePolicy = 'wait'): WorkloadLocation => ({
+    kind: 'unusable',
     obstacle,
-    ending,
+    onDeletion,
   })
   if (state === 'Revoked') {
     const hadAgent = cluster?.status?.agent?.joinedAt !== undefined
     const obstacle = stalled('ClusterRevoked', `The agent of cluster "${name}" was revoked. Let it join again.`)
-    return unreachable(obstacle, hadAgent ? 'left' : 'nothing there')
+    return unreachable(obstacle, hadAgent ? 'leave' : 'nothing to remove')
   }
   if (state === 'AwaitingJoin')
     return unreachable(
       waiting('WaitingForCluster', `Cluster "${name}" has no agent yet. Let one join.`),
-      'nothing there',
+      'nothing to remove',
     )
   if (state === 'Offline') {
     const seen = cluster?.status?.agent?.lastSeenAt ?? 'never'
@@ -82,7 +82,7 @@ export function resolveCluster(clusterId: string, records: Workspace, others: Ot
     )
   }
   const workspace = others.find(clusterId)
-  if (workspace !== undefined && isClusterReachable(state)) return { kind: 'there', workspace }
+  if (workspace !== undefined && isClusterReachable(state)) return { kind: 'other cluster', workspace }
   const [refusal] = others.refused(clusterId)
   const reason = refusal === undefined ? 'is connecting.' : `cannot be worked on. ${refusal}`
   return unreachable(waiting('WaitingForCluster', `Cluster "${name}" ${reason}`))
@@ -91,7 +91,7 @@ export function resolveCluster(clusterId: string, records: Workspace, others: Ot
 /** Whether the boundary and the object's namespace are projected on the cluster; `done` if so. */
 export function checkProjection(
   clusterId: string,
-  { boundaryId }: Place,
+  { boundaryId }: ObjectScope,
   namespace: string,
   records: Workspace,
 ): Outcome {
@@ -116,16 +116,16 @@ export function checkProjection(
 
 export function locateWorkload(
   kind: Pick<AnyKind, 'placement'>,
-  target: { clusterId: string | undefined; place: Place; namespace: string | undefined; isLeaving: boolean },
+  target: { clusterId: string | undefined; scope: ObjectScope; namespace: string | undefined; isLeaving: boolean },
   records: Workspace,
   others: OtherClusters,
 ): WorkloadLocation {
-  const { clusterId, place, namespace, isLeaving } = target
-  if (clusterId === undefined) return HERE
+  const { clusterId, scope, namespace, isLeaving } = target
+  if (clusterId === undefined) return PLATFORM_CLUSTER
   const found = resolveCluster(clusterId, records, others)
   if (isLeaving || kind.placement !== 'group') return found
-  const obstacle = checkProjection(clusterId, place, namespace ?? '', records)
+  const obstacle = checkProjection(clusterId, scope, namespace ?? '', records)
   // If the cluster is not ready either, its obstacle explains the missing namespace.
-  const isExplained = obstacle.kind === 'waiting' && found.kind === 'away'
-  return obstacle.kind === 'done' || isExplained ? found : { kind: 'away', obstacle, ending: 'waits' }
+  const isExplained = obstacle.kind === 'waiting' && found.kind === 'unusable'
+  return obstacle.kind === 'done' || isExplained ? found : { kind: 'unusable', obstacle, onDeletion: 'wait' }
 }

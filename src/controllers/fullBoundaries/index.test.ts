@@ -5,7 +5,7 @@ import { silentLog } from '../../core/log.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../core/namespaces.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { BYTES_PER_COUNTED_OBJECT } from '../../core/room.ts'
+import { BYTES_PER_COUNTED_OBJECT } from '../../core/objectCount.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { COUNT_LIMITED_KINDS } from '../../crds/index.ts'
@@ -22,23 +22,23 @@ const [SHOP, DEPOT] = [groupNamespace(ID, 'shop'), groupNamespace(ID, 'depot')]
 describe('FullBoundaryMarker', () => {
   let client: FakeKubeClient
   let caches: CacheSet
-  let rooms: FullBoundaryMarker
+  let pools: FullBoundaryMarker
 
   const started = async (most: number) => {
-    rooms = new FullBoundaryMarker({
+    pools = new FullBoundaryMarker({
       records: { client, caches },
       maxObjects: most,
       clock: new ManualClock(),
       log: silentLog,
     })
-    rooms.start()
+    pools.start()
     await rest()
   }
   async function rest(): Promise<void> {
     for (let calls = -1; calls !== client.calls.length; ) {
       calls = client.calls.length
       await settle()
-      await rooms.whenIdle()
+      await pools.whenIdle()
     }
   }
 
@@ -59,7 +59,7 @@ describe('FullBoundaryMarker', () => {
     await caches.whenAllSynced()
   })
   afterEach(async () => {
-    await rooms.stop()
+    await pools.stop()
     await caches.stopAll()
   })
 
@@ -92,10 +92,10 @@ describe('FullBoundaryMarker', () => {
     expect(await marks()).to.deep.equal({ [HOME]: undefined, [SHOP]: undefined, [DEPOT]: undefined })
     await make(DEPOT, 'c')
     expect(await marks()).to.deep.equal({ [HOME]: undefined, [SHOP]: '3-of-3', [DEPOT]: '3-of-3' })
-    expect(rooms.size).to.equal(1)
+    expect(pools.size).to.equal(1)
     await remove(SHOP, 'a')
     expect(await marks()).to.deep.equal({ [HOME]: undefined, [SHOP]: undefined, [DEPOT]: undefined })
-    expect(rooms.size).to.equal(0)
+    expect(pools.size).to.equal(0)
   })
 
   it('labels the boundary namespace for the objects in it alone', async () => {
@@ -142,14 +142,14 @@ describe('FullBoundaryMarker', () => {
     await started(2)
     await make(SHOP, 'a')
     await make(SHOP, 'b')
-    await rooms.stop()
+    await pools.stop()
     const before = client.calls.length
     await started(2)
     expect(client.calls.slice(before).filter(({ verb }) => verb === 'patch')).to.deep.equal([])
-    await rooms.stop()
+    await pools.stop()
     await started(1)
     expect((await marks())[SHOP]).to.equal('2-of-1')
-    await rooms.stop()
+    await pools.stop()
     await started(100)
     expect((await marks())[SHOP]).to.equal(undefined)
   })

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { BOUNDARY_LABEL, FULL_LABEL, GROUP_LABEL } from '../../core/labels.ts'
 import type { Log } from '../../core/log.ts'
 import { type KubeObject, resourceId } from '../../core/object.ts'
-import { fullMark, isFullWith, isMarkOf } from '../../core/room.ts'
+import { fullLabelValue, isFullLabelValueFor, isFullWith } from '../../core/objectCount.ts'
 import { COUNT_LIMITED_KINDS } from '../../crds/index.ts'
 import { namespace as namespaceResource } from '../../kube/builtin.ts'
 import type { CacheEvent } from '../../kube/cache.ts'
@@ -33,8 +33,8 @@ const MAX_CONCURRENT_PATCHES = 16
 
 /**
  * Labels the namespaces of boundaries that hold the maximum number of objects, so that admission refuses more. A
- * boundary's own namespace and those of its groups are two separate rooms: users who may write in a group must not be
- * able to block the Owners' assignments and denies. Nothing is written while no room becomes full or free.
+ * boundary's own namespace and those of its groups are two separate pools with a limit each: users who may write in a group must not be
+ * able to block the Owners' assignments and denies. Nothing is written while no pool becomes full or free.
  */
 export class FullBoundaryMarker {
   readonly #options: FullBoundaryOptions
@@ -51,11 +51,11 @@ export class FullBoundaryMarker {
       workers: 4,
       clock,
       log,
-      handle: (room) => this.#labelNamespaces(room),
+      handle: (pool) => this.#labelNamespaces(pool),
     })
   }
 
-  /** Number of full rooms. */
+  /** Number of full pools. */
   get size(): number {
     return this.#full.size
   }
@@ -73,15 +73,15 @@ export class FullBoundaryMarker {
           ({ object: { metadata } }) => {
             const { namespace = '' } = metadata
             this.#tally.count(namespace, id, cache.heldIn(namespace))
-            this.#evaluateRoom(this.#tally.roomOf(namespace))
+            this.#evaluatePool(this.#tally.poolOf(namespace))
           },
           { replay: true },
         )
       }),
     )
     this.#queue.start()
-    // Rooms that an earlier leader marked may no longer be full.
-    for (const room of this.#tally.rooms) this.#queue.add(room)
+    // Pools that an earlier leader marked may no longer be full.
+    for (const pool of this.#tally.pools) this.#queue.add(pool)
   }
 
   async stop(): Promise<void> {
@@ -95,61 +95,63 @@ export class FullBoundaryMarker {
 
   #namespaceChanged({ type, object }: CacheEvent<KubeObject>): void {
     const { name } = object.metadata
-    const before = this.#tally.roomOf(name)
-    this.#tally.place(name, type === 'removed' ? undefined : roomOf(object))
-    const room = this.#tally.roomOf(name)
-    for (const one of new Set([before, room])) this.#evaluateRoom(one)
-    if (room !== undefined && this.#wantedLabel(object, room) !== fullLabelOf(object)) this.#queue.add(room)
+    const before = this.#tally.poolOf(name)
+    this.#tally.assign(name, type === 'removed' ? undefined : poolOf(object))
+    const pool = this.#tally.poolOf(name)
+    for (const one of new Set([before, pool])) this.#evaluatePool(one)
+    if (pool !== undefined && this.#wantedLabel(object, pool) !== fullLabelOf(object)) this.#queue.add(pool)
   }
 
-  #evaluateRoom(room: string | undefined): void {
-    if (room === undefined) return
+  #evaluatePool(pool: string | undefined): void {
+    if (pool === undefined) return
     const { maxObjects, log } = this.#options
-    const wasFull = this.#full.has(room)
-    const held = this.#tally.heldIn(room)
+    const wasFull = this.#full.has(pool)
+    const held = this.#tally.heldIn(pool)
     const isFull = isFullWith(held, maxObjects, wasFull)
     if (isFull === wasFull) return
-    const [boundary = '', groups] = room.split('/')
+    const [boundary = '', groups] = pool.split('/')
     const about = { boundary, of: groups ?? 'boundary', held, most: maxObjects }
     if (isFull) {
-      this.#full.add(room)
+      this.#full.add(pool)
       log.warn(about, 'A boundary holds as many objects as it may: nothing more is created in it.')
     } else {
-      this.#full.delete(room)
+      this.#full.delete(pool)
       log.info(about, 'A boundary has room for objects again.')
     }
-    this.#queue.add(room)
+    this.#queue.add(pool)
   }
 
   /** Keeps an existing mark, although its count may be outdated. */
-  #wantedLabel(namespace: KubeObject, room: string): string | undefined {
+  #wantedLabel(namespace: KubeObject, pool: string): string | undefined {
     const { maxObjects } = this.#options
-    if (!this.#full.has(room)) return undefined
+    if (!this.#full.has(pool)) return undefined
     const label = fullLabelOf(namespace)
-    return label !== undefined && isMarkOf(label, maxObjects) ? label : fullMark(this.#tally.heldIn(room), maxObjects)
+    return label !== undefined && isFullLabelValueFor(label, maxObjects)
+      ? label
+      : fullLabelValue(this.#tally.heldIn(pool), maxObjects)
   }
 
-  async #labelNamespaces(room: string): Promise<void> {
+  async #labelNamespaces(pool: string): Promise<void> {
     const { client, caches } = this.#options.records
-    const namespaces = this.#tally.namespacesOf(room).values()
+    const namespaces = this.#tally.namespacesOf(pool).values()
     const patchOthers = async () => {
       for (const name of namespaces) {
         const found = caches.get(namespaceResource).get(undefined, name)
         if (found === undefined || found.metadata.deletionTimestamp !== undefined) continue
-        const label = this.#wantedLabel(found, room)
+        const label = this.#wantedLabel(found, pool)
         if (label === fullLabelOf(found)) continue
         const patch = { metadata: { labels: { [FULL_LABEL]: label ?? null } } }
         await client.mergePatch(namespaceResource, { name }, patch).catch(absent)
       }
     }
     await Promise.all(Array.from({ length: MAX_CONCURRENT_PATCHES }, patchOthers))
-    this.#queue.forget(room)
+    this.#queue.forget(pool)
   }
 }
 
 const fullLabelOf = ({ metadata }: KubeObject) => metadata.labels?.[FULL_LABEL]
 
-function roomOf({ metadata: { labels = {} } }: KubeObject): string | undefined {
+function poolOf({ metadata: { labels = {} } }: KubeObject): string | undefined {
   const boundary = labels[BOUNDARY_LABEL]
   return boundary === undefined || labels[GROUP_LABEL] === undefined ? boundary : `${boundary}/groups`
 }

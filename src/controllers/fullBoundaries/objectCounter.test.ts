@@ -8,8 +8,8 @@ describe('ObjectCounter', () => {
   })
 
   it('adds counts of kinds and namespaces and subtracts removed objects', () => {
-    tally.place('one', 'b/groups')
-    tally.place('two', 'b/groups')
+    tally.assign('one', 'b/groups')
+    tally.assign('two', 'b/groups')
     tally.count('one', 'jobs', 3)
     tally.count('two', 'jobs', 4)
     tally.count('two', 'apps', 1)
@@ -23,26 +23,26 @@ describe('ObjectCounter', () => {
   it('counts objects once their namespace is placed', () => {
     tally.count('one', 'jobs', 3)
     expect(tally.heldIn('b')).to.equal(0)
-    tally.place('one', 'b')
+    tally.assign('one', 'b')
     expect(tally.heldIn('b')).to.equal(3)
   })
 
-  it('counts each room separately', () => {
-    tally.place('boundary-b', 'b')
-    tally.place('one', 'b/groups')
+  it('counts each pool separately', () => {
+    tally.assign('boundary-b', 'b')
+    tally.assign('one', 'b/groups')
     tally.count('boundary-b', 'templates', 2)
     tally.count('one', 'jobs', 3)
     expect([tally.heldIn('b'), tally.heldIn('b/groups')]).to.deep.equal([2, 3])
   })
 
   it('moves the counts of a namespace that is placed elsewhere and forgets removed ones', () => {
-    tally.place('one', 'b')
+    tally.assign('one', 'b')
     tally.count('one', 'jobs', 3)
-    tally.place('one', 'c')
+    tally.assign('one', 'c')
     expect([tally.heldIn('b'), tally.heldIn('c')]).to.deep.equal([0, 3])
-    tally.place('one', undefined)
-    expect([tally.heldIn('c'), tally.rooms, tally.roomOf('one')]).to.deep.equal([0, [], undefined])
-    tally.place('one', 'c')
+    tally.assign('one', undefined)
+    expect([tally.heldIn('c'), tally.pools, tally.poolOf('one')]).to.deep.equal([0, [], undefined])
+    tally.assign('one', 'c')
     expect(tally.heldIn('c')).to.equal(3)
   })
 })

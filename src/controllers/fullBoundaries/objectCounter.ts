@@ -1,12 +1,12 @@
 /**
  * Counts objects per boundary, by namespace and kind, so that an event has constant cost. A namespace counts as soon as
- * its room is known.
+ * its pool is known.
  */
 export class ObjectCounter {
   /** By namespace, then by kind. */
   readonly #counted = new Map<string, Map<string, number>>()
-  readonly #roomOf = new Map<string, string>()
-  readonly #rooms = new Map<string, { held: number; namespaces: Set<string> }>()
+  readonly #poolOf = new Map<string, string>()
+  readonly #pools = new Map<string, { held: number; namespaces: Set<string> }>()
 
   /** Sets the number of objects of a kind in a namespace. */
   count(namespace: string, kind: string, now: number): void {
@@ -16,45 +16,45 @@ export class ObjectCounter {
     else kinds.set(kind, now)
     if (kinds.size === 0) this.#counted.delete(namespace)
     else this.#counted.set(namespace, kinds)
-    const room = this.#rooms.get(this.#roomOf.get(namespace) ?? '')
-    if (room !== undefined) room.held += difference
+    const pool = this.#pools.get(this.#poolOf.get(namespace) ?? '')
+    if (pool !== undefined) pool.held += difference
   }
 
-  /** @param room undefined for a namespace that was deleted or belongs to no boundary */
-  place(namespace: string, room: string | undefined): void {
-    const before = this.#roomOf.get(namespace)
-    if (before === room) return
+  /** @param pool undefined for a namespace that was deleted or belongs to no boundary */
+  assign(namespace: string, pool: string | undefined): void {
+    const before = this.#poolOf.get(namespace)
+    if (before === pool) return
     const held = [...(this.#counted.get(namespace)?.values() ?? [])].reduce((all, one) => all + one, 0)
-    const previousRoom = this.#rooms.get(before ?? '')
-    if (before !== undefined && previousRoom !== undefined) {
-      previousRoom.held -= held
-      previousRoom.namespaces.delete(namespace)
-      if (previousRoom.namespaces.size === 0) this.#rooms.delete(before)
+    const previousPool = this.#pools.get(before ?? '')
+    if (before !== undefined && previousPool !== undefined) {
+      previousPool.held -= held
+      previousPool.namespaces.delete(namespace)
+      if (previousPool.namespaces.size === 0) this.#pools.delete(before)
     }
-    if (room === undefined) {
-      this.#roomOf.delete(namespace)
+    if (pool === undefined) {
+      this.#poolOf.delete(namespace)
       return
     }
-    this.#roomOf.set(namespace, room)
-    const nextRoom = this.#rooms.get(room) ?? { held: 0, namespaces: new Set() }
-    nextRoom.held += held
-    nextRoom.namespaces.add(namespace)
-    this.#rooms.set(room, nextRoom)
+    this.#poolOf.set(namespace, pool)
+    const nextPool = this.#pools.get(pool) ?? { held: 0, namespaces: new Set() }
+    nextPool.held += held
+    nextPool.namespaces.add(namespace)
+    this.#pools.set(pool, nextPool)
   }
 
-  roomOf(namespace: string): string | undefined {
-    return this.#roomOf.get(namespace)
+  poolOf(namespace: string): string | undefined {
+    return this.#poolOf.get(namespace)
   }
 
-  heldIn(room: string): number {
-    return this.#rooms.get(room)?.held ?? 0
+  heldIn(pool: string): number {
+    return this.#pools.get(pool)?.held ?? 0
   }
 
-  namespacesOf(room: string): readonly string[] {
-    return [...(this.#rooms.get(room)?.namespaces ?? [])]
+  namespacesOf(pool: string): readonly string[] {
+    return [...(this.#pools.get(pool)?.namespaces ?? [])]
   }
 
-  get rooms(): readonly string[] {
-    return [...this.#rooms.keys()]
+  get pools(): readonly string[] {
+    return [...this.#pools.keys()]
   }
 }

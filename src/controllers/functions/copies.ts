@@ -9,7 +9,7 @@ import { isDeployed, type LiveDeployment, type LivePod } from '../../desired/wor
 import { deployment, pod } from '../../kube/builtin.ts'
 import { checkQuota, ensureGrantedDemand, releaseSurplusQuota } from '../quota.ts'
 import { scaleTo } from '../workload/halt.ts'
-import { isNamespaceTerminating, placeOfPass } from '../workload/pass.ts'
+import { isNamespaceTerminating, refOfPass } from '../workload/pass.ts'
 import { demandOfWorkload, type Workload } from '../workload/workloadQuota.ts'
 import type { FunctionPass } from './types.ts'
 
@@ -22,7 +22,7 @@ export const podsOf = (pass: FunctionPass) => allPodsOf(pass).filter((each) => !
 export const endedPodsOf = (pass: FunctionPass) => allPodsOf(pass).filter(hasEnded)
 
 function allPodsOf({ object, workloads }: FunctionPass): LivePod[] {
-  const { namespace, name } = placeOfPass({ object })
+  const { namespace, name } = refOfPass({ object })
   const pods = workloads.cache<LivePod>(pod).list({ namespace })
   return pods.filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
 }
@@ -69,7 +69,7 @@ export async function releaseCopyQuota(pass: FunctionPass): Promise<Outcome> {
 
 /** Waits until all copies are gone, unless the Kubernetes namespace is being deleted with them. */
 export async function awaitCopiesGone(pass: FunctionPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   // List from the API server: the cache may lack the newest pods, and nobody looks again later.
   const remaining = (await pass.workloads.client.list(pod, { namespace, labelSelector })).items.length

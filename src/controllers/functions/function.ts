@@ -22,7 +22,7 @@ import { deleteEndedPods, emitEvictions, POD_RIGHTS } from '../workload/evicted.
 import { scaleToZero } from '../workload/halt.ts'
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { placeOfPass, planOf, stepAdapter, withSpec } from '../workload/pass.ts'
+import { planOf, refOfPass, stepAdapter, withSpec } from '../workload/pass.ts'
 import { type ReferencingResource, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { ignoreMissingRights } from '../workload/secrets.ts'
@@ -105,7 +105,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       reportKeyDigests(options),
       releaseFormerPaths,
       findNamespace,
-      findHome,
+      findNamespaceCluster,
       resolvePlanOfBoth,
       checkCopies,
       refuseWithheldFromNamespace,
@@ -170,7 +170,7 @@ function withNamespace(pass: FunctionPass): FunctionPass {
 }
 
 const namespaceStep = stepAdapter(withNamespace)
-const findHome = namespaceStep(findCluster)
+const findNamespaceCluster = namespaceStep(findCluster)
 const resolvePlanOfBoth = namespaceStep(resolvePlan({ hasVolumes: false }))
 
 function checkTimers({ object }: FunctionPass): Outcome {
@@ -315,7 +315,7 @@ async function removeCopies(pass: FunctionPass): Promise<Outcome> {
   const { children, object, records } = pass
   await children.prune(deployment, [])
   if (clusterOfFunction(object, records) !== undefined) {
-    const { namespace, name } = placeOfPass(pass)
+    const { namespace, name } = refOfPass(pass)
     const { values, identity } = functionNames(name)
     await ignoreMissingRights(async () => {
       for (const each of [values, identity]) await children.remove(secret, namespace, each)

@@ -4,7 +4,7 @@ import { FunctionNamespace } from '../../crds/functions.ts'
 import { functionShared } from '../../desired/functions.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
 import { secret } from '../../kube/builtin.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
 import { clusterOfFunction } from './otherClusters.ts'
 import type { FunctionPass } from './types.ts'
@@ -17,7 +17,7 @@ const BEING_MADE = 'The credentials of the managed identity of its namespace are
  */
 export function withdrawIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   const { object, records } = pass
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const functionNamespace = records.cache(FunctionNamespace).get(namespace, object.spec.namespaceName)
   if (
     functionNamespace === undefined ||
@@ -46,7 +46,7 @@ export function findIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
 /** Copies the credentials to another cluster, one Secret per function, which is deleted with the function. */
 async function copyCredentials(pass: FunctionPass, stored: string): Promise<Outcome> {
   const { object, records, children, state } = pass
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const { identity } = functionNames(name)
   const localSecret = await readSecret({ workloads: records }, namespace, stored)
   if (localSecret === undefined) return waiting('WaitingForDependency', BEING_MADE)

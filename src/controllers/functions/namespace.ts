@@ -29,13 +29,13 @@ import {
   judgeHost,
   releaseHosts,
   releaseUnserved,
-  routeVerdict,
+  routeAcceptance,
   wantedHosts,
 } from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver, keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
-import { placeOfPass, withSpec } from '../workload/pass.ts'
+import { refOfPass, withSpec } from '../workload/pass.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { type CachedFunction, type CachedNamespace, type NamespacePass, newNamespaceState } from './types.ts'
 
@@ -76,7 +76,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     countFunctions,
     withdrawIdentityHere,
     releaseUnserved,
-    findHome,
+    findClusters,
     resolvePlan({ hasVolumes: false }),
     checkQuota,
     claimHosts,
@@ -107,7 +107,7 @@ function countFunctions(pass: NamespacePass): Outcome {
   const functions = functionsOf(pass)
   const ready = functions.filter(({ status }) => isCallable(status)).length
   const servingDeployments = functions.flatMap(({ status }) => status?.servingDeployment ?? []).sort()
-  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const { boundaryId = '', resourceGroup = '' } = pass.scope
   const { name } = pass.object.metadata
   const collection = FunctionNamespace.segment
   const scope = formatScope({ level: 'resource', boundaryId, resourceGroup, collection, name })
@@ -127,12 +127,12 @@ const certificateNames = ({ object, state }: NamespacePass) =>
 const onPlatformCluster = (pass: NamespacePass) => withSpec(pass, { clusterId: undefined })
 
 /** Requests arrive at the platform's own cluster, wherever the functions run, provided that they may run there. */
-function findHome(pass: NamespacePass): Outcome {
-  const { object, place, records } = pass
+function findClusters(pass: NamespacePass): Outcome {
+  const { object, scope, records } = pass
   const found = findCluster(pass)
   if (found.kind !== 'done') return found
   const clusterId = otherClusterOf(object, records)
-  const obstacle = clusterId && checkProjection(clusterId, place, object.metadata.namespace ?? '', records)
+  const obstacle = clusterId && checkProjection(clusterId, scope, object.metadata.namespace ?? '', records)
   return obstacle && obstacle.kind !== 'done' ? obstacle : findCluster(onPlatformCluster(pass))
 }
 
@@ -164,7 +164,7 @@ async function applyRoute(pass: NamespacePass): Promise<Outcome> {
       secretName: issuer === undefined ? undefined : names[index],
     })),
   })
-  state.route = routeVerdict(gateway, await writeChildren(pass, wanted))
+  state.route = routeAcceptance(gateway, await writeChildren(pass, wanted))
   await pruneChildren(pass, wanted, ROUTES)
   return done()
 }
@@ -209,7 +209,7 @@ function judgeStopped(pass: NamespacePass): Outcome {
 }
 
 async function removeFunctions({ object, records }: NamespacePass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass({ object })
+  const { namespace, name } = refOfPass({ object })
   // List from the API server: the cache may lack the newest functions, and nobody looks again later.
   const { items } = await records.client.list<CachedFunction>(ServerlessFunction.resource, { namespace })
   const remaining = items.filter(({ spec }) => spec.namespaceName === name)

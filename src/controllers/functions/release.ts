@@ -12,7 +12,7 @@ import { wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, isRolloutFailed } from '../../desired/workload/podProblems.ts'
 import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
 import type { Rights } from '../engine/controller.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import type { FunctionPass } from './types.ts'
 import { refuseWithheldSecrets } from './withheldSecrets.ts'
 
@@ -21,7 +21,7 @@ export const DEPLOYMENT_RIGHTS: Rights = { resource: DeploymentRecord.resource, 
 /** Creates one deployment per upload, with the id that the upload chose. */
 export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
   const { source, functionName } = pass.object.spec
-  const { namespace, name: ownerName } = placeOfPass(pass)
+  const { namespace, name: ownerName } = refOfPass(pass)
   const own = ownDeployments(pass)
   if (source === undefined) return done()
   const { deployedSource, lastDeploymentId } = pass.object.status ?? {}

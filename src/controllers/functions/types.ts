@@ -1,7 +1,7 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
-import type { RouteVerdict } from '../../desired/workload/host.ts'
+import type { RouteAcceptance } from '../../desired/workload/host.ts'
 import type { LiveDeployment } from '../../desired/workload/podProblems.ts'
 import type { Pass } from '../engine/controller.ts'
 import { newWorkloadState, type WorkloadState } from '../workload/pass.ts'
@@ -50,7 +50,7 @@ export type NamespaceState = WorkloadState & {
   /** keepIdentity: the Secret with the identity's credentials, if any. */
   identitySecret: string | undefined
   /** applyRoute */
-  route: RouteVerdict | undefined
+  route: RouteAcceptance | undefined
 }
 
 export const newNamespaceState = (): NamespaceState => ({

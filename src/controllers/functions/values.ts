@@ -11,7 +11,7 @@ import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Rights } from '../engine/controller.ts'
 import { vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
 import { keepVersionedSecret, mayRead } from '../workload/values.ts'
 import type { FunctionOptions, FunctionPass, FunctionStep } from './types.ts'
@@ -42,7 +42,7 @@ export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): F
 
 async function storeValues(pass: FunctionPass, data: SecretData): Promise<void> {
   const { values, workload } = functionNames(pass.object.metadata.name)
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const stillRead = async () => {
     const live = await pass.children.get<LiveDeployment>(deployment, namespace, workload)
     return (key: string) => mayRead(live, values, key)
@@ -117,7 +117,7 @@ export function pruneSourceFiles(pass: FunctionPass): Promise<Outcome> {
   const kept = object.status?.keptSource
   if (kept?.hash === source?.hash) return Promise.resolve(done())
   return withSecretRights(async () => {
-    const { namespace, name } = placeOfPass(pass)
+    const { namespace, name } = refOfPass(pass)
     if (kept !== undefined)
       for (let part = 0; part < kept.parts; part += 1)
         await recordChildren.remove(secret, namespace, functionNames(name).source(kept.hash, part))

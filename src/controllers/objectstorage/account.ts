@@ -97,7 +97,7 @@ function holdersOf({ records, object: { metadata } }: AccountPass): string[] {
 
 /** Blocks deletion before the keys go, unless the group is being deleted: that was accepted with its buckets. */
 function blockWhileHeld(pass: AccountPass): Outcome {
-  const holders = isGroupTerminating(pass.records, pass.place, pass.object.metadata.namespace) ? [] : holdersOf(pass)
+  const holders = isGroupTerminating(pass.records, pass.scope, pass.object.metadata.namespace) ? [] : holdersOf(pass)
   pass.report({ heldBy: holders.slice(0, HOLDERS_SHOWN_MAX) })
   return blockForHolders(holders, 'Delete these buckets')
 }

@@ -136,7 +136,7 @@ const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 async function deleteBucket(pass: BucketPass, store: ObjectStore, name: string): Promise<Outcome> {
   const { objectLock, forceDelete } = pass.object.spec
-  const empty = forceDelete || isGroupTerminating(pass.records, pass.place, pass.object.metadata.namespace)
+  const empty = forceDelete || isGroupTerminating(pass.records, pass.scope, pass.object.metadata.namespace)
   try {
     return removalOutcome(pass, await store.removeBucket(name, { empty, objectLock, owner: pass.incarnation }))
   } catch (error) {

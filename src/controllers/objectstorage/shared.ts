@@ -1,11 +1,11 @@
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
-import type { SeaweedPlace, UnsupportedField } from '../../contracts/objectstorage.ts'
+import type { SeaweedRef, UnsupportedField } from '../../contracts/objectstorage.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import type { Place, Workspace } from '../engine/controller.ts'
+import type { ObjectScope, Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
 
@@ -15,7 +15,7 @@ export type StorageOptions = {
   /** Milliseconds between two reads of a bucket's usage. */
   usageInterval: number
   /** The Seaweed that provides the store; undefined if the store is run elsewhere. */
-  seaweed?: SeaweedPlace | undefined
+  seaweed?: SeaweedRef | undefined
 }
 
 type Cached<T> = T & KubeObject
@@ -94,7 +94,7 @@ export function accountKeyOf(object: KubeObject): string[] {
 /** Whether the whole group is being deleted, which its own deletion was accepted for. */
 export function isGroupTerminating(
   records: Workspace,
-  { boundaryId, resourceGroup }: Place,
+  { boundaryId, resourceGroup }: ObjectScope,
   namespace: string | undefined,
 ): boolean {
   if (isNamespaceTerminating(records, namespace ?? '')) return true

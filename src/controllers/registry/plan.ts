@@ -10,7 +10,7 @@ import {
 } from '../../contracts/registry/retention.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { isFull } from '../../core/room.ts'
+import { isFull } from '../../core/objectCount.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'

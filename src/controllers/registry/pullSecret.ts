@@ -19,7 +19,7 @@ type GroupPass = Pass<typeof ResourceGroup>
 /** Keeps the Secret with which nodes pull a group's images, in the group's namespace. */
 export const keepPullSecret = (port: Pick<RegistryPort, 'host' | 'keys'> | undefined) =>
   async function keepPullSecretCurrent(pass: GroupPass): Promise<Outcome> {
-    const { boundaryId } = pass.place
+    const { boundaryId } = pass.scope
     if (port === undefined || boundaryId === undefined) return done()
     const { name } = pass.object.metadata
     return done({ after: await ensurePullSecret(pass, port, { boundaryId, name, incarnation: pass.incarnation }) })

@@ -19,11 +19,11 @@ import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts
 import {
   INSTALL_PLUGIN,
   observedEngine,
-  placeOfPass,
   type RelationalOptions,
   type RelationalPass,
   type RelationalState,
   type RelationalStep,
+  refOfPass,
 } from './types.ts'
 import { isNameTaken } from './workload.ts'
 
@@ -34,7 +34,7 @@ export const BACKUP_SECRET = 'freehold-backup-target'
 export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
   return function resolveBackup(pass: RelationalPass): Outcome {
     const { object, state, workloads, records } = pass
-    const { namespace, name } = placeOfPass(pass)
+    const { namespace, name } = refOfPass(pass)
     const isWanted = object.spec.backupEnabled ?? target !== undefined
     pass.report({ backupEnabled: isWanted && target !== undefined })
     if (isWanted && target === undefined) {
@@ -112,7 +112,7 @@ async function inheritedPassword(pass: RelationalPass): Promise<string | undefin
   const { spec, status } = pass.object
   const { takesOver } = spec
   if (takesOver === undefined || status?.tookOverAt !== undefined || isNameTaken(pass)) return undefined
-  return passwordOf((await readSecret(pass, placeOfPass(pass).namespace, relationalNames(takesOver).owner))?.data)
+  return passwordOf((await readSecret(pass, refOfPass(pass).namespace, relationalNames(takesOver).owner))?.data)
 }
 
 export function passwordOf(data: SecretObject['data']): string | undefined {
@@ -128,7 +128,7 @@ export function refreshTargetCredentials({
 }: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
   return function refreshTargetCredentials(pass: RelationalPass): Promise<Outcome> {
     return withSecretRights(async () => {
-      const { namespace, name } = placeOfPass(pass)
+      const { namespace, name } = refOfPass(pass)
       const held = await pass.children.get(secret, namespace, relationalNames(name).target)
       const credentials = target === undefined || held === undefined ? undefined : await targetCredentials(pass)
       if (target === undefined || credentials === undefined) return done()
@@ -139,7 +139,7 @@ export function refreshTargetCredentials({
 }
 
 async function ensureTarget(pass: RelationalPass, { backupTarget: target }: RelationalOptions): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   if (target === undefined || (pass.state.backup === undefined && pass.state.origin === undefined)) {
     await pass.children.remove(secret, namespace, relationalNames(name).target)
     return done()

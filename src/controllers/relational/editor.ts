@@ -6,7 +6,7 @@ import type { Step } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { isHealthy } from './health.ts'
 import { ownerTarget } from './owner.ts'
-import { placeOfPass, type RelationalOptions, type RelationalPass, type RelationalState } from './types.ts'
+import { type RelationalOptions, type RelationalPass, type RelationalState, refOfPass } from './types.ts'
 
 /** Milliseconds until an engine that has not created the logins, or did not answer, is retried. */
 const RETRY_INTERVAL_MS = 5_000
@@ -34,7 +34,7 @@ export function grantEditorAccess({
     const timer = clock.setTimeout(() => giveUp.abort(), TIMEOUT_MS)
     try {
       await engine.admit(
-        await ownerTarget({ ...placeOfPass(pass), database, workloads, clusterId, primary }, owner),
+        await ownerTarget({ ...refOfPass(pass), database, workloads, clusterId, primary }, owner),
         { reader, writer },
         { signal: giveUp.signal },
       )

@@ -30,8 +30,8 @@ import {
   type EngineStore,
   isCompleted,
   observedEngine,
-  placeOfPass,
   type RelationalPass,
+  refOfPass,
 } from './types.ts'
 import { growingClaims } from './volumes.ts'
 import { takeOver } from './workload.ts'
@@ -100,7 +100,7 @@ function endpoint(address: string): string {
 
 function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefined) {
   const { object, state, now } = pass
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const names = relationalNames(name)
   const completed = backupsOfIncarnation(pass, backupsOf(pass.workloads, namespace, names.cluster)).filter(isCompleted)
   const times = (pick: 'startedAt' | 'stoppedAt') => completed.flatMap(({ status }) => status?.[pick] ?? []).sort()
@@ -134,7 +134,7 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
 }
 
 function recoveryWindowOf(pass: RelationalPass, store: string) {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const found = pass.workloads.cache<EngineStore>(barmanObjectStore).get(namespace, store)
   return found?.status?.serverRecoveryWindow?.[pass.state.backup?.serverName ?? '']
 }
@@ -191,7 +191,7 @@ export function judgeStopped({ state }: RelationalPass): Outcome {
 
 /** Returns the engine's pods, in any state. */
 function podsOfEngine(pass: RelationalPass): Pod[] {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const { cluster } = relationalNames(name)
   const all = pass.workloads.cache<Pod>(pod).list({ namespace })
   return all.filter(({ metadata }) => metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)

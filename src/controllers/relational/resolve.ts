@@ -94,10 +94,10 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
 type RestoreFrom = NonNullable<RelationalPass['object']['spec']['restoreFrom']>
 
 /** Returns the snapshot's namespace; undefined for another group's without checked rights. */
-export function originNamespaceOf({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
+export function originNamespaceOf({ object, scope }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
   const { namespace = '', annotations } = object.metadata
   if (restoreFrom.resourceGroup === undefined) return namespace
-  const originNamespace = groupNamespace(place.boundaryId ?? '', restoreFrom.resourceGroup)
+  const originNamespace = groupNamespace(scope.boundaryId ?? '', restoreFrom.resourceGroup)
   const isApproved = annotations?.[RESTORE_ANNOTATION] === objectKey(originNamespace, restoreFrom.snapshotId)
   return originNamespace === namespace || isApproved ? originNamespace : undefined
 }

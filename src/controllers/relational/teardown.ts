@@ -21,8 +21,8 @@ import { ignoreMissingRights, removeRecordSecret } from '../workload/secrets.ts'
 import {
   type EngineCluster,
   observedEngine,
-  placeOfPass,
   type RelationalPass,
+  refOfPass,
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
@@ -38,7 +38,7 @@ function finalSnapshotId(pass: RelationalPass): string {
  */
 function isDeletedWithCluster(pass: RelationalPass): (snapshot: StoredSnapshot) => boolean {
   if (pass.object.spec.onDelete === 'Retain') return () => false
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   if (isNamespaceTerminating(pass.records, namespace)) return () => false
   const last = finalSnapshotId(pass)
   const server = archiveServerName(relationalNames(name).cluster, pass.incarnation)
@@ -48,7 +48,7 @@ function isDeletedWithCluster(pass: RelationalPass): (snapshot: StoredSnapshot) 
 
 /** Points connections redirected here back to the databases they are named after; nothing would do so later. */
 export async function releaseConnections(pass: RelationalPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   for (const other of pass.records.cache<StoredCluster>(pass.kind.resource).list({ namespace })) {
     const { uid, deletionTimestamp } = other.metadata
     if (other.spec.connectTo !== name || deletionTimestamp !== undefined) continue
@@ -71,14 +71,14 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   const engine = observedEngine(pass)
   if (!spec.finalSnapshotOnDelete && spec.onDelete !== 'Retain') return done()
   if (
-    isNamespaceTerminating(pass.records, placeOfPass(pass).namespace) ||
+    isNamespaceTerminating(pass.records, refOfPass(pass).namespace) ||
     engine === undefined ||
     status?.firstReadyAt === undefined
   )
     return done()
   // The engine is only deleted once the snapshot was complete, whatever happened to it since.
   if (engine.metadata.deletionTimestamp !== undefined) return done()
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const found = pass.records.cache(RelationalSnapshot).get(namespace, finalSnapshotId(pass))
   if (found?.status?.completedAt !== undefined) return done()
   if (status.backupEnabled !== true) {
@@ -104,7 +104,7 @@ async function wakeEngine(pass: RelationalPass, engine: EngineCluster): Promise<
 
 async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   const { status, metadata } = pass.object
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const retryAt = status?.finalSnapshotAt === undefined ? 0 : Date.parse(status.finalSnapshotAt) + SNAPSHOT_RETRY_MS
   const remainingMs = retryAt - pass.clock.now()
   if (remainingMs > 0) {
@@ -124,7 +124,7 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
 
 /** Deletes the snapshots that are not retained. */
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const isGoing = isDeletedWithCluster(pass)
   const listSnapshots = () => pass.records.cache(RelationalSnapshot).list({ namespace }).filter(isGoing)
   for (const snapshot of listSnapshots()) {
@@ -144,13 +144,13 @@ export function awaitUnseenSnapshots(pass: RelationalPass): Promise<Outcome> {
 
 /** Deletes what writes to the database, and then the Cluster: the engine deletes its instances and volumes. */
 export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   for (const resource of [postgresqlScheduledBackup, postgresqlPooler, postgresqlDatabase]) {
     await pass.children.prune(resource, [])
   }
   const names = relationalNames(name)
   const isGone = await pass.children.remove(postgresqlCluster, namespace, names.cluster)
-  if (isNamespaceTerminating(pass.records, placeOfPass(pass).namespace)) return done()
+  if (isNamespaceTerminating(pass.records, refOfPass(pass).namespace)) return done()
   if (!isGone) return waiting('TearingDown', 'The instances are being deleted.')
   const isOurs = ({ metadata: { labels } }: KubeObject) => labels?.[ENGINE_CLUSTER_LABEL] === names.cluster
   const remaining = [pod, persistentVolumeClaim].flatMap((resource) =>
@@ -162,7 +162,7 @@ export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
 
 /** Deletes the other children now, because the garbage collector would leave names and passwords for a while. */
 export async function removeAuxiliaryChildren(pass: RelationalPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   for (const resource of [barmanObjectStore, service, networkPolicy]) await pass.children.prune(resource, [])
   const names = relationalNames(name)
   for (const each of [names.owner, names.reader, names.writer, names.target]) {

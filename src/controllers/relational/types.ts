@@ -10,9 +10,9 @@ import type { BackupDestination, BackupTarget, EngineView, Origin } from '../../
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Step, Workspace } from '../engine/controller.ts'
 import { belongsTo } from '../engine/ownership.ts'
-import { newWorkloadState, placeOfPass, type WorkloadState } from '../workload/pass.ts'
+import { newWorkloadState, refOfPass, type WorkloadState } from '../workload/pass.ts'
 
-export { placeOfPass } from '../workload/pass.ts'
+export { refOfPass } from '../workload/pass.ts'
 
 /** Injected by the composition root. */
 export type RelationalOptions = {
@@ -104,7 +104,7 @@ export type EngineStore = KubeObject & {
 
 /** Returns the Cluster if it belongs to the database. */
 export function observedEngine(pass: RelationalPass): EngineCluster | undefined {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const found = pass.workloads.cache<EngineCluster>(postgresqlCluster).get(namespace, relationalNames(name).cluster)
   return found !== undefined && belongsTo(found, pass) ? found : undefined
 }
@@ -119,7 +119,7 @@ export function backupsOf(workloads: Workspace, namespace: string, cluster: stri
 
 /** Filters Backups of this incarnation of the database, by the archive in the snapshot, otherwise by start time. */
 export function backupsOfIncarnation(pass: RelationalPass, backups: readonly EngineBackup[]): EngineBackup[] {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const own = archiveServerName(relationalNames(name).cluster, pass.incarnation)
   const snapshots = pass.records.cache(RelationalSnapshot).list({ namespace })
   const servers = new Map(snapshots.map(({ status }) => [status?.backupName, status?.serverName]))

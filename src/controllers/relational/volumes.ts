@@ -3,12 +3,12 @@ import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { planOf } from '../workload/pass.ts'
-import { observedEngine, placeOfPass, type RelationalPass, type StoredCluster } from './types.ts'
+import { observedEngine, type RelationalPass, refOfPass, type StoredCluster } from './types.ts'
 
 /** Sizes of an instance's two kinds of volumes. */
 export type VolumeSizes = { storageSize: string | undefined; walStorageSize: string | undefined }
 
-export type VolumeVerdict =
+export type VolumeDecision =
   | { kind: 'fit' }
   | { kind: 'shrink'; message: string }
   /** Volumes keep their size, while the rest of the spec is applied. */
@@ -19,7 +19,7 @@ export type VolumeVerdict =
  *
  * @param rigid a class of theirs that does not allow expansion; undefined if all do
  */
-export function judgeVolumes(wanted: VolumeSizes, held: VolumeSizes, rigid: string | undefined): VolumeVerdict {
+export function judgeVolumes(wanted: VolumeSizes, held: VolumeSizes, rigid: string | undefined): VolumeDecision {
   for (const field of ['storageSize', 'walStorageSize'] as const) {
     const [size, before] = [wanted[field], held[field]]
     if (size === undefined || before === undefined || compareQuantities(size, before) >= 0) continue
@@ -61,7 +61,7 @@ export function checkStorage(pass: RelationalPass): Outcome {
 type Claim = { [key: string]: unknown } & Parameters<typeof claimGrowth>[0]
 
 function claimsOf(pass: RelationalPass): Claim[] {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const { cluster } = relationalNames(name)
   const claims = pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace })
   return claims.filter((claim) => claim.metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)

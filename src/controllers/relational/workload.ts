@@ -22,10 +22,10 @@ import {
   type EngineBackup,
   type EngineCluster,
   observedEngine,
-  placeOfPass,
   type RelationalOptions,
   type RelationalPass,
   type RelationalStep,
+  refOfPass,
 } from './types.ts'
 
 /** Children that depend on options of the spec; all others always exist. */
@@ -81,7 +81,7 @@ function inputOf(
 type Database = KubeObject & { spec: { extensions?: { name: string }[] } }
 
 function installedExtensions(pass: RelationalPass): string[] {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const found = pass.workloads.cache<Database>(postgresqlDatabase).get(namespace, relationalNames(name).cluster)
   return (found?.spec.extensions ?? []).map((extension) => extension.name)
 }
@@ -93,7 +93,7 @@ export function scheduledSnapshotId(backup: KubeObject): string {
 
 /** Creates a snapshot for each scheduled Backup, so that it can be listed, restored and deleted like any other. */
 export async function mirrorBackups(pass: RelationalPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   for (const backup of backupsOf(pass.workloads, namespace, relationalNames(name).cluster)) {
     if (backup.metadata.labels?.[ENGINE_SCHEDULE_LABEL] === undefined) continue
     if (backup.metadata.deletionTimestamp !== undefined) continue

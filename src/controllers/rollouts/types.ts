@@ -1,4 +1,4 @@
-import type { ClusterInspector } from '../../adapters/clusterlook/port.ts'
+import type { ClusterInspector } from '../../adapters/clusterinspector/port.ts'
 import type { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import type { Pass } from '../engine/controller.ts'
 

@@ -14,7 +14,7 @@ import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { hasStatefulSet } from '../stateful/pass.ts'
-import { placeOfPass, planOf } from '../workload/pass.ts'
+import { planOf, refOfPass } from '../workload/pass.ts'
 import { adopt, isKeptFor } from '../workload/retainedIncarnations.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
@@ -79,7 +79,7 @@ export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePas
 /** An engine sets its administrator's password only once, so a new one could not open the existing volume. */
 async function isAdminLost(pass: SqlPass, logins: string): Promise<boolean> {
   if (pass.state.claims.size === 0) return false
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const held = await pass.children.get<SecretObject>(secret, namespace, logins)
   if (hasAllPasswords(decodeSomePasswords(held?.data))) return false
   const stored = await readSecret(pass, namespace, logins)
@@ -120,6 +120,6 @@ export async function chooseLicense(pass: SqlPass): Promise<Outcome> {
 /** A key that worked before is not read again, so that an instance at rest costs no request. */
 async function isLicenseStored(pass: SqlPass, version: number): Promise<boolean> {
   if (pass.object.status?.licenseVersion === version) return true
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   return decodeProductKey((await readSecret(pass, namespace, sqlNames(name).license))?.data, version) !== undefined
 }

@@ -14,7 +14,7 @@ import { writeWorkload } from '../stateful/write.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { judgeStart, judgeStop } from '../workload/judge.ts'
-import { placeOfPass, planOf } from '../workload/pass.ts'
+import { planOf, refOfPass } from '../workload/pass.ts'
 import { removeRecordSecret } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
@@ -130,7 +130,7 @@ function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefin
 }
 
 function adminTarget(pass: SqlPass, password: string): SqlTarget {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const { engine } = pass.object.spec
   const clusterId = otherClusterOf(pass.object, pass.records)
   return {

@@ -6,7 +6,7 @@ import { pod, statefulSet } from '../../kube/builtin.ts'
 import { belongsTo } from '../engine/ownership.ts'
 import {
   newWorkloadState,
-  placeOfPass as placeOfStateful,
+  refOfPass as placeOfStateful,
   planOf as planOfStateful,
   type WorkloadPass,
   type WorkloadState,

@@ -17,14 +17,14 @@ import {
   doneWithRequeueAt,
   type EntryPass,
   entryOf,
-  placeOfEntry,
+  refOfEntry,
   vaultOf,
   writeSpec,
 } from './types.ts'
 
 /** Finds the vault, and checks that the object has the name that its secret requires. */
 export function findVault(pass: EntryPass): Outcome {
-  const { namespace, name } = placeOfEntry(pass)
+  const { namespace, name } = refOfEntry(pass)
   const { vaultName, secretName } = pass.object.spec
   const wanted = entryName(vaultName, secretName)
   if (name !== wanted) {
@@ -63,7 +63,7 @@ export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   const expiresAt = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_TTL_MS
   if (pass.clock.now() < expiresAt) return doneWithRequeueAt(pass, expiresAt)
   const { uid, resourceVersion } = metadata
-  await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
+  await pass.records.client.remove(pass.kind.resource, refOfEntry(pass), { uid, resourceVersion })
   return waiting('TearingDown', 'It never got a value.')
 }
 
@@ -120,7 +120,7 @@ export async function purgeWhenDue(pass: EntryPass): Promise<Outcome> {
   if (next === undefined) return done()
   if (!isOver(forgetAt)) return doneWithRequeueAt(pass, Date.parse(next))
   const { uid, resourceVersion } = metadata
-  await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
+  await pass.records.client.remove(pass.kind.resource, refOfEntry(pass), { uid, resourceVersion })
   return done()
 }
 

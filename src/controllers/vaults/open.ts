@@ -9,7 +9,7 @@ import { type Outcome, stalled } from '../../core/outcome.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Pass, Workspace } from '../engine/controller.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { readSecret, rightsMissing } from '../workload/secrets.ts'
 
 /**
@@ -40,7 +40,7 @@ function findReadableEntry(
   pass: ReaderPass,
   { vaultName, secretName, version }: VaultReference,
 ): CachedEntry | Outcome {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const entry = pass.records.cache(VaultEntry).get(namespace, entryName(vaultName, secretName))
   const subject = `Secret "${secretName}" of vault "${vaultName}"`
   if (pass.records.cache(SecretVault).get(namespace, vaultName) === undefined)

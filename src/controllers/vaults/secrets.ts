@@ -4,11 +4,11 @@ import { apiVersionOf } from '../../core/object.ts'
 import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
 import { RIGHTS_RETRY_MS, rightsMissing, withSecretRights } from '../workload/secrets.ts'
-import { type EntryPass, placeOfEntry } from './types.ts'
+import { type EntryPass, refOfEntry } from './types.ts'
 
 /** Deletes the Secrets of one life, or of all; returns an outcome if that was not possible yet. */
 export function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome | undefined> {
-  const { namespace, name } = placeOfEntry(pass)
+  const { namespace, name } = refOfEntry(pass)
   const { client } = pass.workloads
   return withSecretRights(async () => {
     if (life !== undefined) await client.remove(secret, { namespace, name: valueNames(name, life).key })
@@ -29,7 +29,7 @@ const PRUNED_AT_ONCE = 200
 
 /** Deletes values of versions that newer ones have evicted from the history. */
 export async function pruneVersions(pass: EntryPass): Promise<Outcome | undefined> {
-  const { namespace, name } = placeOfEntry(pass)
+  const { namespace, name } = refOfEntry(pass)
   const { history } = (pass.state.entry ?? pass.object).spec
   const oldest = history?.versions[0]?.version
   if (history === undefined || oldest === undefined) return undefined

@@ -40,7 +40,7 @@ export function vaultOf(pass: EntryPass): CachedVault {
   return vault
 }
 
-export function placeOfEntry(pass: EntryPass): { namespace: string; name: string } {
+export function refOfEntry(pass: EntryPass): { namespace: string; name: string } {
   const { namespace = '', name } = pass.object.metadata
   return { namespace, name }
 }
@@ -50,7 +50,7 @@ export async function writeSpec(pass: EntryPass, patch: object): Promise<void> {
   const { resourceVersion, uid } = entryOf(pass).metadata
   const written = await pass.records.client.mergePatch<CachedEntry>(
     pass.kind.resource,
-    placeOfEntry(pass),
+    refOfEntry(pass),
     { spec: patch },
     { resourceVersion, uid },
   )

@@ -36,14 +36,14 @@ import {
   type EntryPass,
   type EntryStep,
   entryOf,
-  placeOfEntry,
+  refOfEntry,
   type SecretObject,
   vaultOf,
   writeSpec,
 } from './types.ts'
 
 async function readSecret(pass: EntryPass, name: string): Promise<SecretObject | undefined> {
-  const { namespace } = placeOfEntry(pass)
+  const { namespace } = refOfEntry(pass)
   return pass.workloads.client.get<SecretObject>(secret, { namespace, name }).catch(absent)
 }
 
@@ -58,7 +58,7 @@ export function takeValue({ keys }: EntryOptions): EntryStep {
     if (valueFrom === undefined || state !== 'Active') return done()
     if (vaultOf(pass).metadata.deletionTimestamp !== undefined) return done()
     if (history?.isManaged === true) return stalled('ConfigurationInvalid', 'The platform itself writes this secret.')
-    const { namespace } = placeOfEntry(pass)
+    const { namespace } = refOfEntry(pass)
     pass.workloads.watchSecretMetadata(namespace)
     try {
       const object = await readSecret(pass, valueFrom.secretName)
@@ -125,7 +125,7 @@ async function addVersion(
   value: string,
   seen: Omit<EntryValueSource, 'version'>,
 ): Promise<void> {
-  const { namespace, name } = placeOfEntry(pass)
+  const { namespace, name } = refOfEntry(pass)
   const entry = entryOf(pass)
   const { spec } = entry
   const life = lifeOfNextValue(spec)
@@ -164,7 +164,7 @@ async function isValueStored(
 }
 
 async function ensureDataKey(pass: EntryPass, keys: PlatformKeys, life: number): Promise<Uint8Array> {
-  const { namespace, name } = placeOfEntry(pass)
+  const { namespace, name } = refOfEntry(pass)
   const context = keyContext(namespace, name, life)
   const { key } = valueNames(name, life)
   const stored = decodeJwe((await readSecret(pass, key))?.data)
@@ -198,7 +198,7 @@ export function rewrapKey({ keys }: EntryOptions): EntryStep {
 }
 
 async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life: number): Promise<Outcome> {
-  const { namespace, name } = placeOfEntry(pass)
+  const { namespace, name } = refOfEntry(pass)
   const context = keyContext(namespace, name, life)
   const ref = { namespace, name: valueNames(name, life).key }
   const stored = await readSecret(pass, ref.name)
@@ -238,7 +238,7 @@ export function withdrawValue(pass: EntryPass): Promise<Outcome> {
     const before = pass.object.status?.mountedSecret
     const wanted = wantedMount(pass)?.secretName
     if (before !== undefined && before !== wanted) {
-      await pass.children.remove(secret, placeOfEntry(pass).namespace, before)
+      await pass.children.remove(secret, refOfEntry(pass).namespace, before)
       pass.report({ mountedSecret: undefined, mountedVersion: undefined })
     }
     const isShown = spec.mountAs !== undefined && spec.state === 'Active'
@@ -260,7 +260,7 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
 
 /** Records the Secret's name before creating it, so that after a crash every value can still be withdrawn. */
 async function writeMountedSecret(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
-  const { namespace } = placeOfEntry(pass)
+  const { namespace } = refOfEntry(pass)
   if (pass.object.status?.mountedSecret !== wanted.secretName) {
     pass.report({ mountedSecret: wanted.secretName, mountedVersion: undefined })
     return waiting('WaitingForDependency', `The Secret "${wanted.secretName}" of mountAs is being made.`, REQUEUE_NOW)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
-import { playedEngine } from '../../adapters/qdrant/played.ts'
+import { simulatedEngine } from '../../adapters/qdrant/simulated.ts'
 import { persistentVolumeClaim, pod, statefulSet } from '../../kube/builtin.ts'
 
 const HOUR = 60 * 60 * 1000
@@ -148,7 +148,7 @@ describe('scaling down a VectorCluster', () => {
   })
 
   it('needs no engine with simulated pods', async () => {
-    await begin({ engine: playedEngine() })
+    await begin({ engine: simulatedEngine() })
     await world.change({ replicas: 1 })
     await world.converge('products', 30)
     expect(await volumes(world)).to.deep.equal(storage(0))

@@ -6,7 +6,7 @@ import { PREFIX } from '../../core/labels.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type CollectionView, type DrainAction, nextDrainAction } from '../../desired/vector/index.ts'
 import { persistentVolumeClaim, pod } from '../../kube/builtin.ts'
-import { placeOfPass, wantedReplicas } from '../workload/pass.ts'
+import { refOfPass, wantedReplicas } from '../workload/pass.ts'
 import { annotateData } from '../workload/retainedIncarnations.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
@@ -54,7 +54,7 @@ function isDrained(pass: VectorPass, ordinal: number): boolean {
 
 /** Deletes the claims of drained peers without pods. Their old data would keep a later peer from joining. */
 async function removeClaims(pass: VectorPass, drained: readonly number[]): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const { workload } = vectorNames(name)
   for (const ordinal of drained) {
     if (pass.workloads.cache(pod).get(namespace, `${workload}-${ordinal}`) !== undefined) continue
@@ -65,7 +65,7 @@ async function removeClaims(pass: VectorPass, drained: readonly number[]): Promi
 }
 
 async function drainPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<Outcome> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const { workload } = vectorNames(name)
   const since = (pass.object.status?.drainingSince as string | undefined) ?? pass.now
   pass.report({ drainingSince: since })
@@ -151,7 +151,7 @@ async function applyAction(engine: QdrantPort, firstPeer: PeerAddress, action: D
 
 /** Returns how to reach a peer, with every key that it may accept. */
 export function peerAddress(pass: VectorPass, ordinal: number): PeerAddress {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const names = vectorNames(name)
   const { keys } = pass.state
   const accepted = [keys?.current, keys?.pending, keys?.retired].flatMap((key) => key?.apiKey ?? [])

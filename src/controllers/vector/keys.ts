@@ -17,7 +17,7 @@ import { secret, statefulSet } from '../../kube/builtin.ts'
 import { isRolledOut } from '../stateful/health.ts'
 import { observedWorkload } from '../stateful/pass.ts'
 import type { StatefulSet } from '../stateful/types.ts'
-import { placeOfPass } from '../workload/pass.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 import { versionToRun } from './workload.ts'
@@ -55,12 +55,12 @@ export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>):
 
 /** Reads the keys from the API server. Ownership of the Secret is checked when it is written. */
 async function readStoredKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   return decodeVectorKeys((await readSecret(pass, namespace, vectorNames(name).keys))?.data)
 }
 
 function hasKeysInTemplate(pass: VectorPass): boolean {
-  const { namespace, name } = placeOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const workload = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, vectorNames(name).workload)
   return workload?.spec.template?.metadata?.annotations?.[KEY_ANNOTATION] !== undefined
 }

@@ -2,7 +2,7 @@ import type { QdrantPort } from '../../adapters/qdrant/port.ts'
 import type { VectorKey, VectorKeys } from '../../contracts/vector.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { VectorCluster } from '../../crds/vector.ts'
-import type { RouteVerdict } from '../../desired/workload/host.ts'
+import type { RouteAcceptance } from '../../desired/workload/host.ts'
 import type { Pass, Step } from '../engine/controller.ts'
 import { newStatefulState, type StatefulState } from '../stateful/pass.ts'
 
@@ -26,7 +26,7 @@ export type VectorState = StatefulState & {
   peers: number
   draining: Outcome | undefined
   /** applyWorkload */
-  route: RouteVerdict | undefined
+  route: RouteAcceptance | undefined
 }
 
 export function newVectorState(): VectorState {

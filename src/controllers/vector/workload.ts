@@ -17,7 +17,7 @@ import type { Claim } from '../stateful/types.ts'
 import { writeWorkload } from '../stateful/write.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { gatewayOf } from '../workload/cluster.ts'
-import { routeVerdict } from '../workload/hosts.ts'
+import { routeAcceptance } from '../workload/hosts.ts'
 import { planOf } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
 
@@ -28,7 +28,7 @@ const PRUNED: readonly Resource[] = [service, ingress, httpRoute, podDisruptionB
 export async function applyWorkload(pass: VectorPass): Promise<Outcome> {
   const input = inputOf(pass)
   const surroundings = vectorAuxiliaryChildren(input)
-  pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
+  pass.state.route = routeAcceptance(input.gateway, await writeChildren(pass, surroundings))
   const pruned = isHandingOver(pass) ? PRUNED.filter((resource) => resource !== ingress) : PRUNED
   await pruneChildren(pass, surroundings, pruned)
   await writeWorkload(pass, vectorWorkload(input))

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { service } from '../../kube/builtin.ts'
-import { placeOfPass, type WorkloadPass } from './pass.ts'
+import { refOfPass, type WorkloadPass } from './pass.ts'
 
 type LoadBalancerService = KubeObject & {
   status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
@@ -10,7 +10,7 @@ type LoadBalancerService = KubeObject & {
 /** Returns addresses or host names of the LoadBalancer Service; undefined if there are none yet, or none wanted. */
 export function publicAddresses(pass: Pick<WorkloadPass, 'object' | 'workloads'>, name: string): string[] | undefined {
   if (pass.object.spec.enableLoadBalancer !== true) return undefined
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const found = pass.workloads.cache<LoadBalancerService>(service).get(namespace, name)
   const given = (found?.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   return given.length === 0 ? undefined : given

@@ -5,7 +5,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type Gateway, PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
-import { type HttpRoute, judgeRoute, type RouteVerdict, routeObstacle } from '../../desired/workload/host.ts'
+import { type HttpRoute, judgeRoute, type RouteAcceptance, routeObstacle } from '../../desired/workload/host.ts'
 import { ingress } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed } from '../engine/controller.ts'
@@ -16,7 +16,7 @@ import type { WorkloadPass, WorkloadState } from './pass.ts'
 
 type HostedPass = Pick<WorkloadPass, 'workloads'> & {
   readonly object: { readonly spec: { readonly allowedCidrs?: string | undefined } }
-  readonly state: WorkloadState & { readonly host: string | undefined; readonly route: RouteVerdict | undefined }
+  readonly state: WorkloadState & { readonly host: string | undefined; readonly route: RouteAcceptance | undefined }
 }
 
 /**
@@ -58,7 +58,7 @@ export function wantedHosts(segment: string, { metadata, spec }: HostedObject, d
 
 type ClaimPass = ClaimingPass & {
   readonly workloads: WorkloadPass['workloads']
-  readonly place: WorkloadPass['place']
+  readonly scope: WorkloadPass['scope']
   readonly kind: AnyKind
   readonly object: HostedObject
   readonly state: WorkloadState & { host: string | undefined; domains: readonly string[] }
@@ -68,7 +68,7 @@ type ClaimPass = ClaimingPass & {
 export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
   const domain = pass.state.cluster?.spec.domain ?? ''
   const [host, ...domains] = wantedHosts(pass.kind.segment, pass.object, domain)
-  const { boundaryId = '' } = pass.place
+  const { boundaryId = '' } = pass.scope
   if (host !== undefined && host === pass.object.spec.ingressHost && !isHostOf(boundaryId, host, domain)) {
     const suffix = hostSuffixOf(boundaryId, domain)
     return stalled(
@@ -106,7 +106,7 @@ type RouteObject = KubeObject & { spec: { rules?: { host?: string }[]; hostnames
  * domain need not wait until this resource is healthy.
  */
 export async function releaseUnserved(
-  pass: Omit<ClaimPass, 'state' | 'place'> & Pick<WorkloadPass, 'children'>,
+  pass: Omit<ClaimPass, 'state' | 'scope'> & Pick<WorkloadPass, 'children'>,
 ): Promise<Outcome> {
   const { kind, object, records, workloads, children } = pass
   const clusters = records.cache(PlatformCluster).list()
@@ -122,7 +122,10 @@ export async function releaseUnserved(
 }
 
 /** Returns the Gateway's verdict on the route among the written children; undefined without a route. */
-export function routeVerdict(gateway: Gateway | undefined, written: readonly KubeObject[]): RouteVerdict | undefined {
+export function routeAcceptance(
+  gateway: Gateway | undefined,
+  written: readonly KubeObject[],
+): RouteAcceptance | undefined {
   const route = written.find(({ kind }) => kind === httpRoute.kind)
   return route === undefined || gateway === undefined ? undefined : judgeRoute(route as HttpRoute, gateway)
 }

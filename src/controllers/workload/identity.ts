@@ -9,7 +9,7 @@ import { secret } from '../../kube/builtin.ts'
 import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
-import { placeOfPass, type WorkloadPass } from './pass.ts'
+import { refOfPass, type WorkloadPass } from './pass.ts'
 import { readSecret, withSecretRights } from './secrets.ts'
 
 type Cached = ManagedIdentity & { [key: string]: unknown }
@@ -34,7 +34,7 @@ export function identityObserver({ segment }: AnyKind): Observed {
 }
 
 function identityOf({ kind, object, records }: IdentifiedPass): Cached | undefined {
-  const { namespace } = placeOfPass({ object })
+  const { namespace } = refOfPass({ object })
   return records
     .cache(ManagedIdentity)
     .list({ namespace })
@@ -70,7 +70,7 @@ const isElsewhere = ({ object, records }: IdentifiedPass) => otherClusterOf(obje
 
 /** Copies the credentials to another cluster for its pods. A new version wakes the resource through its identity. */
 async function copyCredentials({ object, records, children }: IdentifiedPass, name: string): Promise<Outcome> {
-  const { namespace } = placeOfPass({ object })
+  const { namespace } = refOfPass({ object })
   const localSecret = await readSecret({ workloads: records }, namespace, name)
   if (localSecret === undefined)
     return waiting('WaitingForDependency', 'The credentials of its managed identity are being made.')
@@ -88,14 +88,14 @@ async function copyCredentials({ object, records, children }: IdentifiedPass, na
 /** Deletes the copied credentials from another cluster. On the platform's own cluster they belong to the identity. */
 export async function removeIdentity(pass: IdentifiedPass): Promise<Outcome> {
   if (!isElsewhere(pass)) return done()
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const id = identityOf(pass)?.metadata.name ?? managedIdentityId(namespace, pass.object.metadata.uid ?? '')
   await pass.children.remove(secret, namespace, identityCopyName(id))
   return done()
 }
 
 async function createIdentity({ object, records, ...pass }: IdentifiedPass): Promise<Outcome> {
-  const { namespace, name } = placeOfPass({ object, ...pass })
+  const { namespace, name } = refOfPass({ object, ...pass })
   const resourceUid = object.metadata.uid ?? ''
   const identity = {
     apiVersion: ManagedIdentity.apiVersion,

@@ -26,7 +26,7 @@ export function podObserver(kind: AnyKind): Observed {
   }
 }
 
-/** Wakes resources when their plan, their cluster or the room in their quota changes. */
+/** Wakes resources when their plan, their cluster or the rest of their quota changes. */
 export function workloadObservers(kind: AnyKind): Observed[] {
   const all = (records: Workspace) => records.cache<Planned>(kind.resource).list()
   return [

@@ -23,7 +23,7 @@ import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import type { Pass } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
-import { placeOfPass } from './pass.ts'
+import { refOfPass } from './pass.ts'
 import { readSecret } from './secrets.ts'
 
 /** Kinds with outputs, by collection. */
@@ -46,7 +46,7 @@ export async function outputValue(
   pass: OutputPass,
   { collection, name, output }: ResourceOutput,
 ): Promise<string | Outcome> {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const kind = OUTPUT_KINDS[collection]
   const found = pass.records.cache(kind.resource).get(namespace, name)
   if (found === undefined || found.metadata.deletionTimestamp !== undefined)
@@ -63,7 +63,7 @@ export async function outputValue(
 
 const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: KubeObject) => Promise<Outputs>> = {
   async vectorclusters(pass, { metadata: { name } }) {
-    const { namespace } = placeOfPass(pass)
+    const { namespace } = refOfPass(pass)
     const keys = decodeVectorKeys((await readSecret(pass, namespace, vectorNames(name).keys))?.data)
     const { rest, grpc } = vectorEndpoints(namespace, name)
     return { restEndpoint: rest, grpcEndpoint: grpc, apiKey: keys?.current?.apiKey }
@@ -99,7 +99,7 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
   functionnamespaces: publicUrl,
   async objectstorageaccounts(pass, { metadata: { name }, status }) {
     const { endpoint, regionName } = (status ?? {}) as NonNullable<ObjectStorageAccount['status']>
-    const { namespace } = placeOfPass(pass)
+    const { namespace } = refOfPass(pass)
     const key = consumerKeyName(pass.object.metadata, name)
     // A key that is inactive or being deleted grants nothing.
     const found = pass.records.cache(ObjectAccessKey).get(namespace, key)

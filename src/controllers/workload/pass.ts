@@ -42,7 +42,7 @@ export function newWorkloadState(): WorkloadState {
   return { cluster: undefined, plan: undefined, planName: '', replicas: 1 }
 }
 
-export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
+export function refOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
   const { namespace = '', name } = object.metadata
   return { namespace, name }
 }

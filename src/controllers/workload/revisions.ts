@@ -13,7 +13,7 @@ import { type KubeObject, type ObjectMeta, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { controllerRevision } from '../../kube/builtin.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
-import { placeOfPass } from './pass.ts'
+import { refOfPass } from './pass.ts'
 
 /**
  * Rights of a controller that keeps revisions. They are read when a new one is due, and not watched. Revisions hold
@@ -82,7 +82,7 @@ async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
 
 /** Includes revisions of earlier incarnations. */
 async function labelledRevisions({ object, records }: RevisionPass): Promise<StoredRevision[]> {
-  const { namespace, name } = placeOfPass({ object })
+  const { namespace, name } = refOfPass({ object })
   const labelSelector = ownerLabelSelector(object.kind, name)
   return (await records.client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })).items
 }
@@ -105,7 +105,7 @@ async function removeFormerRevision(
 }
 
 async function write<Content>(pass: RevisionPass, name: string, { number, ...data }: Revision<Content>): Promise<void> {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const { apiVersion, kind } = { apiVersion: 'apps/v1', kind: controllerRevision.kind }
   // JSON drops undefined fields.
   const desired = {

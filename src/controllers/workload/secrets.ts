@@ -4,7 +4,7 @@ import type { SecretObject } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
-import { placeOfPass } from './pass.ts'
+import { refOfPass } from './pass.ts'
 
 /** Milliseconds until the permissions for Secrets of a new namespace are checked again; no watch reports them. */
 export const RIGHTS_RETRY_MS = 2_000
@@ -46,7 +46,7 @@ export async function ignoreMissingRights(work: () => Promise<unknown>): Promise
 /** Deletes a Secret next to the resource in `records`, whichever cluster its workload is on. */
 export function removeRecordSecret(nameOf: (resource: string) => string) {
   return async function removeRecordSecret(pass: Pick<Pass, 'recordChildren' | 'object'>): Promise<Outcome> {
-    const { namespace, name } = placeOfPass(pass)
+    const { namespace, name } = refOfPass(pass)
     await ignoreMissingRights(() => pass.recordChildren.remove(secret, namespace, nameOf(name)))
     return done()
   }
@@ -74,7 +74,7 @@ export async function keepSecret<T>(
     load?: (pass: Pick<Pass, 'workloads'>, namespace: string, name: string) => Promise<SecretObject | undefined>
   },
 ): Promise<T> {
-  const { namespace } = placeOfPass(pass)
+  const { namespace } = refOfPass(pass)
   const held = await pass.children.get<SecretObject>(secret, namespace, name)
   const stored = decode(held?.data)
   const wanted = await decide(stored)

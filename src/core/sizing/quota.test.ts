@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { parseQuantity } from '../quantity.ts'
-import { groupCountVerdict, type QuotaLimits, type QuotaUser, quotaSentence, quotaVerdict } from './quota.ts'
+import { evaluateGroupCount, evaluateQuota, type QuotaLimits, type QuotaUser, quotaSentence } from './quota.ts'
 
 type Requests = { cpu?: string; memory?: string; storage?: string; pods?: number }
 
@@ -21,14 +21,14 @@ const kept = (key: string, storage: string): QuotaUser => ({
 })
 
 function verdict(limits: QuotaLimits, subject: QuotaUser, others: QuotaUser[], group: QuotaLimits = {}): string {
-  const answer = quotaVerdict({ boundary: limits, groups: new Map([['shop', group]]), subject, others })
+  const answer = evaluateQuota({ boundary: limits, groups: new Map([['shop', group]]), subject, others })
   if (answer.kind === 'fits') return 'fits'
   return `${answer.at} ${answer.quota}: ${answer.used} + ${answer.requested} > ${answer.limit}`
 }
 
 const HELD = { cpu: parseQuantity('1'), memory: 0n, storage: parseQuantity('9Gi'), pods: 0 }
 
-describe('quotaVerdict, quotaSentence and groupCountVerdict', () => {
+describe('evaluateQuota, quotaSentence and evaluateGroupCount', () => {
   const cases: [string, string, string][] = [
     ['fit without limits', verdict({}, user('b', 2, { cpu: '900' }), [user('a', 1)]), 'fits'],
     [
@@ -151,7 +151,7 @@ describe('quotaVerdict, quotaSentence and groupCountVerdict', () => {
   for (const [sentence, actual, expected] of cases) it(sentence, () => expect(actual).to.equal(expected))
 
   it('name the quota, its use and the request', () => {
-    const answer = quotaVerdict({
+    const answer = evaluateQuota({
       boundary: { memory: '4Gi' },
       groups: new Map(),
       subject: user('b', 2, { memory: '2Gi' }),
@@ -164,8 +164,8 @@ describe('quotaVerdict, quotaSentence and groupCountVerdict', () => {
 
   it('admit as many groups as the limit, oldest first', () => {
     const groups = [1, 2, 3].map((age) => user(`g${age}`, age))
-    const kinds = groups.map((group) => groupCountVerdict({ resourceGroups: 2 }, group, groups).kind)
+    const kinds = groups.map((group) => evaluateGroupCount({ resourceGroups: 2 }, group, groups).kind)
     expect(kinds).to.deep.equal(['fits', 'fits', 'exceeded'])
-    expect(groupCountVerdict({}, user('g9', 9), groups).kind).to.equal('fits')
+    expect(evaluateGroupCount({}, user('g9', 9), groups).kind).to.equal('fits')
   })
 })

@@ -38,7 +38,7 @@ export type Exceeded = {
   used: string
   requested: string
 }
-export type QuotaVerdict = { kind: 'fits' } | Exceeded
+export type QuotaResult = { kind: 'fits' } | Exceeded
 
 /** Whether anything that resources ask for is limited; a limit on groups does not count. */
 export function limitsAmounts(limits: QuotaLimits): boolean {
@@ -57,7 +57,7 @@ type Limits = { boundary: QuotaLimits; groups: ReadonlyMap<string, QuotaLimits> 
  * @param others every other resource of the boundary, in any order; one with the key of `subject` is ignored
  * @param groups limits of the boundary's groups by name
  */
-export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Iterable<QuotaUser> }): QuotaVerdict {
+export function evaluateQuota(input: Limits & { subject: QuotaUser; others: Iterable<QuotaUser> }): QuotaResult {
   const { subject } = input
   const others = [...input.others].filter(({ key }) => key !== subject.key)
   const before = others.filter((other) => other.isGranted === true || byAge(other, subject) < 0)
@@ -120,11 +120,11 @@ function excessOf(storage: bigint, counted = 0n): bigint {
  *
  * @param others the other groups of the boundary
  */
-export function groupCountVerdict(
+export function evaluateGroupCount(
   limits: QuotaLimits,
   subject: { key: string; createdAt: string },
   others: Iterable<{ key: string; createdAt: string; isGranted?: boolean }>,
-): QuotaVerdict {
+): QuotaResult {
   const limit = limits.resourceGroups
   if (limit === undefined) return { kind: 'fits' }
   const isBefore = (other: Parameters<typeof byAge>[0] & { isGranted?: boolean }) =>

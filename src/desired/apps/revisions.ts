@@ -9,7 +9,7 @@ export function wantedRevision({ spec }: PlatformApp, deployed: DeployedImage): 
     content: { image, ...(commit !== undefined && { commit }), deploymentId, ...Object.fromEntries(fields) },
     redeployedAt: {},
     parts: partsOf,
-    essence: ({ volumes: _volumes, deploymentId: _deployment, commit: _commit, ...rest }) => rest,
+    restorable: ({ volumes: _volumes, deploymentId: _deployment, commit: _commit, ...rest }) => rest,
   }
 }
 

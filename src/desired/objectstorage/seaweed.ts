@@ -1,4 +1,4 @@
-import { SEAWEED_PORT, type SeaweedPlace } from '../../contracts/objectstorage.ts'
+import { SEAWEED_PORT, type SeaweedRef } from '../../contracts/objectstorage.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 
 /** The fields of a Seaweed that are read (seaweed.seaweedfs.com/v1, SeaweedSpec and SeaweedStatus). */
@@ -26,7 +26,7 @@ const MAX_MESSAGE_LENGTH = 300
  * @param isServed whether the API server knows the kind
  */
 export function seaweedObstacle(
-  { namespace, name, port }: SeaweedPlace,
+  { namespace, name, port }: SeaweedRef,
   found: Seaweed | undefined,
   isServed: boolean,
 ): Outcome | undefined {

@@ -148,13 +148,13 @@ export function certificates(
 }
 
 /** The Gateway's verdict on a route: with the refusal's reason, but not its message, which may contain anything. */
-export type RouteVerdict = { kind: 'accepted' } | { kind: 'pending' } | { kind: 'refused'; reason: string }
+export type RouteAcceptance = { kind: 'accepted' } | { kind: 'pending' } | { kind: 'refused'; reason: string }
 
 /**
  * Judges a route by its parent's conditions for the newest generation: `Accepted` means that a listener takes the host,
  * `ResolvedRefs` that the Service was found.
  */
-export function judgeRoute(route: HttpRoute | undefined, gateway: Gateway): RouteVerdict {
+export function judgeRoute(route: HttpRoute | undefined, gateway: Gateway): RouteAcceptance {
   const generation = route?.metadata.generation ?? 1
   const ours = (route?.status?.parents ?? []).filter(
     ({ parentRef }) =>

@@ -7,8 +7,13 @@ import { type AdmissionChange, requireAction, scopeOfRecord } from './change.ts'
 
 /** Judges creating, extending, shortening and deleting a role assignment. */
 export async function judgeAssignment(change: AdmissionChange<AssignmentRecord>): Promise<void> {
-  const { services, caller, boundaryId, place, next, previous } = change
-  requireAction(services, caller, boundaryId === undefined ? 'rbac/members/admin' : 'boundaries/members/manage', place)
+  const { services, caller, boundaryId, scope: objectScope, next, previous } = change
+  requireAction(
+    services,
+    caller,
+    boundaryId === undefined ? 'rbac/members/admin' : 'boundaries/members/manage',
+    objectScope,
+  )
   if (next === undefined) return refuseLosingOwner(change)
   if (previous !== undefined) return judgeEnd(change, next, previous)
   const { spec } = next
@@ -32,13 +37,13 @@ async function judgeEnd(change: AdmissionChange<AssignmentRecord>, next: Assignm
 async function refuseLosingOwner({
   services,
   boundaryId,
-  place,
+  scope: objectScope,
   previous,
 }: AdmissionChange<AssignmentRecord>): Promise<void> {
   if (previous === undefined) return
   const assignmentId = assignmentIdOf(previous)
   const code = boundaryId === undefined ? 'last_owner' : 'LAST_OWNER'
-  await refuseUngoverned(services, place, { removed: new Set([assignmentId]) }, code, { assignmentId })
+  await refuseUngoverned(services, objectScope, { removed: new Set([assignmentId]) }, code, { assignmentId })
 }
 
 /** Returns milliseconds since the epoch; infinity for an assignment that does not expire. */

@@ -24,7 +24,7 @@ export type AdmissionChange<R> = {
   readonly caller: Granter
   /** The boundary of the namespace; undefined in the platform's own namespace. */
   readonly boundaryId: string | undefined
-  readonly place: Scope
+  readonly scope: Scope
   /** Undefined on DELETE. */
   readonly next: R | undefined
   /** Undefined on CREATE. */

@@ -7,9 +7,9 @@ import { type AdmissionChange, notWritableHere, requireAction, scopeOfRecord } f
 
 /** A principal that a deny affects may neither change nor delete it, and no deny may lock everybody out. */
 export async function judgeDeny(change: AdmissionChange<RecordOf<typeof DenyAssignment>>): Promise<void> {
-  const { services, caller, boundaryId, place, next, previous } = change
+  const { services, caller, boundaryId, scope, next, previous } = change
   if (boundaryId === undefined) throw notWritableHere(DenyAssignment, 'at the root by tenants')
-  requireAction(services, caller, 'rbac/members/write', place)
+  requireAction(services, caller, 'rbac/members/write', scope)
   if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
   if (previous !== undefined) await refuseOwnDeny(services, caller, boundaryId, previous)
   if (next === undefined) return

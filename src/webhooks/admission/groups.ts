@@ -13,9 +13,9 @@ type GroupRecord = RecordOf<typeof PrincipalGroup>
 
 /** Membership is a grant: a new member gets the roles of the group, a removed one loses them. */
 export async function judgeGroup(change: AdmissionChange<GroupRecord>): Promise<void> {
-  const { services, caller, boundaryId, place, next, previous } = change
+  const { services, caller, boundaryId, scope, next, previous } = change
   if (boundaryId === undefined) throw notWritableHere(PrincipalGroup, 'at the root by tenants')
-  requireAction(services, caller, 'rbac/members/write', place)
+  requireAction(services, caller, 'rbac/members/write', scope)
   if (next !== undefined && previous !== undefined && isEqual(next.spec, previous.spec)) return
   const groups = groupsAfter(change)
   if (next !== undefined) {
@@ -31,7 +31,7 @@ export async function judgeGroup(change: AdmissionChange<GroupRecord>): Promise<
   refuseEscapingDenies(services, caller, boundaryId, groups)
   if (next !== undefined) await refuseDenyingRootOwners(services, boundaryId, groups)
   const groupId = (next ?? previous)?.metadata.name
-  await refuseUngoverned(services, place, { groups }, 'last_owner', { groupId })
+  await refuseUngoverned(services, scope, { groups }, 'last_owner', { groupId })
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Services } from '../../api/http/context.ts'
-import { findBoundary } from '../../api/resources/places.ts'
+import { findBoundary } from '../../api/resources/find.ts'
 import { refuseWhileDeleting } from '../../api/resources/writes.ts'
 import { refusePast } from '../../api/rules/expiry.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
@@ -44,11 +44,11 @@ export async function judge(services: Services, change: Change): Promise<void> {
   if (boundaryId !== undefined && operation === 'CREATE') {
     refuseWhileDeleting(await findBoundary({ services }, boundaryId))
   }
-  const place: Scope = boundaryId === undefined ? ROOT_SCOPE : { level: 'boundary', boundaryId }
+  const scope: Scope = boundaryId === undefined ? ROOT_SCOPE : { level: 'boundary', boundaryId }
   const next = operation === 'DELETE' ? undefined : change.next
   const previous = operation === 'CREATE' ? undefined : change.previous
   refuseEnded(services, next, previous)
-  await judgeKind({ services, caller, boundaryId, place, next: next as never, previous: previous as never })
+  await judgeKind({ services, caller, boundaryId, scope, next: next as never, previous: previous as never })
 }
 
 type ExpiringObject = { readonly spec: { readonly expiresAt?: string | null } }

@@ -13,20 +13,20 @@ type RequestRecord = RecordOf<typeof JitRequest>
 
 /** People request roles for themselves and may withdraw a request, but they cannot write its decision. */
 export function judgeRequest(change: AdmissionChange<RequestRecord>): void {
-  const { services, caller, boundaryId, place, next, previous } = change
+  const { services, caller, boundaryId, scope, next, previous } = change
   if (boundaryId === undefined) throw notWritableHere(JitRequest, 'at the root')
   const { principalId } = caller
   const isOwn = (next ?? previous)?.spec.principalId === principalId
   if (previous !== undefined) {
-    if (!services.access.isAllowed(principalId, 'rbac/members/write', formatScope(place))) {
-      requireAction(services, caller, 'boundaries/read', place)
+    if (!services.access.isAllowed(principalId, 'rbac/members/write', formatScope(scope))) {
+      requireAction(services, caller, 'boundaries/read', scope)
       if (!isOwn) throw new PlatformError('forbidden', 'This request belongs to somebody else.')
     }
     if (next === undefined || isEqual(next.spec, previous.spec)) return
     throw new PlatformError('forbidden', 'A request cannot be changed: delete it and create a new one.')
   }
   if (next === undefined) return
-  requireAction(services, caller, 'boundaries/read', place)
+  requireAction(services, caller, 'boundaries/read', scope)
   if (!isOwn) throw new PlatformError('forbidden', 'You can only request a role for yourself.')
   refuseDecision(next)
   if (next.spec.principalType === 'Group')

@@ -14,8 +14,8 @@ type RoleRecord = RecordOf<typeof RoleDefinition>
  * A custom role may only contain what its writer holds everywhere, even if nobody has the role yet: that may have
  * changed by the time the write is stored.
  */
-export function judgeRole({ services, caller, place, next, previous }: AdmissionChange<RoleRecord>): void {
-  requireAction(services, caller, 'rbac/members/admin', place)
+export function judgeRole({ services, caller, scope, next, previous }: AdmissionChange<RoleRecord>): void {
+  requireAction(services, caller, 'rbac/members/admin', scope)
   if (next?.spec.isBuiltIn === true || previous?.spec.isBuiltIn === true) {
     throw new PlatformError('forbidden', 'Only the platform can write built-in roles.')
   }

@@ -9,8 +9,8 @@ import { type AdmissionChange, requireAction } from './change.ts'
 
 type TrustRecord = RecordOf<typeof BoundaryTrust>
 
-export function judgeTrust({ services, caller, place, next, previous }: AdmissionChange<TrustRecord>): void {
-  requireAction(services, caller, 'rbac/boundaryTrusts/admin', place)
+export function judgeTrust({ services, caller, scope, next, previous }: AdmissionChange<TrustRecord>): void {
+  requireAction(services, caller, 'rbac/boundaryTrusts/admin', scope)
   if (next === undefined || (previous !== undefined && isEqual(next.spec, previous.spec))) return
   checkTrust(services, next.spec)
   if (previous !== undefined) return

@@ -35,7 +35,13 @@ export async function uncachedServices(
   const records = recordsWith(services.records, now, namespacesOfKind)
   const { clock, log } = services
   const access = createAccess({ caches: cachesWith(caches, now, boundaryId), clock, log })
-  return { ...services, records, access, sight: services.access, principals: principalsOf(services, records) }
+  return {
+    ...services,
+    records,
+    access,
+    visibilityAccess: services.access,
+    principals: principalsOf(services, records),
+  }
 }
 
 /** Groups come from the fresh records, people and accounts from the identity provider. */

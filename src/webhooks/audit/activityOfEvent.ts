@@ -1,4 +1,4 @@
-import type { ActivityReport, ResourcePath, Sighting } from '../../api/records/activity/recorder.ts'
+import type { ActivityReport, ObservedAction, ResourcePath } from '../../api/records/activity/recorder.ts'
 import { isActivityRecorded, outcomeOf, resourcePathOf, writtenStateOf } from '../../api/records/activity/subjects.ts'
 import { type Actor, parseAuditId, UNCHANGED_ANNOTATION } from '../../contracts/activity.ts'
 import { uuidV5 } from '../../core/ids.ts'
@@ -8,7 +8,7 @@ import { shownName } from '../../core/shownText.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
-import { type OwnerOfPart, type PlaceOfNamespace, principalOfUser } from '../authorizer/question.ts'
+import { type OwnerOfPart, principalOfUser, type ScopeOfNamespace } from '../authorizer/question.ts'
 import { type AuditEvent, isWrite, managerOf, objectsOf } from './events.ts'
 
 const FORMS = gatherKubernetesForms(actionsOfKinds(KINDS))
@@ -19,7 +19,7 @@ const ACCOUNT_PREFIX = `system:serviceaccount:${SYSTEM_NAMESPACE}:`
 const FACADE = `${ACCOUNT_PREFIX}freehold-facade`
 
 export type AuditLookups = {
-  placeOf: PlaceOfNamespace
+  scopeOfNamespace: ScopeOfNamespace
   ownerOfPart: OwnerOfPart
   exists: (resource: ResourcePath) => boolean
 }
@@ -33,14 +33,15 @@ export function activityOfEvent(event: AuditEvent, lookups: AuditLookups): Activ
   // The facade itself reports what was refused to it, and controllers retry.
   if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT_PREFIX)) return []
   if (outcome === 'Succeeded' && isUnchanged(event)) return []
-  const place = lookups.placeOf(objectRef.namespace)
+  const namespaceScope = lookups.scopeOfNamespace(objectRef.namespace)
   return objectsOf(event).flatMap(({ name, object }) => {
     const resourceName = ownerName(kind, { namespace: objectRef.namespace, name, object }, lookups)
-    const resource = resourceName && resourcePathOf(kind.partOf?.collection ?? kind.segment, place, resourceName)
+    const resource =
+      resourceName && resourcePathOf(kind.partOf?.collection ?? kind.segment, namespaceScope, resourceName)
     if (!resource) return []
     if (outcome !== 'Succeeded' && !lookups.exists(resource)) return []
-    const sighting = sightingOf(event, kind, { name, object, outcome })
-    return sighting === undefined ? [] : [{ resource, sighting }]
+    const observed = observedActionOf(event, kind, { name, object, outcome })
+    return observed === undefined ? [] : [{ resource, observed }]
   })
 }
 
@@ -63,7 +64,11 @@ const isDeletion = (verb: string) => verb === 'delete' || verb === 'deletecollec
 
 type What = { name: string; object: unknown; outcome: 'Succeeded' | 'Refused' | 'Failed' }
 
-function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }: What): Sighting | undefined {
+function observedActionOf(
+  event: AuditEvent,
+  kind: AnyKind,
+  { name, object, outcome }: What,
+): ObservedAction | undefined {
   const { verb, objectRef, responseStatus } = event
   const subresource = objectRef?.subresource ?? ''
   const whole = subresource === '' ? kind.resource.plural : `${kind.resource.plural}/${subresource}`
@@ -117,7 +122,7 @@ function stateOf(
   { verb, objectRef, responseStatus }: AuditEvent,
   kind: AnyKind,
   { object, outcome }: What,
-): Pick<Sighting, 'after' | 'part'> {
+): Pick<ObservedAction, 'after' | 'part'> {
   if (isDeletion(verb) || outcome !== 'Succeeded') return {}
   if (kind.partOf === undefined)
     return { after: afterWrite(kind, objectRef?.subresource ?? '', object, responseStatus?.code === 201) }
@@ -126,7 +131,7 @@ function stateOf(
   return { part: { uid: after.uid, state: `${after.generation} ${after.labelling}`.trimEnd() } }
 }
 
-function afterWrite(kind: AnyKind, subresource: string, object: unknown, isNew: boolean): Sighting['after'] {
+function afterWrite(kind: AnyKind, subresource: string, object: unknown, isNew: boolean): ObservedAction['after'] {
   if (subresource === '') return writtenStateOf(object, isNew)
   const { spec } = (object ?? {}) as { spec?: { replicas?: unknown } }
   const pointer = kind.scale?.replicas.replace(/^\.?spec/, '').replaceAll('.', '/')

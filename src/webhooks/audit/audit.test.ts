@@ -45,7 +45,7 @@ function event(more: Record<string, unknown> = {}) {
 async function reportsOf(events: object[], more: { isThere?: boolean; owner?: string } = {}) {
   const reports: ActivityReport[] = []
   const audit = createAuditor({
-    placeOf: (namespace) => PLACES[namespace],
+    scopeOfNamespace: (namespace) => PLACES[namespace],
     ownerOfPart: () => more.owner,
     exists: () => more.isThere ?? true,
     isReady: () => true,
@@ -89,7 +89,7 @@ describe('createAuditor', () => {
       resourceType: 'objectstorageaccounts',
       resourceName: 'photos',
     })
-    expect(report?.sighting).to.deep.include({
+    expect(report?.observed).to.deep.include({
       occurredAt: '2026-11-22T10:00:00.123Z',
       action: 'objectstorageaccounts/write',
       operation: 'patch',
@@ -108,9 +108,9 @@ describe('createAuditor', () => {
     const [report] = await reportsOf([
       event({ requestURI, userAgent: 'kube\u202ectl\u0085', responseStatus: { code: 422 } }),
     ])
-    expect(report?.sighting.metadata).to.deep.equal({ userAgent: 'kube ctl', fieldManager: 'a [31mb c' })
+    expect(report?.observed.metadata).to.deep.equal({ userAgent: 'kube ctl', fieldManager: 'a [31mb c' })
     const [unseen] = await reportsOf([event({ requestURI: '/x?fieldManager=%0a', userAgent: '\u200b' })])
-    expect(unseen?.sighting.metadata).to.deep.equal({})
+    expect(unseen?.observed.metadata).to.deep.equal({})
   })
 
   const actors: [string, Record<string, unknown>, object][] = [
@@ -131,7 +131,7 @@ describe('createAuditor', () => {
   for (const [title, more, actor] of actors) {
     it(`records ${title} as actor`, async () => {
       const [report] = await reportsOf([event(more)])
-      expect(report?.sighting.actor).to.deep.equal(actor)
+      expect(report?.observed.actor).to.deep.equal(actor)
     })
   }
 
@@ -142,9 +142,9 @@ describe('createAuditor', () => {
       event({ requestReceivedTimestamp: '2026-11-22T10:00:00.123457Z' }),
       event({ auditID: `${ENTRY}.${PERSON}` }),
     ])
-    expect(one?.sighting.id).to.equal(again?.sighting.id)
-    expect(one?.sighting.id).to.not.equal(other?.sighting.id)
-    expect(chosen?.sighting.id).to.not.equal(ENTRY)
+    expect(one?.observed.id).to.equal(again?.observed.id)
+    expect(one?.observed.id).to.not.equal(other?.observed.id)
+    expect(chosen?.observed.id).to.not.equal(ENTRY)
   })
 
   const silent: [string, object][] = [
@@ -177,7 +177,7 @@ describe('createAuditor', () => {
   for (const code of [403, 409, 422]) {
     it(`records a rejection with ${code} only for an existing resource`, async () => {
       const [report] = await reportsOf([refused(code)])
-      expect(report?.sighting).to.include({ outcome: 'Refused', statusCode: code, after: undefined })
+      expect(report?.observed).to.include({ outcome: 'Refused', statusCode: code, after: undefined })
       expect(await reportsOf([refused(code)], { isThere: false })).to.deep.equal([])
     })
   }
@@ -204,17 +204,17 @@ describe('createAuditor', () => {
       expect(reports.map((one) => one.resource)).to.deep.equal(
         reports.map(() => ({ boundaryId: BOUNDARY, ...resource })),
       )
-      expect(reports.map(({ sighting }) => [sighting.operation, sighting.actor])).to.deep.equal([
+      expect(reports.map(({ observed }) => [observed.operation, observed.actor])).to.deep.equal([
         ['patch', { principalId: PERSON }],
         ['delete', { principalId: PERSON }],
       ])
-      expect(reports[0]?.sighting.after).to.deep.include({ spec: changed.spec })
+      expect(reports[0]?.observed.after).to.deep.include({ spec: changed.spec })
     })
 
     it(`records a REST write in ${what} as second-hand and only if it changed`, async () => {
       const own = { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` }
       const [report] = await reportsOf([event({ ...own, objectRef, responseObject: changed })])
-      expect(report?.sighting).to.include({ id: ENTRY, isSecondHand: true, onlyIfChanged: true })
+      expect(report?.observed).to.include({ id: ENTRY, isSecondHand: true, onlyIfChanged: true })
     })
   }
 
@@ -227,7 +227,7 @@ describe('createAuditor', () => {
       event({ verb: 'deletecollection', objectRef: ref({ name: undefined }), responseObject }),
     ])
     expect(reports.map(({ resource }) => resource.resourceName)).to.deep.equal(['photos', 'films'])
-    expect(new Set(reports.map(({ sighting }) => sighting.id)).size).to.equal(2)
+    expect(new Set(reports.map(({ observed }) => observed.id)).size).to.equal(2)
   })
 
   it('records a part at its owner, without its content', async () => {
@@ -235,10 +235,10 @@ describe('createAuditor', () => {
     const objectRef = ref({ resource: 'accountbuckets', name: 'raw' })
     const [report] = await reportsOf([event({ objectRef, responseObject })])
     expect(report?.resource.resourceName).to.equal('photos')
-    expect(report?.sighting.metadata.part).to.equal('accountbuckets/raw')
-    expect(report?.sighting.after).to.equal(undefined)
+    expect(report?.observed.metadata.part).to.equal('accountbuckets/raw')
+    expect(report?.observed.after).to.equal(undefined)
     const as = async (metadata: object) =>
-      (await reportsOf([event({ objectRef, responseObject: { ...responseObject, metadata } })]))[0]?.sighting
+      (await reportsOf([event({ objectRef, responseObject: { ...responseObject, metadata } })]))[0]?.observed
     const metadata = { name: 'raw', uid: 'u', generation: 1, resourceVersion: '5' }
     const once = await as(metadata)
     expect(once).to.include({ onlyIfChanged: true })
@@ -262,13 +262,13 @@ describe('createAuditor', () => {
 
   it('records an expired resource that a controller deletes', async () => {
     const [report] = await reportsOf([event({ user: { username: CONTROLLERS }, verb: 'delete', responseObject: {} })])
-    expect(report?.sighting).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })
+    expect(report?.observed).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })
   })
 
   it('records the replicas of a scale request', async () => {
     const objectRef = ref({ resource: 'vectorclusters', name: 'search', subresource: 'scale' })
     const [report] = await reportsOf([event({ objectRef, responseObject: { spec: { replicas: 3 } } })])
-    expect(report?.sighting).to.deep.include({
+    expect(report?.observed).to.deep.include({
       action: 'vectorcluster/scale',
       after: { replicas: 3, pointer: '/replicas' },
     })
@@ -277,11 +277,16 @@ describe('createAuditor', () => {
   it("records a REST request as second-hand, without the client's address", async () => {
     const own = event({ user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` })
     const [report] = await reportsOf([own])
-    expect(report?.sighting).to.include({ id: ENTRY, channel: 'Rest', isSecondHand: true, remoteAddress: undefined })
+    expect(report?.observed).to.include({ id: ENTRY, channel: 'Rest', isSecondHand: true, remoteAddress: undefined })
   })
 
   it('fails, so that the API server retries, if it cannot store events or is not ready', async () => {
-    const options = { log: silentLog, placeOf: () => undefined, ownerOfPart: () => undefined, exists: () => true }
+    const options = {
+      log: silentLog,
+      scopeOfNamespace: () => undefined,
+      ownerOfPart: () => undefined,
+      exists: () => true,
+    }
     const write = () => Promise.reject(new Error('away'))
     const failing = createAuditor({ ...options, isReady: () => true, recorder: { write } })
     const early = createAuditor({ ...options, isReady: () => false, recorder: { write } })

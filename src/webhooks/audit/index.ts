@@ -2,7 +2,7 @@ import type { ActivityRecorder } from '../../api/records/activity/recorder.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { createLruCache } from '../../core/lruCache.ts'
-import type { PlaceOfNamespace } from '../authorizer/question.ts'
+import type { ScopeOfNamespace } from '../authorizer/question.ts'
 import { type AuditLookups, activityOfEvent } from './activityOfEvent.ts'
 import { type AuditEvent, readEvents } from './events.ts'
 
@@ -20,16 +20,16 @@ const REMEMBERED_MAX = 2_000
  * them until then. Returns undefined if the body is not an audit log.
  */
 export function createAuditor(options: AuditOptions): (body: unknown) => Promise<object | undefined> {
-  const places = createLruCache<string, NonNullable<ReturnType<PlaceOfNamespace>>>(REMEMBERED_MAX)
-  const placeOf: PlaceOfNamespace = (namespace) => {
-    const found = options.placeOf(namespace)
+  const places = createLruCache<string, NonNullable<ReturnType<ScopeOfNamespace>>>(REMEMBERED_MAX)
+  const scopeOfNamespace: ScopeOfNamespace = (namespace) => {
+    const found = options.scopeOfNamespace(namespace)
     if (found !== undefined) places.set(namespace, found)
     return found ?? places.get(namespace)
   }
   // Skip the event: a resent batch would fail again, and the events around it would be lost.
   const activityOf = (event: AuditEvent) => {
     try {
-      return activityOfEvent(event, { ...options, placeOf })
+      return activityOfEvent(event, { ...options, scopeOfNamespace })
     } catch (error) {
       options.log.error({ auditId: event.auditID.slice(0, 64), error: messageOf(error) }, 'An audit event is left out.')
       return []

@@ -143,14 +143,14 @@ describe('createReviewer', () => {
   }
   const spec = { user: `p:${ANNA}`, groups: ['system:authenticated'], resourceAttributes }
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec }
-  const placeOf = () => ({ boundaryId: B, resourceGroup: 'orders' })
+  const scopeOfNamespace = () => ({ boundaryId: B, resourceGroup: 'orders' })
   const ownerOf = () => undefined
   const givenTo = async () => []
 
   it('answers in the form of a SubjectAccessReview', async () => {
     const answer = await createReviewer({
       access: access(),
-      placeOf,
+      scopeOfNamespace,
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
@@ -167,7 +167,7 @@ describe('createReviewer', () => {
   it('has no opinion until all assignments are loaded', async () => {
     const answer = await createReviewer({
       access: access(),
-      placeOf,
+      scopeOfNamespace,
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
@@ -181,7 +181,7 @@ describe('createReviewer', () => {
   const reviewer = (change: Partial<ReviewerOptions>) =>
     createReviewer({
       access: access(),
-      placeOf,
+      scopeOfNamespace,
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
@@ -203,7 +203,7 @@ describe('createReviewer', () => {
     it(`reveals nothing about a namespace to a caller without a role there: ${what}`, async () => {
       const strange = { ...review, spec: { user: `p:${STRANGER}`, resourceAttributes: attributes } }
       const answer = await reviewer({ ownerOf: OTHER_OWNER })(strange)
-      const nowhere = await reviewer({ placeOf: () => undefined })(strange)
+      const nowhere = await reviewer({ scopeOfNamespace: () => undefined })(strange)
       expect(answer?.status).to.deep.equal(nowhere?.status)
       expect(answer?.status.reason).to.equal('The caller has no role in namespace "orders-0123456789".')
       const denied = await reviewer({ access: access(GROUP) })(strange)
@@ -258,7 +258,10 @@ describe('createReviewer', () => {
     const catchUp = async (...question: unknown[]) => void caughtUpArgs.push(question)
     const attributes = { ...resourceAttributes, resource: 'roleassignments', group: 'iam.freehold.dev' }
     const unknownBoundary = { ...spec, resourceAttributes: { ...attributes, namespace: `boundary-${B}` } }
-    await reviewer({ access: { ...access(), catchUp }, placeOf: () => undefined })({ ...review, spec: unknownBoundary })
+    await reviewer({ access: { ...access(), catchUp }, scopeOfNamespace: () => undefined })({
+      ...review,
+      spec: unknownBoundary,
+    })
     expect(caughtUpArgs).to.deep.equal([[ANNA, `/boundaries/${B}`]])
   })
 
@@ -268,7 +271,7 @@ describe('createReviewer', () => {
       ...foreignKind,
       resourceAttributes: { ...foreignKind.resourceAttributes, namespace: `boundary-${B}` },
     }
-    const known = { access: { ...access(), catchUp: () => expect.fail() }, placeOf: () => ({ boundaryId: B }) }
+    const known = { access: { ...access(), catchUp: () => expect.fail() }, scopeOfNamespace: () => ({ boundaryId: B }) }
     expect((await reviewer(known)({ ...review, spec: own }))?.status.allowed).to.equal(false)
   })
 
@@ -277,7 +280,7 @@ describe('createReviewer', () => {
       const standing = { endOf: async () => ended }
       const answer = await createReviewer({
         access: access(),
-        placeOf,
+        scopeOfNamespace,
         ownerOf,
         givenTo,
         ownerOfPart: ownerOf,
@@ -299,7 +302,7 @@ describe('createReviewer', () => {
     }
     const answer = await createReviewer({
       access: access(),
-      placeOf,
+      scopeOfNamespace,
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
@@ -316,7 +319,7 @@ describe('createReviewer', () => {
     const other = { ...review, spec: { ...spec, user: 'system:serviceaccount:default:builder' } }
     const answer = await createReviewer({
       access: access(),
-      placeOf,
+      scopeOfNamespace,
       ownerOf,
       givenTo,
       ownerOfPart: ownerOf,
@@ -330,7 +333,7 @@ describe('createReviewer', () => {
   it('ignores bodies that are not SubjectAccessReviews', async () => {
     const reviewer = createReviewer({
       access: access(),
-      placeOf,
+      scopeOfNamespace,
       ownerOf,
       givenTo,
       ownerOfPart: () => undefined,

@@ -62,7 +62,7 @@ async function enter(
       permissionsAt: () => [],
       catchUp: async () => undefined,
     },
-    placeOf: () => ({ boundaryId: B, resourceGroup: 'orders' }),
+    scopeOfNamespace: () => ({ boundaryId: B, resourceGroup: 'orders' }),
     ownerOf: podOwners(caches),
     givenTo: givenToPods(caches, { list } as unknown as Pick<KubeClient, 'list'>),
     ownerOfPart: () => undefined,

@@ -17,14 +17,14 @@ import {
 import { entersPod, type GivenToPod, type OwnerOfPod } from './podAccess.ts'
 import {
   type OwnerOfPart,
-  type PlaceOfNamespace,
   principalOfUser,
   questionOf,
   type ReviewedRequest,
   type ReviewQuestion,
+  type ScopeOfNamespace,
 } from './question.ts'
 
-export { followPlaces, givenToPods, partOwners, podOwners } from './places.ts'
+export { followNamespaceScopes, givenToPods, partOwners, podOwners } from './lookups.ts'
 export { principalOfUser } from './question.ts'
 export { limitReviewRate } from './reviewRateLimit.ts'
 
@@ -53,7 +53,7 @@ const Review = z.object({
 
 export type ReviewerOptions = {
   access: Pick<Access, 'explain' | 'scopesWith' | 'catchUp' | 'boundariesOf' | 'permissionsAt'>
-  placeOf: PlaceOfNamespace
+  scopeOfNamespace: ScopeOfNamespace
   ownerOf: OwnerOfPod
   givenTo: GivenToPod
   ownerOfPart: OwnerOfPart
@@ -73,13 +73,13 @@ const STALE_MESSAGE =
 function scopeToCatchUp(
   question: ReviewQuestion,
   { resourceAttributes }: ReviewedRequest,
-  placeOf: PlaceOfNamespace,
+  scopeOfNamespace: ScopeOfNamespace,
 ): string | undefined {
   if (question.asks !== 'nothing') return question.scope
   const { namespace = '' } = resourceAttributes ?? {}
   const boundaryId = boundaryOfNamespace(namespace)
   // In a known boundary, RBAC decides about objects that are not ours.
-  return boundaryId === undefined || placeOf(namespace) !== undefined
+  return boundaryId === undefined || scopeOfNamespace(namespace) !== undefined
     ? undefined
     : formatScope({ level: 'boundary', boundaryId })
 }
@@ -99,7 +99,7 @@ function withReferencedRights(ownerOf: OwnerOfPod, given: readonly ReferencedRig
  */
 export function createReviewer({
   access,
-  placeOf,
+  scopeOfNamespace,
   ownerOf,
   givenTo,
   ownerOfPart,
@@ -127,20 +127,21 @@ export function createReviewer({
     const { namespace = '', name = '', ...attributes } = spec.resourceAttributes ?? {}
     const given = principalId !== undefined && entersPod(attributes) ? await givenTo(namespace, name) : []
     const now = () => {
-      const question = questionOf(spec, placeOf, withReferencedRights(ownerOf, given), ownerOfPart)
+      const question = questionOf(spec, scopeOfNamespace, withReferencedRights(ownerOf, given), ownerOfPart)
       return { question, verdict: answerReview(question, access, getGrantRefusal) }
     }
     const { question, verdict } = now()
     if (principalId === undefined) return verdict
-    const scope = verdict.allowed || verdict.denied === true ? undefined : scopeToCatchUp(question, spec, placeOf)
+    const scope =
+      verdict.allowed || verdict.denied === true ? undefined : scopeToCatchUp(question, spec, scopeOfNamespace)
     if (scope !== undefined) await access.catchUp(principalId, scope)
     return shownTo(principalId, namespace, scope === undefined ? verdict : now().verdict)
   }
   /** Hides from callers without a role in a boundary that a namespace belongs to it, and what it contains. */
   function shownTo(principalId: string, namespace: string, verdict: ReviewStatus): ReviewStatus {
     if (verdict.allowed || namespace === '' || namespace === SYSTEM_NAMESPACE) return verdict
-    const place = placeOf(namespace)
-    if (place !== undefined && isVisible(access, principalId, place.boundaryId)) return verdict
+    const namespaceScope = scopeOfNamespace(namespace)
+    if (namespaceScope !== undefined && isVisible(access, principalId, namespaceScope.boundaryId)) return verdict
     return { ...verdict, reason: `The caller has no role in namespace "${namespace}".` }
   }
   return async (body: unknown): Promise<ReviewAnswer | undefined> => {

@@ -9,7 +9,7 @@ const HOME = `boundary-${B}`
 const SPACE = 'orders-0123456789'
 const [BOUNDARY, GROUP] = [`/boundaries/${B}`, `/boundaries/${B}/resourcegroups/orders`]
 
-const placeOf = (namespace: string) =>
+const scopeOfNamespace = (namespace: string) =>
   ({ [HOME]: { boundaryId: B }, [SPACE]: { boundaryId: B, resourceGroup: 'orders' } })[namespace]
 
 const ownerOf = (namespace: string, pod: string) =>
@@ -56,7 +56,7 @@ function ask(words: string, user = `p:${PRINCIPAL}`) {
   const group = GROUP_OF[resource] ?? ofCore.join('.')
   return questionOf(
     { user, resourceAttributes: { group, resource, subresource, verb, name, namespace } },
-    placeOf,
+    scopeOfNamespace,
     ownerOf,
     (_kind, _namespace, part) => (part.endsWith('of-mine') ? 'mine' : undefined),
   )
@@ -220,7 +220,7 @@ describe('questionOf', () => {
     const ofRole = (namespace: string, subresource = '') => {
       const resourceAttributes = { group: 'iam.freehold.dev', resource: 'roledefinitions', subresource, verb: 'grant' }
       const attributes = { ...resourceAttributes, name: 'Platform Owner', namespace }
-      return questionOf({ user: `p:${PRINCIPAL}`, resourceAttributes: attributes }, placeOf, ownerOf)
+      return questionOf({ user: `p:${PRINCIPAL}`, resourceAttributes: attributes }, scopeOfNamespace, ownerOf)
     }
     const grant = { asks: 'grant', principalId: PRINCIPAL, roleName: 'Platform Owner' }
     expect(ofRole(HOME)).to.deep.equal({ ...grant, scope: BOUNDARY })
@@ -247,7 +247,10 @@ describe('questionOf', () => {
       expect(ask('list computeplans', user), user).to.include({ asks: 'nothing', isAllowed: false })
       expect(principalOfUser(user), user).to.equal(undefined)
     }
-    expect(questionOf({ user: `p:${PRINCIPAL}` }, placeOf, ownerOf)).to.include({ asks: 'nothing', isAllowed: false })
+    expect(questionOf({ user: `p:${PRINCIPAL}` }, scopeOfNamespace, ownerOf)).to.include({
+      asks: 'nothing',
+      isAllowed: false,
+    })
   })
 })
 
@@ -296,5 +299,5 @@ describe('rateLimitTenantOf', () => {
     ['undefined for a name that resembles a principal', 'p:anna', undefined],
   ]
   for (const [sentence, user, tenant] of cases)
-    it(`returns ${sentence}`, () => expect(rateLimitTenantOf(user, placeOf)).to.equal(tenant))
+    it(`returns ${sentence}`, () => expect(rateLimitTenantOf(user, scopeOfNamespace)).to.equal(tenant))
 })

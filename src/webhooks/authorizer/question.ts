@@ -26,7 +26,7 @@ export type ReviewedRequest = {
 }
 
 /** Returns the boundary and group that own a namespace; undefined if it is not a namespace of the platform. */
-export type PlaceOfNamespace = (
+export type ScopeOfNamespace = (
   namespace: string,
 ) => { readonly boundaryId: string; readonly resourceGroup?: string } | undefined
 
@@ -83,11 +83,11 @@ export function principalOfUser(user: string | undefined): string | undefined {
 }
 
 /** Returns whose rate limit a question counts against: a principal, or a tenant namespace for its accounts. */
-export function rateLimitTenantOf(user: string, placeOf: PlaceOfNamespace): string | undefined {
+export function rateLimitTenantOf(user: string, scopeOfNamespace: ScopeOfNamespace): string | undefined {
   if (principalOfUser(user) !== undefined) return user
   const [system, kind, namespace] = user.split(':')
   if (system !== 'system' || kind !== 'serviceaccount' || namespace === undefined) return undefined
-  return placeOf(namespace) === undefined ? undefined : `system:serviceaccount:${namespace}`
+  return scopeOfNamespace(namespace) === undefined ? undefined : `system:serviceaccount:${namespace}`
 }
 
 /**
@@ -96,7 +96,7 @@ export function rateLimitTenantOf(user: string, placeOf: PlaceOfNamespace): stri
  */
 export function questionOf(
   { user, resourceAttributes }: ReviewedRequest,
-  placeOf: PlaceOfNamespace,
+  scopeOfNamespace: ScopeOfNamespace,
   ownerOf: OwnerOfPod,
   ownerOfPart: OwnerOfPart = () => undefined,
 ): ReviewQuestion {
@@ -108,20 +108,21 @@ export function questionOf(
   const whole = isWhole ? resource : `${resource}/${subresource}`
   const kind = KIND_BY_RESOURCE.get(`${group}/${resource}`)
   if (`${group}/${resource}` === '/pods' && subresource !== '')
-    return insidePod(principalId, { subresource, verb, namespace, name }, placeOf, ownerOf)
-  if (kind === undefined) return readOfCore(principalId, { id: `${group}/${whole}`, verb, namespace, name }, placeOf)
+    return insidePod(principalId, { subresource, verb, namespace, name }, scopeOfNamespace, ownerOf)
+  if (kind === undefined)
+    return readOfCore(principalId, { id: `${group}/${whole}`, verb, namespace, name }, scopeOfNamespace)
   if (isWhole && kind.open?.includes(verb)) {
     return { asks: 'nothing', isAllowed: true, reason: 'Any signed-in caller may.' }
   }
   if (kind === RoleDefinition && verb === GRANT)
-    return grantOf(principalId, { roleName: name, namespace, at: subresource }, placeOf)
+    return grantOf(principalId, { roleName: name, namespace, at: subresource }, scopeOfNamespace)
   const forms = namespace === SYSTEM_NAMESPACE ? PLATFORM_FORMS : FORMS
   const action = forms.actionOf(group, whole, verb)
   const what = `${verb} on ${resourceId({ ...kind.resource, plural: whole })}`
   if (action === undefined) return nothing(`${what} is not an action of the platform; the REST interface may have it.`)
   const named = nameOfResource(kind, { namespace, name }, ownerOfPart)
   const isList = name === '' && READS.includes(verb)
-  const scope = scopeOf(kind, namespace, named, placeOf, isList)
+  const scope = scopeOf(kind, namespace, named, scopeOfNamespace, isList)
   if (typeof scope === 'string') return nothing(scope)
   // A part whose resource is unknown could belong to any, so the action is needed at all of them.
   return {
@@ -153,7 +154,11 @@ type Grant = {
   at: string
 }
 
-function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeOf: PlaceOfNamespace): ReviewQuestion {
+function grantOf(
+  principalId: string,
+  { roleName, namespace, at }: Grant,
+  scopeOfNamespace: ScopeOfNamespace,
+): ReviewQuestion {
   if (roleName === '') return nothing('Name the role to give.')
   const grantAt = (scope: Scope): ReviewQuestion => ({
     asks: 'grant',
@@ -162,9 +167,10 @@ function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeO
     scope: formatScope(scope),
   })
   if (namespace === SYSTEM_NAMESPACE && at === '') return grantAt(ROOT_SCOPE)
-  const place = placeOf(namespace)
-  if (place === undefined) return nothing(`Roles are given in boundaries, their groups and ${SYSTEM_NAMESPACE}.`)
-  const { boundaryId, resourceGroup } = place
+  const namespaceScope = scopeOfNamespace(namespace)
+  if (namespaceScope === undefined)
+    return nothing(`Roles are given in boundaries, their groups and ${SYSTEM_NAMESPACE}.`)
+  const { boundaryId, resourceGroup } = namespaceScope
   const scope = parseScope(
     [
       `/boundaries/${boundaryId}`,
@@ -181,7 +187,7 @@ type PodRequest = { subresource: string; verb: string; namespace: string; name: 
 function insidePod(
   principalId: string,
   { subresource, verb, namespace, name }: PodRequest,
-  placeOf: PlaceOfNamespace,
+  scopeOfNamespace: ScopeOfNamespace,
   ownerOf: OwnerOfPod,
 ): ReviewQuestion {
   const owner = ownerOf(namespace, name)
@@ -189,7 +195,7 @@ function insidePod(
   const actions = kind && actionsInsidePod(kind, subresource, verb)
   if (owner === undefined || kind === undefined || actions === undefined)
     return nothing(`The platform gives no access to ${subresource} of this pod.`)
-  const scope = scopeOf(kind, namespace, owner.name, placeOf)
+  const scope = scopeOf(kind, namespace, owner.name, scopeOfNamespace)
   const [action, ...further] = actions
   if (typeof scope === 'string' || action === undefined || scope.level !== 'resource') return nothing(String(scope))
   const seen = subresource === 'log' ? [] : (owner.referencedRights ?? [])
@@ -216,12 +222,12 @@ function insidePod(
 
 type CoreRequest = { id: string; verb: string; namespace: string; name: string }
 
-function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfNamespace): ReviewQuestion {
-  const place = placeOf(request.namespace)
-  const readable = place?.resourceGroup === undefined ? READ_IN_BOUNDARIES : READ_IN_GROUPS
-  if (place === undefined || !READS.includes(request.verb) || !readable.has(request.id))
+function readOfCore(principalId: string, request: CoreRequest, scopeOfNamespace: ScopeOfNamespace): ReviewQuestion {
+  const namespaceScope = scopeOfNamespace(request.namespace)
+  const readable = namespaceScope?.resourceGroup === undefined ? READ_IN_BOUNDARIES : READ_IN_GROUPS
+  if (namespaceScope === undefined || !READS.includes(request.verb) || !readable.has(request.id))
     return nothing('The platform gives no right to this.')
-  const { boundaryId, resourceGroup } = place
+  const { boundaryId, resourceGroup } = namespaceScope
   const scope: Scope =
     resourceGroup === undefined
       ? { level: 'boundary', boundaryId }
@@ -247,7 +253,7 @@ function scopeOf(
   kind: AnyKind,
   namespace: string,
   name: string,
-  placeOf: PlaceOfNamespace,
+  scopeOfNamespace: ScopeOfNamespace,
   isList = false,
 ): Scope | string {
   if (kind.placement === 'cluster') {
@@ -257,9 +263,9 @@ function scopeOf(
   }
   if (namespace === '') return CLUSTER_WIDE
   if (namespace === SYSTEM_NAMESPACE) return ROOT_SCOPE
-  const place = placeOf(namespace)
-  if (place === undefined) return `Namespace "${namespace}" belongs to no boundary.`
-  const { boundaryId, resourceGroup } = place
+  const namespaceScope = scopeOfNamespace(namespace)
+  if (namespaceScope === undefined) return `Namespace "${namespace}" belongs to no boundary.`
+  const { boundaryId, resourceGroup } = namespaceScope
   if (!isList && (kind.placement === 'group') !== (resourceGroup !== undefined))
     return `${kind.kind} objects do not belong in namespace "${namespace}".`
   if (resourceGroup === undefined) {
@@ -273,11 +279,11 @@ function scopeOf(
 /** An object that is part of a resource is checked at that resource. */
 function scopeOfResource(
   { segment, partOf }: AnyKind,
-  place: { boundaryId: string; resourceGroup: string },
+  namespaceScope: { boundaryId: string; resourceGroup: string },
   name = '',
 ): Scope | string {
   if (!isResourceName(name)) return NO_NAME
-  return { level: 'resource', ...place, collection: partOf?.collection ?? segment, name }
+  return { level: 'resource', ...namespaceScope, collection: partOf?.collection ?? segment, name }
 }
 
 const INVALID_NAME = '!'

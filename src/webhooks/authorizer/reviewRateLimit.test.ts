@@ -14,7 +14,7 @@ describe('limitReviewRate', () => {
   beforeEach(() => {
     clock = new ManualClock()
     verdict = { allowed: true, reason: 'Owner at /' }
-    const options = { requestsPerMinute: 100_000_000, placeOf: () => undefined, clock }
+    const options = { requestsPerMinute: 100_000_000, scopeOfNamespace: () => undefined, clock }
     const review = limitReviewRate(async () => reviewAnswer(verdict), options)
     ask = async (user, resourceAttributes) => {
       const { allowed, denied, reason } = ((await review({ spec: { user, resourceAttributes } })) as ReviewAnswer)

@@ -2,7 +2,7 @@ import { CallerThrottle } from '../../api/http/callerThrottle.ts'
 import { requestRate, TokenBucket } from '../../api/http/limits.ts'
 import type { Clock } from '../../core/clock.ts'
 import { type ReviewAnswer, reviewAnswer } from './answer.ts'
-import { type PlaceOfNamespace, rateLimitTenantOf } from './question.ts'
+import { rateLimitTenantOf, type ScopeOfNamespace } from './question.ts'
 
 /**
  * The authorizer's share of a tenant's REST rate limit: each question costs the API server more than it costs the
@@ -32,14 +32,18 @@ type Question = { spec?: { user?: unknown; resourceAttributes?: Attributes } }
  */
 export function limitReviewRate(
   review: (body: unknown) => Promise<ReviewAnswer | undefined>,
-  { requestsPerMinute, placeOf, clock }: { requestsPerMinute: number; placeOf: PlaceOfNamespace; clock: Clock },
+  {
+    requestsPerMinute,
+    scopeOfNamespace,
+    clock,
+  }: { requestsPerMinute: number; scopeOfNamespace: ScopeOfNamespace; clock: Clock },
 ) {
   const perSecond = RATE_LIMIT_SHARE * requestRate(requestsPerMinute).perSecond
   const throttle = new CallerThrottle({ perSecond, burst: BURST_SECONDS * perSecond, longest: WAIT_TIMEOUT_MS }, clock)
   const opened = new TokenBucket({ perSecond: OPENED_PER_SECOND, burst: MAX_OPEN_REQUESTS })
   return async (body: unknown) => {
     const { user, resourceAttributes } = (body as Question | undefined)?.spec ?? {}
-    const tenant = typeof user === 'string' ? rateLimitTenantOf(user, placeOf) : undefined
+    const tenant = typeof user === 'string' ? rateLimitTenantOf(user, scopeOfNamespace) : undefined
     if (tenant === undefined) return review(body)
     await throttle.take(tenant)
     const answer = await review(body)

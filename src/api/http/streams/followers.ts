@@ -1,10 +1,10 @@
 import { PlatformError } from '../../../core/errors.ts'
-import { SharedPlaces } from '../../../core/sharedPlaces.ts'
+import { SharedSlots } from '../../../core/sharedSlots.ts'
 import type { Answer } from '../answer.ts'
 import type { HttpMetrics } from '../metrics.ts'
 
-/** The caller, and its place: a boundary, or for the platform the caller's tenants. */
-export type Follower = { readonly principal: string; readonly place: string }
+/** The caller, and its scope: a boundary, or for the platform the caller's tenants. */
+export type Follower = { readonly principal: string; readonly scope: string }
 
 export type FollowersOptions = {
   /** What is followed, such as `lists`. */
@@ -17,19 +17,19 @@ export type FollowersOptions = {
 /** For logs and other streams that are not lists, and cost less. */
 export const LOG_STREAM_LIMITS = { noun: 'logs', ofPrincipal: 100, ofProcess: 1_000 } as const
 
-/** Limits open streams per principal, place and process: each costs memory and a connection. */
+/** Limits open streams per principal, scope and process: each costs memory and a connection. */
 export class Followers {
   readonly #options: FollowersOptions
   readonly #countByPrincipal = new Map<string, number>()
-  readonly #places: SharedPlaces
+  readonly #slots: SharedSlots
 
   constructor(options: FollowersOptions) {
     this.#options = options
-    this.#places = new SharedPlaces(options.ofProcess)
+    this.#slots = new SharedSlots(options.ofProcess)
   }
 
   /** @returns a function that ends it. @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
-  enter({ principal, place }: Follower): () => void {
+  enter({ principal, scope }: Follower): () => void {
     const { noun, ofPrincipal, metrics } = this.#options
     const own = this.#countByPrincipal.get(principal) ?? 0
     if (own >= ofPrincipal) {
@@ -38,23 +38,23 @@ export class Followers {
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
     // A tenant may have any number of principals.
-    if (this.#places.isFullFor(place)) throw tooManyStreams(noun)
+    if (this.#slots.isFullFor(scope)) throw tooManyStreams(noun)
     this.#countByPrincipal.set(principal, own + 1)
-    this.#places.take(place)
+    this.#slots.take(scope)
     return () => {
       const left = (this.#countByPrincipal.get(principal) ?? 1) - 1
       if (left === 0) this.#countByPrincipal.delete(principal)
       else this.#countByPrincipal.set(principal, left)
-      this.#places.free(place)
+      this.#slots.free(scope)
     }
   }
 
   /** Counts an answer without an end until its stream closes. @throws like `enter` */
-  admit(answer: Answer, principal: string, place = principal): Answer {
+  admit(answer: Answer, principal: string, scope = principal): Answer {
     const { stream } = answer
     if (answer.isOpenEnded !== true || stream === undefined) return answer
     try {
-      stream.once('close', this.enter({ principal, place }))
+      stream.once('close', this.enter({ principal, scope }))
       return answer
     } catch (error) {
       stream.on('error', () => undefined).destroy()

@@ -20,14 +20,14 @@ const followed = (entries: readonly ListEntry[] = []): ListSubscription => ({
 })
 
 describe('OpenStreams', () => {
-  const of = (principal: string, place = 'a boundary') => ({ principal, place })
+  const of = (principal: string, scope = 'a boundary') => ({ principal, scope })
 
   it('leaves as many streams for other boundaries as one boundary has', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
     const first = await streams.open(of('first'), followed())
-    const more = async (count: number, place: string) => {
+    const more = async (count: number, scope: string) => {
       for (let index = 0; index < count; index += 1)
-        await streams.open(of(`${place} ${Math.floor(index / MAX_STREAMS_PER_PRINCIPAL)}`, place), followed())
+        await streams.open(of(`${scope} ${Math.floor(index / MAX_STREAMS_PER_PRINCIPAL)}`, scope), followed())
     }
     await more(MAX_STREAMS_PER_PROCESS / 2 - 1, 'a boundary')
     const another = async () => (await codeOf(streams.open(of('another'), followed()))).code
@@ -68,7 +68,7 @@ describe('OpenStreams', () => {
   it('leaves as many remembered entries for other boundaries as one boundary has', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics, 16)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
-    const codeAt = async (place: string) => (await codeOf(streams.open(of('a caller', place), three))).code
+    const codeAt = async (scope: string) => (await codeOf(streams.open(of('a caller', scope), three))).code
     for (const left of ['none', 'none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('a boundary')).to.equal(left)
     for (const left of ['none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('another boundary')).to.equal(left)
     expect(await codeAt('a third')).to.equal('none')

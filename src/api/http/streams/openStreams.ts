@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '../../../core/clock.ts'
-import { SharedPlaces } from '../../../core/sharedPlaces.ts'
+import { SharedSlots } from '../../../core/sharedSlots.ts'
 import { type Answer, NO_STORE } from '../answer.ts'
 import type { HttpMetrics } from '../metrics.ts'
 import { EVENT_STREAM } from '../negotiation.ts'
@@ -27,10 +27,10 @@ export class OpenStreams {
   /** Streams of logs, which their routes open themselves. */
   readonly logs: Followers
   readonly #followers: Followers
-  readonly #records: SharedPlaces
+  readonly #records: SharedSlots
 
   constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = RECORDS_MAX) {
-    this.#records = new SharedPlaces(rememberedMax)
+    this.#records = new SharedSlots(rememberedMax)
     this.#clock = clock
     this.#metrics = metrics
     this.logs = new Followers({ ...LOG_STREAM_LIMITS, metrics })
@@ -44,13 +44,13 @@ export class OpenStreams {
 
   /** @throws the refusal of an ordinary request; TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
   async open(follower: Follower, followed: ListSubscription): Promise<Answer<never>> {
-    if (this.#records.isFullFor(follower.place)) throw tooManyStreams('lists')
+    if (this.#records.isFullFor(follower.scope)) throw tooManyStreams('lists')
     const free = this.#followers.enter(follower)
     this.#metrics.following(1)
     const list = new FollowedList(followed, {
       clock: this.#clock,
       stopping: this.#stopping.signal,
-      remember: (more) => this.#records.take(follower.place, more),
+      remember: (more) => this.#records.take(follower.scope, more),
     })
     const leave = () => {
       list.end()
@@ -60,7 +60,7 @@ export class OpenStreams {
     try {
       await list.begin()
       // Other streams may have begun meanwhile.
-      if (this.#records.isFullFor(follower.place)) throw tooManyStreams('lists')
+      if (this.#records.isFullFor(follower.scope)) throw tooManyStreams('lists')
     } catch (error) {
       leave()
       throw error

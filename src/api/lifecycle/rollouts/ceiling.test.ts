@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { request } from '../../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../../test/worlds/facadeServer.ts'
-import { FakeClusterInspector, FakeRoleCeiling } from '../../../adapters/clusterlook/fake.ts'
+import { FakeClusterInspector, FakeRoleCeiling } from '../../../adapters/clusterinspector/fake.ts'
 
 const APPLY = '/lifecycle/preflight/projector-ceiling/apply'
 const rule = { apiGroups: ['data.freehold.dev'], resources: ['vectorclusters'], verbs: ['get'] }
@@ -16,7 +16,7 @@ describe('POST /lifecycle/preflight/projector-ceiling/apply', () => {
     ceiling = new FakeRoleCeiling()
     const change = { name: 'freehold-project-reader', stored: undefined, rules: [rule], added: [rule], removed: [] }
     ceiling.differing = [change]
-    facade = await startFacade({}, { rollouts: { look: new FakeClusterInspector(), ceiling, version: '1.0.0' } })
+    facade = await startFacade({}, { rollouts: { inspector: new FakeClusterInspector(), ceiling, version: '1.0.0' } })
     facade.grant(owner, 'Platform Owner', '/')
     facade.grant(reader, 'Platform Reader', '/')
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RoleChange } from '../../../adapters/clusterlook/roles.ts'
+import type { RoleChange } from '../../../adapters/clusterinspector/roles.ts'
 import { isSameVersion } from '../../../contracts/lifecycle.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { PlatformError } from '../../../core/errors.ts'

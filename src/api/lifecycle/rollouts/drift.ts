@@ -140,7 +140,7 @@ async function secretOf(
   item: { kind: string; namespace: string; name: string; field: string },
   digest: string,
 ): Promise<string> {
-  const value = await services.rollouts.look.valueOf(item)
+  const value = await services.rollouts.inspector.valueOf(item)
   const text = value === undefined ? undefined : String(value)
   if (text === undefined || driftValueDigest(text) !== digest) {
     throw refusal('DriftChanged', 'The value has changed since the scan: scan again.')

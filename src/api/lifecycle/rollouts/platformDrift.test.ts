@@ -89,9 +89,9 @@ describe('the routes of platform drift', () => {
     const digest = driftValueDigest('s3cret')
     const adoption = { configKey: 'cnpg.replicas', liveValue: digest, isSecret: true }
     finished([{ ...CHANGE, adoption }], await configuration({ 'cnpg.replicas': 'old' }))
-    world.look.values.set(CHANGE.field, 'changed since')
+    world.inspector.values.set(CHANGE.field, 'changed since')
     expect(await adopt({ liveValue: digest })).to.equal('409 DriftChanged')
-    world.look.values.set(CHANGE.field, 's3cret')
+    world.inspector.values.set(CHANGE.field, 's3cret')
     const { body } = await call('post', `${DRIFT}/adopt`, {
       scanId: LAST,
       ...adoption,

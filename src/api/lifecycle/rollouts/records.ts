@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { COMPONENT_KINDS } from '../../../contracts/lifecycle.ts'
+import { CHECK_CATEGORIES, PREFLIGHT_RESULTS } from '../../../contracts/rollouts/checkResults.ts'
 import { type CompletedCheck, findCheck, overallResultOf } from '../../../contracts/rollouts/preflight.ts'
 import {
   ADDED_BY,
@@ -16,7 +17,6 @@ import {
   SCAN_STATES,
   SCAN_TRIGGERS,
 } from '../../../contracts/rollouts/states.ts'
-import { CHECK_CATEGORIES, PREFLIGHT_RESULTS } from '../../../contracts/rollouts/verdicts.ts'
 import { namedRecord } from '../../http/namedRecord.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
 

@@ -102,8 +102,8 @@ describe('the routes of rollouts', () => {
       put(RolloutPlan, LAST, { targetVersions: { cnpg: '1.1.0' } }, { state: 'Executed' })
       expect(await execute(LAST)).to.equal('409 PlanExecuted')
       const good = await plan()
-      world.look.found = {
-        ...world.look.found,
+      world.inspector.found = {
+        ...world.inspector.found,
         nodes: { value: [{ name: 'n', isReady: false, isShortOfDisk: false, cpu: 8, memory: 2 ** 34 }] },
       }
       const failed = await call('post', ROLLOUTS, { planId: good })
@@ -159,7 +159,7 @@ describe('the routes of rollouts', () => {
       expect(await ask('resume', {})).to.equal('409 PlatformDriftPending')
       paused('SnapshotFailed')
       expect(await ask('resume', { skipSnapshot: true })).to.equal('409 SnapshotRequired')
-      world.look.found = { ...world.look.found, backups: { unknown: 'No Velero.' } }
+      world.inspector.found = { ...world.inspector.found, backups: { unknown: 'No Velero.' } }
       expect(await ask('resume')).to.equal('409 StillFailing')
       paused('SnapshotFailed', { canSkipSnapshot: true })
       expect(await ask('resume', { skipSnapshot: true, comment: 'It is a test' })).to.equal('202')

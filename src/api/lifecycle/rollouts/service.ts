@@ -1,5 +1,5 @@
-import type { RoleCeiling } from '../../../adapters/clusterlook/ceiling.ts'
-import type { ClusterInspector } from '../../../adapters/clusterlook/port.ts'
+import type { RoleCeiling } from '../../../adapters/clusterinspector/ceiling.ts'
+import type { ClusterInspector } from '../../../adapters/clusterinspector/port.ts'
 import { type CheckInput, factsOf, toInspectedComponent } from '../../../contracts/rollouts/checkInput.ts'
 import { type CompletedCheck, runChecks } from '../../../contracts/rollouts/preflight.ts'
 import { PlatformError } from '../../../core/errors.ts'
@@ -13,7 +13,7 @@ import { listPlatformObjects, platformObjectId, readInventory } from '../invento
 declare module '../../http/context.ts' {
   interface Services {
     readonly rollouts: {
-      readonly look: ClusterInspector
+      readonly inspector: ClusterInspector
       readonly ceiling: RoleCeiling
       /** The version of the operator. */
       readonly version: string
@@ -48,7 +48,7 @@ export async function runPreflightChecks(
   ignored?: string,
 ): Promise<CompletedCheck[]> {
   const { services } = context
-  const { look, version } = services.rollouts
+  const { inspector, version } = services.rollouts
   const inventory = await readInventory(context)
   const now = services.clock.now()
   const [rollouts, installs, scans, clusters, configured, cluster] = await Promise.all([
@@ -57,7 +57,7 @@ export async function runPreflightChecks(
     listPlatformObjects(context, PlatformDriftScan),
     services.records.list(PlatformCluster, {}),
     services.lifecycle.configuration.read(),
-    look.facts(
+    inspector.facts(
       inventory.components.map((component) => toInspectedComponent(component)),
       now,
     ),

@@ -14,10 +14,10 @@ const CONCURRENCY_MAX = 4
 const REFUSALS_MAX = 100
 const HOUR_MS = 3_600_000
 
-export type { ObservedAction as Sighting, ResourcePath }
+export type { ObservedAction, ResourcePath }
 
 type FailedWrite = { readonly group: readonly ActivityReport[]; readonly error: unknown }
-export type ActivityReport = { readonly resource: ResourcePath; readonly sighting: ObservedAction }
+export type ActivityReport = { readonly resource: ResourcePath; readonly observed: ObservedAction }
 export type RecorderOptions = { store: ActivityStore; clock: Clock; log: Log }
 
 /** Passes entries on to the store; those of requests a moment later, so that no request waits. */
@@ -44,17 +44,17 @@ export class ActivityRecorder {
       )
       return
     }
-    this.#ownIds.set(report.sighting.id, false)
+    this.#ownIds.set(report.observed.id, false)
     this.#waiting.push(report)
     this.#timer ??= this.#options.clock.setTimeout(() => void this.#flush(), FLUSH_DELAY_MS)
   }
 
   /** Returns once all are stored, also those that this process holds itself: it may end at any time. @throws if not */
   async write(all: readonly ActivityReport[]): Promise<void> {
-    const isUnwritten = ({ sighting }: ActivityReport) => this.#ownIds.get(sighting.id) === false
+    const isUnwritten = ({ observed }: ActivityReport) => this.#ownIds.get(observed.id) === false
     if (all.some(isUnwritten)) await this.#flush()
     // An entry that can never be written must not block the others.
-    const unrecorded = all.filter((report) => !this.#ownIds.has(report.sighting.id) && !this.#isOverLimit(report))
+    const unrecorded = all.filter((report) => !this.#ownIds.has(report.observed.id) && !this.#isOverLimit(report))
     const [failed] = await this.#append(unrecorded)
     if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
     if (failed !== undefined) throw failed.error
@@ -68,7 +68,7 @@ export class ActivityRecorder {
       // The workers share one iterator, which gives each group to one of them.
       for (const group of groups) {
         const [{ resource }] = group as [ActivityReport]
-        const actions = group.map(({ sighting }) => sighting)
+        const actions = group.map(({ observed }) => observed)
         await this.#options.store.append(resource, actions).catch((error) => failed.push({ group, error }))
       }
     }
@@ -99,13 +99,13 @@ export class ActivityRecorder {
         { resource: group[0]?.resource, error: messageOf(error) },
         'Activity could not be written; it is tried again.',
       )
-    for (const { sighting } of batch.filter((report) => !left.has(report))) this.#ownIds.set(sighting.id, true)
+    for (const { observed } of batch.filter((report) => !left.has(report))) this.#ownIds.set(observed.id, true)
     this.#waiting.push(...batch.filter((report) => left.has(report)))
     const isAgain = isRepeated && this.#waiting.length > 0
     this.#timer = isAgain ? clock.setTimeout(() => void this.#flush(), RETRY_DELAY_MS) : undefined
   }
 
-  #isOverLimit({ resource, sighting: { outcome, actor } }: ActivityReport): boolean {
+  #isOverLimit({ resource, observed: { outcome, actor } }: ActivityReport): boolean {
     if (outcome !== 'Refused') return false
     const key = JSON.stringify([resource, actor])
     const count = (this.#refusals.get(key) ?? 0) + 1

@@ -3,7 +3,7 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { type BoundaryRecord, findVisibleBoundary } from '../../callers/visibility.ts'
 import type { Context } from '../../http/context.ts'
 import type { RecordOf } from '../../records/records.ts'
-import { findBoundary, findGroup, findResource } from '../places.ts'
+import { findBoundary, findGroup, findResource } from '../find.ts'
 
 /** What the objects of a collection belong to, as a path names it: the platform, a boundary, a group or a resource. */
 export type CollectionParent = {

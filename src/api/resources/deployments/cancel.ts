@@ -4,8 +4,8 @@ import { refOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
+import { findResource } from '../find.ts'
 import { nowOf } from '../nowOf.ts'
-import { findResource } from '../places.ts'
 import {
   type DeployedObject,
   DeploymentLogEntryDto,
@@ -28,7 +28,7 @@ export function cancelRoute<K extends AnyKind>(
     reply: DeploymentLogEntryDto,
     handler: async (context) => {
       const { services, caller, ifMatch } = context
-      const { object, place, ref } = await findResource(kind, context, parameter)
+      const { object, location, ref } = await findResource(kind, context, parameter)
       const found = await findDeployment(context, { ...ref, collection })
       const cancelled = await services.records.update(DeploymentRecord, refOf(found), {
         caller,
@@ -40,7 +40,7 @@ export function cancelRoute<K extends AnyKind>(
           return { ...stored.spec, cancelledAt: nowOf(context) }
         },
       })
-      return answerWith({ object: object as DeployedObject, place }, cancelled.object)
+      return answerWith({ object: object as DeployedObject, location }, cancelled.object)
     },
   })
 }

@@ -10,7 +10,7 @@ import type { Context } from '../../http/context.ts'
 import { REFERENCE_RIGHTS } from '../../http/furtherRights.ts'
 import { strictRecord } from '../../http/namedRecord.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
-import { findResource, type Place } from '../places.ts'
+import { findResource, type ResourceLocation } from '../find.ts'
 import { refuseWhileDeleting } from '../writes.ts'
 import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, type StoredDeployment } from './record.ts'
 import { answerWith, startBuild } from './start.ts'
@@ -24,7 +24,7 @@ export type DeployRoute = {
   /** Advice for a resource that has no repository. */
   instead: string
   /** Refuses a resource whose code would see what the caller may not. */
-  refuse?: (object: DeployedObject, context: Context, place: Place) => void
+  refuse?: (object: DeployedObject, context: Context, location: ResourceLocation) => void
 }
 
 type Code = { repositoryUrl?: string | undefined; branch: string; deploymentSourceId?: string | undefined }
@@ -50,16 +50,16 @@ export function deployRoute(
     example: { branch: 'main' },
     answers: [200, 202],
     handler: async (context: Context<string, unknown, Request>) => {
-      const { object, place, ref } = await findResource(kind, context as Context, parameter)
+      const { object, location, ref } = await findResource(kind, context as Context, parameter)
       refuseWhileDeleting(object)
       const { repositoryUrl, branch: own, deploymentSourceId } = object.spec as Code
       if (repositoryUrl === undefined) {
         throw new PlatformError('NOTHING_TO_BUILD', `It has no repository to build: ${instead}.`)
       }
-      refuse?.(object as DeployedObject, context as Context, place)
+      refuse?.(object as DeployedObject, context as Context, location)
       const wanted = { branch: context.body?.branch ?? own, commit: context.body?.commit ?? undefined }
       const history = deploymentsOf(context, { ...ref, collection })
-      const deployed = { object: object as DeployedObject, place, ref, collection, history }
+      const deployed = { object: object as DeployedObject, location, ref, collection, history }
       const existing = history.find((record) => isSameCommit(record, wanted))
       if (existing !== undefined) return answerWith(deployed, existing)
       return startBuild(context, deployed, {
@@ -67,14 +67,14 @@ export function deployRoute(
         spec: {
           branch: wanted.branch,
           ...(wanted.commit !== undefined && { commitSha: wanted.commit }),
-          ...originOf(repositoryUrl, sourceOf(context as Context, place, deploymentSourceId)),
+          ...originOf(repositoryUrl, sourceOf(context as Context, location, deploymentSourceId)),
         },
       })
     },
   })
 }
 
-function sourceOf({ services }: Context, { boundaryId }: Place, id: string | undefined) {
+function sourceOf({ services }: Context, { boundaryId }: ResourceLocation, id: string | undefined) {
   if (id === undefined) return undefined
   return services.records.peek(DeploymentSource, { namespace: boundaryNamespace(boundaryId), name: id })?.spec
 }

@@ -10,7 +10,7 @@ import type { Context } from '../../http/context.ts'
 import { namedRecord, strictRecord } from '../../http/namedRecord.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { DateTime, ignoredFields, Uuid, wholeRecord } from '../dto.ts'
-import type { Place } from '../places.ts'
+import type { ResourceLocation } from '../find.ts'
 import { withKindDescriptions } from '../writtenBody.ts'
 
 declare module '../../http/context.ts' {
@@ -107,7 +107,11 @@ const WrittenEntry = strictRecord('DeploymentLogEntry', {
 export const DeploymentBody = withKindDescriptions(WrittenEntry, DeploymentRecord)
 export type DeploymentBody = z.output<typeof DeploymentBody>
 
-export function entryOf(record: StoredDeployment, owner: DeployedObject, place: Place): DeploymentLogEntry {
+export function entryOf(
+  record: StoredDeployment,
+  owner: DeployedObject,
+  location: ResourceLocation,
+): DeploymentLogEntry {
   const { spec, status, metadata } = record
   const phase = deploymentPhaseOf(record)
   // The status does not yet know what was just reported.
@@ -116,7 +120,7 @@ export function entryOf(record: StoredDeployment, owner: DeployedObject, place: 
   return wholeRecord(DeploymentLogEntryDto, {
     ...spec,
     ...{ id: metadata.name, deploymentId: metadata.name },
-    ...{ boundaryId: place.boundaryId, resourceGroupName: place.resourceGroup, siteName: place.name },
+    ...{ boundaryId: location.boundaryId, resourceGroupName: location.resourceGroup, siteName: location.name },
     commitSha: reported.commitSha ?? status?.commitSha ?? spec.commitSha,
     containerImage: status?.image ?? spec.image,
     phase,

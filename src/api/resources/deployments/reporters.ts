@@ -8,7 +8,7 @@ import { resourceScope } from '../../callers/visibility.ts'
 import type { Context } from '../../http/context.ts'
 import { type Authorization, checkedByHandler } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
-import { findResource, type Place, placeOf } from '../places.ts'
+import { findResource, locationOf, type ResourceLocation } from '../find.ts'
 import { type DeployedObject, type DeploymentBody, findDeployment, type StoredDeployment } from './record.ts'
 
 /** The permission of builders for a boundary, also for the credentials of its sources. */
@@ -31,9 +31,14 @@ export type DeploymentRoutes = {
   /** Returns the owner of a new deployment, if that is not the resource itself. @throws PlatformError */
   ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => Promise<string>
   /** Refuses a reported deployment if the spec names the image, or the image would see what the caller may not. */
-  refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void | Promise<void>
+  refuse: (
+    object: DeployedObject,
+    body: DeploymentBody,
+    context: Context,
+    location: ResourceLocation,
+  ) => void | Promise<void>
   /** Further fields of a deployment whose image the caller reports. */
-  stampOf?: (context: Context, place: Place) => Partial<StoredDeployment['spec']>
+  stampOf?: (context: Context, location: ResourceLocation) => Partial<StoredDeployment['spec']>
 }
 
 /** Who reports: whoever may write the resource reports on all its deployments, a builder on those that it started. */
@@ -42,7 +47,7 @@ export type Reporter = 'Writer' | 'Builder'
 export type ReportedResource<K extends AnyKind> = {
   reporter: Reporter
   object: RecordOf<K>
-  place: Place
+  location: ResourceLocation
   ref: { namespace: string; name: string }
 }
 
@@ -52,7 +57,7 @@ export const reporterAuth = ({ write }: { write: ActionName }): Authorization =>
     `the action \`${write}\` at the resource, or \`${BUILD_ACTION}\` there for what the caller started itself`,
   )
 
-const resourceNotFound = ({ name, resourceGroup }: Place, segment: string) =>
+const resourceNotFound = ({ name, resourceGroup }: ResourceLocation, segment: string) =>
   notFound(`"${name}" of ${segment} in group "${resourceGroup}"`)
 
 /**
@@ -65,10 +70,10 @@ export async function findReported<K extends AnyKind>(
   context: Context,
   { parameter, write }: { parameter: string; write: ActionName },
 ): Promise<ReportedResource<K>> {
-  const place = placeOf(context, parameter)
-  const scope = resourceScope(place.boundaryId, place.resourceGroup, kind.segment, place.name)
+  const location = locationOf(context, parameter)
+  const scope = resourceScope(location.boundaryId, location.resourceGroup, kind.segment, location.name)
   const reporter = await reporterNow(context, scope, write)
-  if (reporter === undefined) throw resourceNotFound(place, kind.segment)
+  if (reporter === undefined) throw resourceNotFound(location, kind.segment)
   return { reporter, ...(await findResource(kind, context, parameter)) }
 }
 

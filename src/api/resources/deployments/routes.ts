@@ -8,9 +8,9 @@ import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import { listWithConfig } from '../collection/columns.ts'
+import { findResource, type ResourceLocation } from '../find.ts'
 import { nowOf } from '../nowOf.ts'
 import { dateTime, enumeration, flag, text } from '../paging.ts'
-import { findResource, type Place } from '../places.ts'
 import { buildLogRoutes } from './buildLogs.ts'
 import { cancelRoute } from './cancel.ts'
 import {
@@ -52,9 +52,9 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       auth: read,
       summary: 'Deployments, the newest first',
       rows: async (context) => {
-        const { object, place, ref } = await findResource(kind, context, parameter)
+        const { object, location, ref } = await findResource(kind, context, parameter)
         const found = deploymentsOf(context, { ...ref, collection })
-        return found.map((record) => entryOf(record, object as DeployedObject, place))
+        return found.map((record) => entryOf(record, object as DeployedObject, location))
       },
       collection: 'deployments',
       actionPrefix,
@@ -89,7 +89,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
 /** @throws PlatformError BAD_REQUEST */
 function refuseOtherPlace(
   body: DeploymentBody,
-  { boundaryId, resourceGroup, name }: Place,
+  { boundaryId, resourceGroup, name }: ResourceLocation,
   id: string | undefined,
 ): void {
   const given = {
@@ -136,11 +136,11 @@ async function createDeployment<K extends AnyKind>(
 ) {
   const { body, services, caller } = context
   const found = await findReported(kind, context, given)
-  const { object, place, ref, reporter } = found
+  const { object, location, ref, reporter } = found
   if (body.id && body.deploymentId && body.id !== body.deploymentId)
     throw refusedFields([{ field: 'deploymentId', message: 'must be the same as id' }])
-  refuseOtherPlace(body, place, undefined)
-  await given.refuse(object as DeployedObject, body, context, place)
+  refuseOtherPlace(body, location, undefined)
+  await given.refuse(object as DeployedObject, body, context, location)
   const id = body.id ?? body.deploymentId ?? randomUUID()
   const ownerName = (await given.ownerNameOf?.(ref.name, body, context as Context)) ?? ref.name
   const spec = {
@@ -149,7 +149,7 @@ async function createDeployment<K extends AnyKind>(
     strategy: 'Reported',
     phase: 'Queued',
     ...reportedFields(body, context),
-    ...(body.containerImage && given.stampOf?.(context, place)),
+    ...(body.containerImage && given.stampOf?.(context, location)),
   }
   const isOwnReport = (stored: StoredDeployment) =>
     stored.spec.ownerCollection === given.collection &&
@@ -162,7 +162,7 @@ async function createDeployment<K extends AnyKind>(
     const request = { namespace: ref.namespace, name: id, spec, caller, isSame: isOwnReport }
     return services.records.create(DeploymentRecord, request)
   })
-  return (made.isNew ? created : ok)(entryOf(made.object, object as DeployedObject, place), {
+  return (made.isNew ? created : ok)(entryOf(made.object, object as DeployedObject, location), {
     etag: etagOf(made.object),
   })
 }
@@ -182,24 +182,24 @@ async function updateDeployment<K extends AnyKind>(
 ) {
   const { body, services, caller, ifMatch } = context
   const found: ReportedResource<K> = await findReported(kind, context, given)
-  const { object, place, ref } = found
+  const { object, location, ref } = found
   const record = await findOwnDeployment(context, found, given.collection)
-  refuseOtherPlace(body, place, record.metadata.name)
+  refuseOtherPlace(body, location, record.metadata.name)
   // An image that was reported before counts too: the resource may refer to secrets by now.
   const containerImage = body.containerImage ?? record.status?.image ?? record.spec.image
-  await given.refuse(object as DeployedObject, { ...body, containerImage }, context, place)
+  await given.refuse(object as DeployedObject, { ...body, containerImage }, context, location)
   const change = (stored: StoredDeployment) => {
     if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
     refuseChange(stored, body)
     const isNew = body.containerImage && body.containerImage !== stored.spec.image
-    return { ...stored.spec, ...reportedFields(body, context), ...(isNew && given.stampOf?.(context, place)) }
+    return { ...stored.spec, ...reportedFields(body, context), ...(isNew && given.stampOf?.(context, location)) }
   }
   const written = await services.records.update(
     DeploymentRecord,
     { namespace: ref.namespace, name: record.metadata.name },
     { caller, ifMatch, change },
   )
-  return ok(entryOf(written.object, object as DeployedObject, place), { etag: etagOf(written.object) })
+  return ok(entryOf(written.object, object as DeployedObject, location), { etag: etagOf(written.object) })
 }
 
 /** @throws PlatformError INVALID_STATE */

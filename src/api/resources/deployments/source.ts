@@ -10,7 +10,7 @@ import { deploymentPhaseOf } from '../../../crds/deployments.ts'
 import type { Context, Services } from '../../http/context.ts'
 import { REFERENCE_RIGHTS } from '../../http/furtherRights.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
-import { findResource, type Place } from '../places.ts'
+import { findResource, type ResourceLocation } from '../find.ts'
 import { refuseWhileDeleting } from '../writes.ts'
 import { type DeployedObject, DeploymentLogEntryDto, deploymentsOf, type StoredDeployment } from './record.ts'
 import { answerWith, startBuild } from './start.ts'
@@ -23,7 +23,7 @@ export type SourceRoute = {
   parameter: string
   auth: Authorization
   /** Refuses a resource that is not deployed by uploads, or whose code would see what the caller may not. */
-  refuse: (object: DeployedObject, context: Context, place: Place) => void
+  refuse: (object: DeployedObject, context: Context, location: ResourceLocation) => void
 }
 
 /** `PUT <base>/source`: stores a source, builds and serves it. Repeating the newest one returns the same deployment. */
@@ -39,20 +39,20 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
     reply: DeploymentLogEntryDto,
     answers: [200, 202],
     handler: async (context) => {
-      const { object: found, place, ref } = await findResource(kind, context as Context, parameter)
+      const { object: found, location, ref } = await findResource(kind, context as Context, parameter)
       const check = (each: typeof found) => {
         refuseWhileDeleting(each)
-        refuse(each as DeployedObject, context as Context, place)
+        refuse(each as DeployedObject, context as Context, location)
       }
       check(found)
-      const { reference } = await store(context as Context, { ...place, collection })
+      const { reference } = await store(context as Context, { ...location, collection })
       // The upload took a while: the resource may now refer to what the caller may not read, or be another one.
       const object = await context.services.records.get(kind, ref, { fresh: true })
       if (object === undefined || object.metadata.uid !== found.metadata.uid)
-        throw notFound(`"${place.name}" of ${collection} in group "${place.resourceGroup}"`)
+        throw notFound(`"${location.name}" of ${collection} in group "${location.resourceGroup}"`)
       check(object)
       const history = deploymentsOf(context as Context, { ...ref, collection })
-      const deployed = { object: object as DeployedObject, place, ref, collection, history }
+      const deployed = { object: object as DeployedObject, location, ref, collection, history }
       const newest = newestDeployment(history)
       if (newest?.spec.archive === reference && !hasFailed(newest)) return answerWith(deployed, newest)
       const spec = { archive: reference, provider: 'Upload', source: 'upload' }
@@ -83,7 +83,7 @@ async function store({ services, rawBody, caller }: Context, { boundaryId, resou
   }
 }
 
-type Target = Place & { collection: DeployedCollection }
+type Target = ResourceLocation & { collection: DeployedCollection }
 
 function archivesOf({ deployments: { archives } }: Services) {
   if (archives !== undefined) return archives

@@ -4,24 +4,24 @@ import { DeploymentRecord } from '../../../crds/deployments.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
-import type { Place } from '../places.ts'
+import type { ResourceLocation } from '../find.ts'
 import { type DeployedObject, entryOf, type StoredDeployment } from './record.ts'
 
 /** A resource with all its earlier deployments. */
 export type DeployedResource = {
   readonly object: DeployedObject
-  readonly place: Place
+  readonly location: ResourceLocation
   readonly ref: { readonly namespace: string; readonly name: string }
   readonly collection: DeployedCollection
   readonly history: readonly StoredDeployment[]
 }
 
 export function answerWith(
-  { object, place }: Pick<DeployedResource, 'object' | 'place'>,
+  { object, location }: Pick<DeployedResource, 'object' | 'location'>,
   record: StoredDeployment,
   respond = ok,
 ) {
-  return respond(entryOf(record, object, place), { etag: etagOf(record) })
+  return respond(entryOf(record, object, location), { etag: etagOf(record) })
 }
 
 /** How many times an id that belongs to a deployment of another resource is skipped. */

@@ -6,7 +6,7 @@ import {
 } from '../../src/contracts/objectLimits.ts'
 import { FULL_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { BYTES_PER_COUNTED_OBJECT, markNumbers } from '../../src/core/room.ts'
+import { BYTES_PER_COUNTED_OBJECT, celFullLabelNumbers } from '../../src/core/objectCount.ts'
 import { type AnyKind, MAX_OBJECT_BYTES } from '../../src/crds/define.ts'
 import { COUNT_LIMITED_KINDS } from '../../src/crds/index.ts'
 import {
@@ -46,7 +46,7 @@ function fullPolicy(): KubeObject[] {
     namespaceSelector: { matchExpressions: [{ key: FULL_LABEL, operator: 'Exists' }] },
     variables: [
       ...CALLER_VARIABLES,
-      { name: 'mark', expression: markNumbers(namespaceLabel(FULL_LABEL)) },
+      { name: 'mark', expression: celFullLabelNumbers(namespaceLabel(FULL_LABEL)) },
       {
         name: 'where',
         expression: `(${namespaceLabel(GROUP_LABEL)} == '' ? 'outside of' : 'in') + ' its resource groups'`,
@@ -115,6 +115,6 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
   })
 }
 
-export function roomPolicies(kinds: readonly AnyKind[]): KubeObject[] {
+export function objectLimitPolicies(kinds: readonly AnyKind[]): KubeObject[] {
   return [...fullPolicy(), ...sizePolicy(kinds)]
 }

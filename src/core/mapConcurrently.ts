@@ -1,5 +1,5 @@
 /** Maps a list in its order, `concurrency` at once. After a failure it begins nothing more. */
-export async function sideBySide<Given, Made>(
+export async function mapConcurrently<Given, Made>(
   concurrency: number,
   given: readonly Given[],
   make: (one: Given) => Promise<Made>,

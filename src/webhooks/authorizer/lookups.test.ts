@@ -3,7 +3,7 @@ import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { pod } from '../../kube/builtin.ts'
-import { podOwners } from './places.ts'
+import { podOwners } from './lookups.ts'
 
 describe('podOwners', () => {
   it('returns the vaults and the identity that the containers of an app receive', () => {

@@ -1,8 +1,8 @@
 /**
- * A number of places that no key can take entirely: a key may hold at most as many as are left for all others, so half
+ * A number of slots that no key can take entirely: a key may hold at most as many as are left for all others, so half
  * of them if nobody else holds any.
  */
-export class SharedPlaces {
+export class SharedSlots {
   readonly #size: number
   readonly #held = new Map<string, number>()
   #count = 0
@@ -19,17 +19,17 @@ export class SharedPlaces {
     return this.#held.get(key) ?? 0
   }
 
-  /** Whether the key may take no further place. */
+  /** Whether the key may take no further slot. */
   isFullFor(key: string): boolean {
     return this.takenBy(key) >= this.left
   }
 
-  /** Whether the key may take `more` places and still leave all others as many as it then holds. */
+  /** Whether the key may take `more` slots and still leave all others as many as it then holds. */
   hasRoomFor(key: string, more: number): boolean {
     return this.takenBy(key) + more <= this.left - more
   }
 
-  /** Takes `more` places; a negative number gives places back. */
+  /** Takes `more` slots; a negative number gives slots back. */
   take(key: string, more = 1): void {
     const own = this.takenBy(key) + more
     if (own === 0) this.#held.delete(key)

@@ -17,7 +17,7 @@ import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { GivenToPod, OwnerOfPod } from './podAccess.ts'
-import type { OwnerOfPart, PlaceOfNamespace } from './question.ts'
+import type { OwnerOfPart, ScopeOfNamespace } from './question.ts'
 
 type StoredRevision = KubeObject & { revision?: number; data?: unknown }
 type Caches = { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'subscribe'> }
@@ -27,7 +27,7 @@ type Caches = { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T
  * so this indexes the groups as they are created and deleted. It follows our objects, not namespace labels, which may
  * outlive the group.
  */
-export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(): void } {
+export function followNamespaceScopes(caches: Caches): { scopeOfNamespace: ScopeOfNamespace; stop(): void } {
   const groups = new Map<string, { boundaryId: string; resourceGroup: string }>()
   const boundaries = caches.get(Boundary.resource)
   const stop = caches.get(ResourceGroup.resource).subscribe(
@@ -41,7 +41,7 @@ export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(
     { replay: true },
   )
   return {
-    placeOf(namespace) {
+    scopeOfNamespace(namespace) {
       const boundaryId = boundaryOfNamespace(namespace)
       if (boundaryId === undefined) return groups.get(namespace)
       return boundaries.get(undefined, boundaryId) === undefined ? undefined : { boundaryId }

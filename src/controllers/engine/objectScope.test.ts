@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../../core/object.ts'
 import type { CacheView } from './controller.ts'
-import { boundaryOfKey, resolvePlace } from './place.ts'
+import { boundaryOfKey, resolveObjectScope } from './objectScope.ts'
 
 const child = (metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -18,34 +18,40 @@ const view = (metadata?: Partial<KubeObject['metadata']>) =>
       metadata && { apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, name } },
   }) as unknown as CacheView
 
-describe('resolvePlace', () => {
+describe('resolveObjectScope', () => {
   const group = { placement: 'group', kind: 'VectorCluster' } as const
   const labels = { 'freehold.dev/boundary': BOUNDARY, 'freehold.dev/resource-group': 'shop' }
 
   it('reads boundary and group from the labels of the namespace', () => {
-    const { place, obstacle } = resolvePlace(group, child(), view({ labels }))
-    expect(place).to.deep.equal({ boundaryId: BOUNDARY, resourceGroup: 'shop' })
+    const { scope, obstacle } = resolveObjectScope(group, child(), view({ labels }))
+    expect(scope).to.deep.equal({ boundaryId: BOUNDARY, resourceGroup: 'shop' })
     expect(obstacle).to.equal(undefined)
   })
 
   it('waits while the namespace is missing or being deleted', () => {
-    expect(resolvePlace(group, child(), view()).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+    expect(resolveObjectScope(group, child(), view()).obstacle).to.include({
+      kind: 'waiting',
+      reason: 'WaitingForGroup',
+    })
     const leaving = view({ labels, deletionTimestamp: '2026-01-01T00:00:00Z' })
-    expect(resolvePlace(group, child(), leaving).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
+    expect(resolveObjectScope(group, child(), leaving).obstacle).to.include({
+      kind: 'waiting',
+      reason: 'WaitingForGroup',
+    })
   })
 
   it('rejects a group kind outside a group and a boundary kind outside a boundary namespace', () => {
     const refused = { kind: 'stalled', reason: 'ConfigurationInvalid' }
-    expect(resolvePlace(group, child(), view({})).obstacle).to.include(refused)
+    expect(resolveObjectScope(group, child(), view({})).obstacle).to.include(refused)
     const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
-    expect(resolvePlace(boundary, child(), view({ labels })).obstacle).to.include(refused)
+    expect(resolveObjectScope(boundary, child(), view({ labels })).obstacle).to.include(refused)
     const home = child({ namespace: `boundary-${BOUNDARY}` })
-    expect(resolvePlace(boundary, home, view({})).place).to.deep.equal({ boundaryId: BOUNDARY })
+    expect(resolveObjectScope(boundary, home, view({})).scope).to.deep.equal({ boundaryId: BOUNDARY })
   })
 
   it('returns an empty place for cluster-scoped kinds', () => {
-    expect(resolvePlace({ placement: 'cluster', kind: 'Boundary' }, child(), view())).to.deep.equal({
-      place: {},
+    expect(resolveObjectScope({ placement: 'cluster', kind: 'Boundary' }, child(), view())).to.deep.equal({
+      scope: {},
       obstacle: undefined,
     })
   })
@@ -53,7 +59,7 @@ describe('resolvePlace', () => {
   it('waits in a reserved namespace', () => {
     const reserved = view({ labels: { 'freehold.dev/reserved-for': 'Boundary' } })
     const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
-    expect(resolvePlace(boundary, child(), reserved).obstacle).to.include({
+    expect(resolveObjectScope(boundary, child(), reserved).obstacle).to.include({
       kind: 'waiting',
       reason: 'WaitingForGroup',
     })

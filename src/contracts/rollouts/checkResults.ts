@@ -6,7 +6,7 @@ export type PreflightResult = (typeof PREFLIGHT_RESULTS)[number]
 
 export const CHECK_CATEGORIES = ['Plan', 'Clusters', 'Databases', 'Backups', 'Drift', 'Health'] as const
 
-export type CheckVerdict = { result: PreflightResult; message: string; details?: Record<string, string> }
+export type CheckResult = { result: PreflightResult; message: string; details?: Record<string, string> }
 
 export type Check = {
   readonly id: string
@@ -15,12 +15,12 @@ export type Check = {
   /** Whether a rollout may begin although the check failed, if somebody acknowledges that. */
   readonly isOverridable: boolean
   readonly remedy: string
-  readonly decide: (facts: CheckFacts) => CheckVerdict
+  readonly decide: (facts: CheckFacts) => CheckResult
 }
 
 const verdict =
   (result: PreflightResult) =>
-  (message: string, details?: Record<string, string>): CheckVerdict => ({
+  (message: string, details?: Record<string, string>): CheckResult => ({
     result,
     message,
     ...(details && { details }),
@@ -35,7 +35,7 @@ export const skipped = verdict('Skipped')
 /** Makes a check of one fact of the cluster; it is skipped if the fact is unknown. */
 export function decideByFact<Value>(
   fact: (facts: CheckFacts) => Fact<Value>,
-  decide: (value: Value, facts: CheckFacts) => CheckVerdict,
+  decide: (value: Value, facts: CheckFacts) => CheckResult,
 ): Check['decide'] {
   return (facts) => {
     const known = fact(facts)
@@ -46,5 +46,5 @@ export function decideByFact<Value>(
 /** Like `decideByFact`, for a fact of the cluster by its name. */
 export const decideByClusterFact = <Name extends keyof CheckFacts['cluster']>(
   name: Name,
-  decide: (value: Extract<CheckFacts['cluster'][Name], { value: unknown }>['value'], facts: CheckFacts) => CheckVerdict,
+  decide: (value: Extract<CheckFacts['cluster'][Name], { value: unknown }>['value'], facts: CheckFacts) => CheckResult,
 ): Check['decide'] => decideByFact(({ cluster }) => cluster[name] as Fact<never>, decide)

@@ -4,7 +4,7 @@ import { type KubeObject, refOfKey } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import type { CacheView, Place } from './controller.ts'
+import type { CacheView, ObjectScope } from './controller.ts'
 
 /** Whether the engine needs the labels of the namespace for objects of the kind. */
 export function dependsOnNamespace(kind: Pick<AnyKind, 'placement'>): boolean {
@@ -12,24 +12,24 @@ export function dependsOnNamespace(kind: Pick<AnyKind, 'placement'>): boolean {
 }
 
 /**
- * The place of the object, or the outcome that ends the pass because it must not be there. Admission refuses a wrong
+ * The scope of the object, or the outcome that ends the pass because it must not be there. Admission refuses a wrong
  * namespace; this also holds if admission was off, or the namespace's labels were removed.
  */
-export function resolvePlace(
+export function resolveObjectScope(
   kind: Pick<AnyKind, 'placement' | 'kind'>,
   object: KubeObject,
   namespaces: CacheView,
-): { place: Place; obstacle: Outcome | undefined } {
+): { scope: ObjectScope; obstacle: Outcome | undefined } {
   const { namespace } = object.metadata
-  if (namespace === undefined || !dependsOnNamespace(kind)) return { place: {}, obstacle: undefined }
+  if (namespace === undefined || !dependsOnNamespace(kind)) return { scope: {}, obstacle: undefined }
   const namespaceObject = namespaces.get(undefined, namespace)
   const boundaryId = boundaryAt(namespaceObject, namespace)
   const resourceGroup = namespaceObject?.metadata.labels?.[GROUP_LABEL]
-  const place: Place = {
+  const scope: ObjectScope = {
     ...(boundaryId === undefined ? {} : { boundaryId }),
     ...(resourceGroup === undefined ? {} : { resourceGroup }),
   }
-  return { place, obstacle: obstacleOf(kind, namespaceObject, namespace, place) }
+  return { scope, obstacle: obstacleOf(kind, namespaceObject, namespace, scope) }
 }
 
 /** Returns the boundary of a key; undefined for the platform's own objects. */
@@ -47,7 +47,7 @@ function obstacleOf(
   kind: Pick<AnyKind, 'placement' | 'kind'>,
   namespaceObject: KubeObject | undefined,
   namespace: string,
-  place: Place,
+  scope: ObjectScope,
 ): Outcome | undefined {
   if (namespaceObject === undefined)
     return waiting('WaitingForGroup', `Namespace "${namespace}" has not been seen yet.`)
@@ -58,8 +58,8 @@ function obstacleOf(
   if (labels?.[RESERVED_LABEL] !== undefined && labels[BOUNDARY_LABEL] === undefined) {
     return waiting('WaitingForGroup', `Namespace "${namespace}" waits for its ${labels[RESERVED_LABEL]}.`)
   }
-  const wanted = kind.placement === 'group' ? place.resourceGroup : place.boundaryId
-  const wrong = kind.placement === 'boundary' && place.resourceGroup !== undefined
+  const wanted = kind.placement === 'group' ? scope.resourceGroup : scope.boundaryId
+  const wrong = kind.placement === 'boundary' && scope.resourceGroup !== undefined
   if (wanted !== undefined && !wrong) return undefined
   const parent = kind.placement === 'group' ? 'a resource group' : 'a boundary'
   return stalled(

@@ -11,7 +11,11 @@ type SimulatedEngine = { edition: string }
  * (`<service>.<namespace>.svc`) to engines that really run, or to what a simulated one reports. It is read at each
  * call, so that a test can start an engine for an instance that it has just created.
  */
-export function playedEngine(real: SqlEngine, file: string | undefined, administrators: readonly string[]): SqlEngine {
+export function simulatedEngine(
+  real: SqlEngine,
+  file: string | undefined,
+  administrators: readonly string[],
+): SqlEngine {
   const found = (target: SqlTarget): SqlTarget | undefined => {
     const running = enginesIn(file)[target.host]
     if (running === undefined || !('port' in running)) return undefined

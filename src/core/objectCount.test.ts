@@ -1,7 +1,14 @@
 import { expect } from 'chai'
-import { BYTES_PER_COUNTED_OBJECT, countedObjectsIn, fullMark, isFull, isFullWith, isMarkOf } from './room.ts'
+import {
+  BYTES_PER_COUNTED_OBJECT,
+  countedObjectsIn,
+  fullLabelValue,
+  isFull,
+  isFullLabelValueFor,
+  isFullWith,
+} from './objectCount.ts'
 
-describe('countedObjectsIn, isFullWith and fullMark', () => {
+describe('countedObjectsIn, isFullWith and fullLabelValue', () => {
   const object = (bytes: number, filling = 'x') => {
     const empty = { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a' }, spec: { text: '' } }
     const rest = bytes - JSON.stringify(empty).length
@@ -31,9 +38,9 @@ describe('countedObjectsIn, isFullWith and fullMark', () => {
       expect(isFullWith(held, limit, wasFull)).to.equal(full))
 
   it('recognise a mark by its limit', () => {
-    expect(fullMark(5003, 5000)).to.match(/^[a-z0-9-]{1,63}$/)
-    expect(isMarkOf(fullMark(5003, 5000), 5000)).to.equal(true)
-    expect(isMarkOf(fullMark(5003, 5000), 500)).to.equal(false)
+    expect(fullLabelValue(5003, 5000)).to.match(/^[a-z0-9-]{1,63}$/)
+    expect(isFullLabelValueFor(fullLabelValue(5003, 5000), 5000)).to.equal(true)
+    expect(isFullLabelValueFor(fullLabelValue(5003, 5000), 500)).to.equal(false)
     expect(isFull({ metadata: { name: 'a', labels: { 'freehold.dev/full': '1-of-1' } } })).to.equal(true)
     expect(isFull({ metadata: { name: 'a' } })).to.equal(false)
     expect(isFull(undefined)).to.equal(false)

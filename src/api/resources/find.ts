@@ -9,7 +9,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context, Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { ReadOptions, RecordOf } from '../records/records.ts'
-import type { LivePlace } from './liveState.ts'
+import type { WorkloadRef } from './liveState.ts'
 import type { ResourceView } from './types.ts'
 
 type Where = { readonly services: Services }
@@ -48,9 +48,9 @@ export async function findGroup(
 export const groupMissing = (boundaryId: string, name: string) =>
   notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
 
-export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
+export type ResourceLocation = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
 
-export function placeOf(context: Context, parameter: string): Place {
+export function locationOf(context: Context, parameter: string): ResourceLocation {
   const { boundaryId = '', resourceGroupName = '', resourceGroup = '' } = context.parameters
   return { boundaryId, resourceGroup: resourceGroupName || resourceGroup, name: context.parameters[parameter] ?? '' }
 }
@@ -59,11 +59,11 @@ export function placeOf(context: Context, parameter: string): Place {
 export async function locateResource(
   context: Context,
   parameter: string,
-): Promise<{ ref: { namespace: string; name: string }; place: Place }> {
-  const place = placeOf(context, parameter)
-  const { boundaryId, resourceGroup, name } = place
+): Promise<{ ref: { namespace: string; name: string }; location: ResourceLocation }> {
+  const location = locationOf(context, parameter)
+  const { boundaryId, resourceGroup, name } = location
   await findGroup(context, boundaryId, resourceGroup)
-  return { ref: { namespace: groupNamespace(boundaryId, resourceGroup), name }, place }
+  return { ref: { namespace: groupNamespace(boundaryId, resourceGroup), name }, location }
 }
 
 /** Finds the resource that the path names. @throws PlatformError NOT_FOUND */
@@ -72,12 +72,12 @@ export async function findResource<K extends AnyKind>(
   context: Context,
   parameter = 'name',
   declaration: { segment: string } = { segment: kind.segment },
-): Promise<{ object: RecordOf<K>; place: Place; ref: { namespace: string; name: string } }> {
-  const { ref, place } = await locateResource(context, parameter)
+): Promise<{ object: RecordOf<K>; location: ResourceLocation; ref: { namespace: string; name: string } }> {
+  const { ref, location } = await locateResource(context, parameter)
   const object = await context.services.records.get(kind, ref, { fresh: context.fresh })
   if (object === undefined)
-    throw notFound(`"${place.name}" of ${declaration.segment} in group "${place.resourceGroup}"`)
-  return { object, place, ref }
+    throw notFound(`"${location.name}" of ${declaration.segment} in group "${location.resourceGroup}"`)
+  return { object, location, ref }
 }
 
 export type ClusterInfo = ResourceView['cluster'] & {
@@ -94,7 +94,7 @@ const NO_CLUSTER: ClusterInfo = {
   version: '',
 }
 
-function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterInfo {
+function clusterInfoOf(cluster: RecordOf<typeof PlatformCluster>): ClusterInfo {
   const { displayName, region, domain, publicPort: port } = cluster.spec
   // Not the resource version, which changes with each heartbeat.
   const { name: id, generation, uid } = cluster.metadata
@@ -103,7 +103,7 @@ function wordsOf(cluster: RecordOf<typeof PlatformCluster>): ClusterInfo {
 
 const ownCluster = derivedFrom(PlatformCluster, (clusters) => {
   const own = clusters.find(({ spec }) => spec.isPlatform)
-  return own === undefined ? NO_CLUSTER : wordsOf(own)
+  return own === undefined ? NO_CLUSTER : clusterInfoOf(own)
 })
 
 /** The platform's own cluster. */
@@ -127,7 +127,7 @@ export function defaultClusterOf(services: Services, boundaryId: string): Cluste
 export function clusterInfo(services: Services, clusterId: string | undefined): ClusterInfo {
   if (clusterId === undefined) return defaultCluster(services)
   const cluster = services.records.peek(PlatformCluster, { name: clusterId })
-  return cluster === undefined ? { ...NO_CLUSTER, id: clusterId } : wordsOf(cluster)
+  return cluster === undefined ? { ...NO_CLUSTER, id: clusterId } : clusterInfoOf(cluster)
 }
 
 /** Returns the id of a resource's cluster; undefined if that is the platform's own. */
@@ -138,10 +138,10 @@ export function otherClusterOf({ records }: Pick<Services, 'records'>, clusterId
 }
 
 /** Where the pods of a resource are. */
-export function livePlaceOf(
+export function workloadRefOf(
   services: Pick<Services, 'records'>,
   { kind, metadata, spec }: { kind: string; metadata: ObjectMeta; spec: { clusterId?: string | undefined } },
-): LivePlace {
+): WorkloadRef {
   const { namespace = '', name } = metadata
   return { kind, namespace, name, clusterId: otherClusterOf(services, spec.clusterId) }
 }

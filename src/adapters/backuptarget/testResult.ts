@@ -1,7 +1,7 @@
 import { type ConnectionFailure, codesOf, connectionFailure, listCauses } from '../../core/connectionFailure.ts'
 import { inverted } from '../../core/inverted.ts'
 import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
-import type { TargetCode, TargetVerdict } from './port.ts'
+import type { TargetCode, TargetTestResult } from './port.ts'
 
 const SENTENCES: Readonly<Record<TargetCode, string>> = {
   Ok: 'The bucket can be listed.',
@@ -14,29 +14,29 @@ const SENTENCES: Readonly<Record<TargetCode, string>> = {
   Timeout: 'The store did not answer within 10 seconds.',
 }
 
-const NOT_ALLOWED: TargetVerdict = {
+const NOT_ALLOWED: TargetTestResult = {
   code: 'invalid-target',
   message: 'The endpoint has a link-local or metadata address, which is never called.',
 }
 
-export function verdict(code: TargetCode, message = SENTENCES[code]): TargetVerdict {
+export function testResult(code: TargetCode, message = SENTENCES[code]): TargetTestResult {
   return { code, message }
 }
 
 /** Verdicts for connections that failed before any answer. */
-const FAILURE_VERDICTS: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
-  Untrusted: verdict('TlsFailed'),
-  NoTls: verdict('TlsFailed'),
-  NoHttp: verdict('Unreachable'),
-  HostNotFound: verdict('Unreachable', 'The name of the endpoint cannot be resolved.'),
-  DnsUnavailable: verdict(
+const FAILURE_VERDICTS: Readonly<Record<ConnectionFailure, TargetTestResult>> = {
+  Untrusted: testResult('TlsFailed'),
+  NoTls: testResult('TlsFailed'),
+  NoHttp: testResult('Unreachable'),
+  HostNotFound: testResult('Unreachable', 'The name of the endpoint cannot be resolved.'),
+  DnsUnavailable: testResult(
     'Unreachable',
     'The name of the endpoint cannot be resolved now: the name servers do not answer.',
   ),
-  ConnectionRefused: verdict('Unreachable', 'Nothing listens at the endpoint: check the port.'),
-  NoRoute: verdict('Unreachable', 'The host of the endpoint cannot be reached.'),
-  ConnectionClosed: verdict('Unreachable', 'The endpoint closed the connection: check the port, and http or https.'),
-  TimedOut: verdict('Timeout'),
+  ConnectionRefused: testResult('Unreachable', 'Nothing listens at the endpoint: check the port.'),
+  NoRoute: testResult('Unreachable', 'The host of the endpoint cannot be reached.'),
+  ConnectionClosed: testResult('Unreachable', 'The endpoint closed the connection: check the port, and http or https.'),
+  TimedOut: testResult('Timeout'),
 }
 
 /** Codes of S3 ("Error responses", list of error codes). */
@@ -57,12 +57,13 @@ const CODES_BY_STATUS: Readonly<Record<number, TargetCode>> = {
 type S3Failure = { name?: unknown; $metadata?: { httpStatusCode?: number } }
 
 /** Maps the error of a failed call to a verdict. */
-export function verdictOf(error: unknown): TargetVerdict {
+export function testResultOf(error: unknown): TargetTestResult {
   if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) return NOT_ALLOWED
   const failure = connectionFailure(error)
   if (failure !== undefined) return FAILURE_VERDICTS[failure]
-  if (listCauses(error).some(({ name }) => name === 'TimeoutError' || name === 'AbortError')) return verdict('Timeout')
+  if (listCauses(error).some(({ name }) => name === 'TimeoutError' || name === 'AbortError'))
+    return testResult('Timeout')
   const { name, $metadata } = (error ?? {}) as S3Failure
   const named = typeof name === 'string' ? CODES_BY_NAME[name] : undefined
-  return verdict(named ?? CODES_BY_STATUS[$metadata?.httpStatusCode ?? 0] ?? 'Unreachable')
+  return testResult(named ?? CODES_BY_STATUS[$metadata?.httpStatusCode ?? 0] ?? 'Unreachable')
 }

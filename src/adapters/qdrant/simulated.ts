@@ -4,7 +4,7 @@ import type { ClusterView, PeerAddress, QdrantPort } from './port.ts'
  * Stands in for Qdrant where pods are simulated and nothing listens in them: each peer answers as a healthy single-node
  * cluster without collections. Nothing can be stored there, so emptying a peer loses nothing.
  */
-export function playedEngine(): QdrantPort {
+export function simulatedEngine(): QdrantPort {
   return {
     ready: async () => true,
     cluster: async (peer) => alone(peer),

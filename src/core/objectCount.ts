@@ -12,21 +12,21 @@ export function countedObjectsIn(object: KubeObject): number {
   return Math.max(1, Math.ceil(Buffer.byteLength(JSON.stringify(object)) / BYTES_PER_COUNTED_OBJECT))
 }
 
-/** How far a full place must fall below its limit before it accepts anything: each switch relabels its namespaces. */
+/** How far a full pool of namespaces must fall below its limit before it accepts anything: each switch relabels its namespaces. */
 const slackOf = (limit: number) => Math.ceil(limit / 100)
 
 export function isFullWith(held: number, limit: number, wasFull: boolean): boolean {
   return held >= limit || (wasFull && held > limit - slackOf(limit))
 }
 
-const MARK_SEPARATOR = '-of-'
+const LABEL_SEPARATOR = '-of-'
 
 /** The value of the label: the number of objects when it was set, and the limit. */
-export const fullMark = (held: number, limit: number) => `${held}${MARK_SEPARATOR}${limit}`
-export const isMarkOf = (mark: string, limit: number) => mark.endsWith(`${MARK_SEPARATOR}${limit}`)
+export const fullLabelValue = (held: number, limit: number) => `${held}${LABEL_SEPARATOR}${limit}`
+export const isFullLabelValueFor = (value: string, limit: number) => value.endsWith(`${LABEL_SEPARATOR}${limit}`)
 
-/** A CEL expression for the two numbers of a mark, as strings. */
-export const markNumbers = (mark: string) => `${mark}.split('${MARK_SEPARATOR}')`
+/** A CEL expression for the two numbers of a label value, as strings. */
+export const celFullLabelNumbers = (value: string) => `${value}.split('${LABEL_SEPARATOR}')`
 
 /** Whether admission refuses new objects in a namespace. */
 export function isFull(namespace: Pick<KubeObject, 'metadata'> | undefined): boolean {

@@ -1,20 +1,20 @@
 import { expect } from 'chai'
-import { SharedPlaces } from './sharedPlaces.ts'
+import { SharedSlots } from './sharedSlots.ts'
 
-describe('SharedPlaces', () => {
-  const takeAll = (places: SharedPlaces, key: string) => {
+describe('SharedSlots', () => {
+  const takeAll = (places: SharedSlots, key: string) => {
     while (!places.isFullFor(key)) places.take(key)
     return places.takenBy(key)
   }
 
   it('gives the first key half of the places and each other half of the rest', () => {
-    const places = new SharedPlaces(100)
+    const places = new SharedSlots(100)
     expect(['first', 'second', 'third'].map((key) => takeAll(places, key))).to.deep.equal([50, 25, 13])
     expect(places.left).to.equal(12)
   })
 
   it('reuses freed places', () => {
-    const places = new SharedPlaces(4)
+    const places = new SharedSlots(4)
     takeAll(places, 'first')
     places.free('first')
     expect([places.takenBy('first'), places.left, places.isFullFor('first')]).to.deep.equal([1, 3, false])
@@ -23,7 +23,7 @@ describe('SharedPlaces', () => {
   })
 
   it('takes and frees several places at once', () => {
-    const places = new SharedPlaces(10)
+    const places = new SharedSlots(10)
     places.take('first', 7)
     places.take('first', -5)
     places.take('second', 5)
@@ -34,6 +34,6 @@ describe('SharedPlaces', () => {
   })
 
   it('is full without places', () => {
-    expect(new SharedPlaces(0).isFullFor('first')).to.equal(true)
+    expect(new SharedSlots(0).isFullFor('first')).to.equal(true)
   })
 })
