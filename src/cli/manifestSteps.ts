@@ -99,7 +99,7 @@ function planFor(
     return planManifest(manifest, collections, place)
   } catch (error) {
     if (!(error instanceof CommandFailure) || !isWrittenElsewhere) throw error
-    // REST could write it if its place were known, so the place must not be guessed for the API server either.
+    // REST could write it if its namespace were known, so that must not be guessed for the API server either.
     if (manifest.namespace === undefined && isWrittenByRest(manifest, collections)) throw error
     return undefined
   }

@@ -10,7 +10,7 @@ export const KIND: Positional = { name: 'KIND', offers: 'kinds' }
 export const NAME: Positional = { name: 'NAME', isOptional: true, offers: 'names' }
 export const NAMED_RESOURCE: readonly Positional[] = [KIND, { name: 'NAME', offers: 'names' }]
 
-/** Options for the place of a resource. */
+/** Options for the scope of a resource. */
 export const PATH_OPTIONS: readonly Option[] = [
   ...SCOPE_OPTIONS,
   { long: 'param', short: 'p', value: 'NAME=VALUE', isRepeatable: true, summary: 'A further parameter of the path' },

@@ -72,17 +72,17 @@ export const appRoutes: readonly RouteDraft[] = [
     readLogs: dataAction('apps/readLogs'),
     write: 'apps/write',
     cancel: action('apps/write'),
-    refuse: (object, body, context, place) => {
+    refuse: (object, body, context, location) => {
       const { spec } = object as { spec: PlatformApp['spec'] }
       if (spec.sourceKind === 'Image')
         throw invalidState(object, 'This app runs the image in its field image: change that field to deploy another.')
-      if (body.containerImage) requireAppCodeRights(spec, place, context)
+      if (body.containerImage) requireAppCodeRights(spec, location, context)
     },
   }),
   podRoute(BASE, dataAction('apps/readLogs'), async (context) => context.services.live.pods(await findLive(context))),
   logRoute(BASE, dataAction('apps/readLogs'), async (context, request) => {
-    const place = await findLive(context)
-    return { sources: containersOf(await context.services.live.pods(place), request, place) }
+    const location = await findLive(context)
+    return { sources: containersOf(await context.services.live.pods(location), request, location) }
   }),
   ...fileRoutes(BASE, { read: dataAction('apps/readFiles'), write: dataAction('apps/writeFiles'), find: findFiles }),
 ]
@@ -94,19 +94,19 @@ export const additionalAppRoutes: readonly RouteDraft[] = [
     parameter: 'appName',
     auth: action('apps/write'),
     instead: 'an app of an image takes another one in its field image, and an app of uploads a source',
-    refuse: ({ spec }, context, place) => requireAppCodeRights(spec as PlatformApp['spec'], place, context),
+    refuse: ({ spec }, context, location) => requireAppCodeRights(spec as PlatformApp['spec'], location, context),
   }),
   sourceRoute(PlatformApp, BASE, {
     collection: 'apps',
     parameter: 'appName',
     auth: action('apps/write'),
-    refuse: (object, context, place) => {
+    refuse: (object, context, location) => {
       const { spec } = object as { spec: PlatformApp['spec'] }
       if (spec.sourceKind !== 'Upload') {
         const message = `Only an app with sourceKind Upload takes a source; this one has ${spec.sourceKind}.`
         throw invalidState(object, message)
       }
-      requireAppCodeRights(spec, place, context)
+      requireAppCodeRights(spec, location, context)
     },
   }),
 ]

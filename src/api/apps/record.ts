@@ -161,8 +161,8 @@ function instanceVolumes({ clusterId, volumes, replicas, maxReplicas }: Spec) {
 /** Deployed code can read the values that the app refers to. @throws PlatformError FORBIDDEN */
 export function requireAppCodeRights(
   spec: Spec,
-  place: { boundaryId: string; resourceGroup: string },
+  location: { boundaryId: string; resourceGroup: string },
   context: Context,
 ): void {
-  requireReferenceRights(appValueReferences(spec), { ...place, services: context.services, context })
+  requireReferenceRights(appValueReferences(spec), { ...location, services: context.services, context })
 }

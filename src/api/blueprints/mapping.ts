@@ -110,7 +110,7 @@ async function declaredSpec(
   const { context, boundaryId, resourceGroup } = deploying
   const { [part?.parentField ?? '']: parent, ...body } = read
   checkNewName(name, context.services.reservedNames, kind.nameMin)
-  const place = {
+  const location = {
     boundaryId,
     resourceGroup,
     name,
@@ -119,8 +119,8 @@ async function declaredSpec(
   const requestContext = contextWithBody(context, body, { boundaryId, resourceGroupName: resourceGroup })
   const declaration = declarationOf(kind)
   if (declaration === undefined) throw new TypeError(`${kind.kind} is not declared.`)
-  if (previous === undefined) return specForCreate(kind, requestContext, place, declaration, { planned })
-  return specForUpdate(kind, requestContext, place, declaration, previous, 'put', planned)
+  if (previous === undefined) return specForCreate(kind, requestContext, location, declaration, { planned })
+  return specForUpdate(kind, requestContext, location, declaration, previous, 'put', planned)
 }
 
 /** Returns the context of the same caller with another body, as if it were a separate request. */

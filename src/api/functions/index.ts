@@ -54,8 +54,13 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     refuse: async (_, body, context) => {
       if (body.containerImage) await requireDeployedCodeRights(body, context)
     },
-    stampOf: (context, place) => ({
-      namespaceSecrets: secretsForNewCode({ ...place, services: context.services, context, namespaceName: place.name }),
+    stampOf: (context, location) => ({
+      namespaceSecrets: secretsForNewCode({
+        ...location,
+        services: context.services,
+        context,
+        namespaceName: location.name,
+      }),
     }),
   }),
   ...functionRoutes,

@@ -47,8 +47,8 @@ describe('metrics of a function', () => {
     const queried: string[] = []
     const bucket = { at, invocations: 30, errors: 15, throttles: 3, coldStarts: 6, durations: [10, 20, 30] }
     const { server, ask } = await startHome({
-      async of(...place) {
-        queried.push(place.join(' '))
+      async of(...workload) {
+        queried.push(workload.join(' '))
         return { since: at, until: now, buckets: [bucket] }
       },
     })

@@ -239,11 +239,11 @@ export async function filesOf(
 ): Promise<FoundFiles> {
   const { apiVersion, kind, metadata } = object
   const { name, namespace = '', uid = '' } = metadata
-  const place = workloadRefOf(services, object)
-  const pods = await services.live.pods(place)
+  const workload = workloadRefOf(services, object)
+  const pods = await services.live.pods(workload)
   const own = pods.filter(({ metadata: { labels } }) => labels?.[COMPONENT_LABEL] === component)
   return {
-    ...{ component, namespace, clusterId: place.clusterId, volumes, hasVolumes },
+    ...{ component, namespace, clusterId: workload.clusterId, volumes, hasVolumes },
     rights: () => rightsOfCode(services, object, pods),
     isStopped: (object.spec as { running?: boolean }).running === false,
     owner: { apiVersion, kind, name, uid },
@@ -284,8 +284,8 @@ async function fileClientOf(
   find: FileRoutes['find'],
   component: string | null | undefined,
 ): Promise<FileClient> {
-  const { component: name, hasVolumes, ...place } = await find(context, component ?? undefined)
-  const mounts = place.volumes.map(({ path }) => path)
+  const { component: name, hasVolumes, ...location } = await find(context, component ?? undefined)
+  const mounts = location.volumes.map(({ path }) => path)
   return {
     name,
     async ask(request, body) {
@@ -294,9 +294,9 @@ async function fileClientOf(
       const why = namesObstacle(newNamesIn(request))
       if (why !== undefined)
         throw new PlatformError('PATH_NOT_ALLOWED', `The path ${quotedPath(targetOf(request))} ${why}.`)
-      if (!hasVolumes) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" has no volume yet.`)
+      if (!hasVolumes) throw new PlatformError('INSTANCE_STOPPED', `"${location.owner.name}" has no volume yet.`)
       const signal = context.whilePermitted
-      const answer = await context.services.volumeFiles.ask(place, request, { body, signal })
+      const answer = await context.services.volumeFiles.ask(location, request, { body, signal })
       return { ...answer, path }
     },
   }

@@ -92,7 +92,7 @@ export function logRoute(
 /**
  * Returns the containers that a request means, in the order of the pods.
  *
- * @param place of the pods
+ * @param workload whose pods they are; its cluster, if that is not the platform's own
  * @throws PlatformError BAD_REQUEST for a process that none of the pods has
  */
 export function containersOf(

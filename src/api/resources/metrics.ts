@@ -76,7 +76,7 @@ export type CountedSeries = { isComplete: boolean; points: Readonly<Record<strin
 type MetricsOptions = {
   measures?: Measures
   /** The counts, if something counts them. */
-  counted?: (context: Context, place: WorkloadRef, span: MetricsTimeRange) => Promise<CountedSeries>
+  counted?: (context: Context, workload: WorkloadRef, span: MetricsTimeRange) => Promise<CountedSeries>
 }
 
 const nothingCounted = async (): Promise<CountedSeries> => ({ isComplete: false, points: {} })
@@ -94,11 +94,11 @@ export function metricsRoute(
     query: MetricsQuery,
     reply: MetricsDto,
     handler: async (context) => {
-      const place = await find(context as Context)
+      const workload = await find(context as Context)
       const { holdsNow, ...shown } = windowOf(context.query, context.services.clock.now())
       const [{ isComplete, points }, now] = await Promise.all([
-        counted(context as Context, place, toMetricsTimeRange(shown)),
-        pointsOfNow(context as Context, place, holdsNow),
+        counted(context as Context, workload, toMetricsTimeRange(shown)),
+        pointsOfNow(context as Context, workload, holdsNow),
       ])
       const all: CountedSeries['points'] = { ...now, ...points }
       return ok({ ...shown, isComplete, series: measures.map(([name, unit]) => series(name, unit, all[name])) })
@@ -155,11 +155,11 @@ export const CALL_MEASURES: Measures = [
 /** Returns the present usage in the cluster, if the span ends about now. */
 async function pointsOfNow(
   { services }: Context,
-  place: WorkloadRef,
+  workload: WorkloadRef,
   holdsNow: boolean,
 ): Promise<CountedSeries['points']> {
-  const pods = holdsNow ? await services.live.pods(place) : []
-  const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]
+  const pods = holdsNow ? await services.live.pods(workload) : []
+  const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(workload)).values()]
   const sum = (what: 'cpu' | 'memory') =>
     Number(usage.reduce((total, one: { cpu: string; memory: string }) => total + parseQuantity(one[what]), 0n)) / MILLI
   const shown = pods.map((pod) => podOf(pod as never))

@@ -90,9 +90,9 @@ class Facade {
 
   /** @returns the status of the answer */
   async create(kind: AnyKind, name: string, spec: object, fail?: () => void): Promise<number> {
-    const place = { boundaryId: B, resourceGroup: GROUP, name }
+    const location = { boundaryId: B, resourceGroup: GROUP, name }
     try {
-      await withReservedQuota(kind, place, this.context, async (reserve) => {
+      await withReservedQuota(kind, location, this.context, async (reserve) => {
         await reserve(kind.spec.parse(spec) as object)
         fail?.()
         return this.context.services.records.create(kind, { namespace: HOME, name, spec, caller })

@@ -61,8 +61,8 @@ export const siteRoutes: readonly RouteDraft[] = [
   }),
   podRoute(BASE, readLogs, async (context) => context.services.live.pods(await findLive(context))),
   logRoute(BASE, readLogs, async (context, request) => {
-    const place = await findLive(context)
-    return { sources: containersOf(await context.services.live.pods(place), request, place) }
+    const location = await findLive(context)
+    return { sources: containersOf(await context.services.live.pods(location), request, location) }
   }),
   urlPreviewRoute(StaticWebApp, '{B}/resources/staticwebapps/url', 'staticwebapp/write'),
 ]

@@ -31,8 +31,8 @@ const StaticWebAppDeploymentDto = namedRecord('StaticWebAppDeploymentDto', {
 
 /** Returns the numbered deployments, newest first. */
 export function numberedDeploymentsOf({ services, object: { metadata } }: Pick<SiteView, 'services' | 'object'>) {
-  const place = { namespace: metadata.namespace ?? '', collection: 'staticwebapps' as const, name: metadata.name }
-  return deploymentsOf({ services }, place)
+  const location = { namespace: metadata.namespace ?? '', collection: 'staticwebapps' as const, name: metadata.name }
+  return deploymentsOf({ services }, location)
     .flatMap((record) => (record.status?.number === undefined ? [] : [{ number: record.status.number, record }]))
     .sort((one, other) => other.number - one.number)
 }

@@ -18,7 +18,7 @@ const VALUES: Readonly<Record<string, string | number | boolean>> = {
 
 function lookUp(reference: Reference) {
   if (reference.root === 'parameters') return VALUES[reference.name] ?? null
-  return reference.root === 'place' ? `<${reference.name}>` : `<${reference.component}.${reference.field}>`
+  return reference.root === 'builtIn' ? `<${reference.name}>` : `<${reference.component}.${reference.field}>`
 }
 
 describe('parseTemplateText and renderTemplateText', () => {

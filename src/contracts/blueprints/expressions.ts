@@ -4,7 +4,7 @@ import { suggestion } from '../../core/suggestion.ts'
 export type Reference =
   | { readonly root: 'parameters'; readonly name: string }
   | { readonly root: 'components'; readonly component: string; readonly field: string }
-  | { readonly root: 'place'; readonly name: BuiltInName }
+  | { readonly root: 'builtIn'; readonly name: BuiltInName }
 
 export const BUILT_IN_NAMES = [
   'deploy.name',
@@ -64,8 +64,8 @@ export function parseTemplateText(text: string): readonly (string | Reference)[]
 
 /** @throws ExpressionError */
 function readReference(path: string): Reference {
-  const place = BUILT_IN_NAMES.find((name) => name === path)
-  if (place !== undefined) return { root: 'place', name: place }
+  const builtIn = BUILT_IN_NAMES.find((name) => name === path)
+  if (builtIn !== undefined) return { root: 'builtIn', name: builtIn }
   const [root, first, second, more] = path.split('.', 4)
   const isName = (text: string | undefined) => text !== undefined && /^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text)
   if (root === 'parameters' && isName(first) && second === undefined)

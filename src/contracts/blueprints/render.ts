@@ -169,7 +169,7 @@ class Renderer {
 
   #lookUp(reference: Reference): Scalar {
     const { parameters, builtIns, mark } = this.#context
-    if (reference.root === 'place') return builtIns[reference.name]
+    if (reference.root === 'builtIn') return builtIns[reference.name]
     if (reference.root === 'parameters') {
       const { name } = reference
       return Object.hasOwn(parameters, name) ? (parameters[name] ?? null) : placeholderOf(mark, `parameters.${name}`)

@@ -18,7 +18,7 @@ export type Change = {
   readonly previous: AnyObject | undefined
 }
 
-/** A change of a known kind, with what the rules need to know about its place. */
+/** A change of a known kind, with what the rules need to know about its scope. */
 export type AdmissionChange<R> = {
   readonly services: Services
   readonly caller: Granter
