@@ -22,6 +22,7 @@ import {
 } from './guessLimiter.ts'
 import type { LastSeen } from './lastSeen.ts'
 import { correctErrorCodes, type ErrorCauses } from './outage.ts'
+import { requireOwnBrowser } from './ownBrowser.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { formKey, settings } from './settings.ts'
 import { guardPages, refusalPage, sendPage } from './shownPages.ts'
@@ -161,6 +162,9 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.all(`${protocol}/userinfo`, userinfo(options))
   const shared = { provider: () => current.provider, guesses, formKey: () => formKey(options.keys) }
   const external = options.external && createExternalSignIn(options.external, options)
+  app.use(`${signInPath}/:uid`, requireOwnBrowser)
+  // With GET only: programs post to `auth/device` for a code.
+  app.get([`${protocol}/auth/:uid`, `${mountPath}/device/:uid`], requireOwnBrowser)
   app.use(signInPath, signInRouter({ ...options, ...shared, external, path: signInPath, sessionLifetimeSeconds }))
   app.use(`${mountPath}/account`, accountRouter({ ...options, ...shared, tokenLifetimeSeconds }))
   app.use(brokerPath, returnRouter({ path: signInPath }))

@@ -3,6 +3,7 @@ import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC 
 import { accountFinder, personClaims, SCOPE_CLAIMS } from './accounts.ts'
 import { PRINCIPAL_UID } from './claims.ts'
 import { SIGNING_ALGORITHM, type SigningKey } from './keyRing.ts'
+import { bindToBrowser } from './ownBrowser.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { deviceSettings, logoutSettings, renderError } from './shownPages.ts'
 import type { SigningKeys } from './signingKeys.ts'
@@ -58,7 +59,7 @@ export function settings(options: SettingsOptions): Configuration {
     pkce: { required: () => true },
     cookies: {
       keys: cookieKeys(keys),
-      names: { session: 'freehold_session', interaction: 'freehold_signin', resume: 'freehold_resume' },
+      names: { session: '__Host-freehold_session', interaction: 'freehold_signin', resume: 'freehold_resume' },
       long: { httpOnly: true, sameSite: 'lax', secure: true },
       short: { httpOnly: true, sameSite: 'lax', secure: true },
     },
@@ -72,7 +73,10 @@ export function settings(options: SettingsOptions): Configuration {
     revokeGrantPolicy: ({ oidc }) => oidc.route !== 'revocation',
     interactions: {
       policy: signInPolicy(),
-      url: (_context, interaction) => signInPath(interaction.uid),
+      url(context, { uid, returnTo }) {
+        bindToBrowser(context, uid, [signInPath(uid), new URL(returnTo).pathname])
+        return signInPath(uid)
+      },
     },
     renderError,
     // Browsers do not call the token endpoint with a service account's secret.

@@ -37,6 +37,14 @@ export class Browser {
     return [...this.#cookies.values()].map(({ value }) => value.split('=')[0] ?? '')
   }
 
+  /**
+   * Takes the cookies of another browser, as if a page on a neighbouring host had set them for the whole domain.
+   * Browsers refuse that for `__Host-` (RFC 6265bis section 4.1.3).
+   */
+  plantCookiesOf(other: Browser): void {
+    for (const [key, cookie] of other.#cookies) if (!key.startsWith('__Host-')) this.#cookies.set(key, cookie)
+  }
+
   open(address: string): Promise<Shown> {
     return this.#go('GET', new URL(address, this.#origin))
   }
