@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { createAuthority } from '../composition/certificates.ts'
 import { CROSSLINK_CA_SECRET, CROSSLINK_NAME, ROTATION_TIMEOUT_MS } from '../contracts/crosslink.ts'
+import { metadataNetworks } from '../core/metadataServices.ts'
 import { boundaryNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -90,8 +91,8 @@ describe('BoundaryCrosslink controller', () => {
     expect(own.map(({ metadata }) => metadata.name)).to.deep.equal([CROSSLINK_NAME])
     expect(own[0]?.spec.egress[0]).to.deep.equal({
       to: [
-        { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
-        { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128'] } },
+        { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...metadataNetworks(4)] } },
+        { ipBlock: { cidr: '::/0', except: ['fe80::/10', ...metadataNetworks(6)] } },
       ],
     })
   })

@@ -22,6 +22,8 @@ describe('isInsideAddress', () => {
     ['fd00:0ec2:0:0::254', false],
     ['100.100.100.200', false],
     ['168.63.129.16', false],
+    ['192.0.0.192', false],
+    ['fd20:ce::254', false],
     ['0.0.0.0', false],
     ['::', false],
     ['255.255.255.255', false],

@@ -1,14 +1,12 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { METADATA_SERVICES } from './metadataServices.ts'
 
 /**
  * Whether the platform may call an address that its own administrators named. Private addresses are allowed, because
  * the platform's store is often nearby. Cloud metadata services, which hand out credentials, and addresses that belong
  * to no single machine are not.
  */
-
-/** Metadata services that are not at a link-local address: Amazon (IPv6), Alibaba, Azure, Oracle. */
-const METADATA_SERVICES = ['fd00:ec2::254', '100.100.100.200', '168.63.129.16', '192.0.0.192']
 
 const REFUSED_RANGES = ['linkLocal', 'unspecified', 'multicast', 'broadcast']
 

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { metadataNetworks } from './metadataServices.ts'
 import { INVISIBLE_CHARACTERS } from './shownText.ts'
 
 /**
@@ -42,8 +43,6 @@ const SPECIAL_V4 = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  // Public by its number, but on Azure the host of the virtual machine answers.
-  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -55,6 +54,8 @@ const SPECIAL_V4 = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
+  // That of Azure is public by its number.
+  ...metadataNetworks(4),
 ]
 /** Only 2000::/3 of IPv6 is global. These ranges are not, or embed an IPv4 address that would be reached. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { metadataNetworks } from '../core/metadataServices.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../core/namespaces.ts'
 import type { Boundary } from '../crds/boundaries.ts'
 import { initialOwnerAssignment } from './boundaries.ts'
@@ -114,13 +115,18 @@ describe('objects of a resource group', () => {
         ],
       },
     ])
-    expect(JSON.stringify(spec.egress)).to.contain('"except":["169.254.0.0/16"]')
+  })
+
+  it('deny egress to link-local networks and to every metadata service of a cloud', () => {
+    const { egress } = groupNetworkPolicy('n').spec as { egress: { to: { ipBlock?: { except: string[] } }[] }[] }
+    const closed = egress.flatMap(({ to }) => to.flatMap(({ ipBlock }) => ipBlock?.except ?? []))
+    expect(closed).to.have.members(['169.254.0.0/16', 'fe80::/10', ...metadataNetworks(4), ...metadataNetworks(6)])
   })
 
   it('deny egress to closed networks by address family', () => {
     const { egress } = groupNetworkPolicy('n', ['10.96.0.1/32', 'fd00::1/128']).spec as { egress: object[] }
-    expect(JSON.stringify(egress)).to.contain('"except":["169.254.0.0/16","10.96.0.1/32"]')
-    expect(JSON.stringify(egress)).to.contain('"except":["fe80::/10","fd00:ec2::254/128","fd00::1/128"]')
+    expect(JSON.stringify(egress)).to.match(/"cidr":"0[^}]*"10\.96\.0\.1\/32"\]/)
+    expect(JSON.stringify(egress)).to.match(/"cidr":"::[^}]*"fd00::1\/128"\]/)
   })
 
   it('limit requests by the quota and set default requests', () => {

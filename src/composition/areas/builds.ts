@@ -7,7 +7,7 @@ import type { Configuration } from '../../config.ts'
 import { isOfBuild } from '../../contracts/builds/labels.ts'
 import { BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
-import { type Network, parseNetworkSetting } from '../../contracts/networks.ts'
+import { openedNetwork } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { byCreation, type KubeObject } from '../../core/object.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -81,16 +81,4 @@ function settingsOf(image: string, configuration: Configuration): BuildSettings 
 function pairOf(text: string): [string, string] {
   const at = text.indexOf('=')
   return [text.slice(0, at), text.slice(at + 1)]
-}
-
-/** Private networks: opening everything is meant to open the Internet only. */
-const PRIVATE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']
-const PRIVATE_6 = ['fc00::/7', 'fe80::/10']
-
-function openedNetwork(text: string, closed: readonly string[]): Network {
-  const network = parseNetworkSetting(text)
-  const { cidr } = network
-  const privateRanges = cidr === '0.0.0.0/0' ? PRIVATE : cidr === '::/0' ? PRIVATE_6 : undefined
-  const also = closed.filter((one) => one.includes(':') === cidr.includes(':'))
-  return privateRanges === undefined ? network : { ...network, except: [...new Set([...privateRanges, ...also])] }
 }

@@ -1,5 +1,6 @@
 import type { Network } from '../../contracts/networks.ts'
 import { METRICS_READER_LABEL } from '../../core/labels.ts'
+import { metadataNetworks } from '../../core/metadataServices.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
 
@@ -58,12 +59,12 @@ export const ALLOW_DNS = {
   ports: DNS_PORTS,
 }
 
-/** Every address but link-local ones, where clouds serve the credentials of nodes, and closed networks. */
+/** Every address but those at which clouds serve the credentials of nodes, most of them link-local, and closed networks. */
 export function outsidePeers(closed: readonly string[] = []): object[] {
   const closedIn = (isIpv6: boolean) => closed.filter((cidr) => cidr.includes(':') === isIpv6)
   return [
-    { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...closedIn(false)] } },
-    { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128', ...closedIn(true)] } },
+    { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', ...metadataNetworks(4), ...closedIn(false)] } },
+    { ipBlock: { cidr: '::/0', except: ['fe80::/10', ...metadataNetworks(6), ...closedIn(true)] } },
   ]
 }
 

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { metadataNetworks } from '../../../core/metadataServices.ts'
 
 /**
  * Addresses as numbers on one line, IPv4 first and IPv6 after it. A set is a sorted list of disjoint, non-adjacent
@@ -57,10 +58,11 @@ export function intersectRanges(set: Addresses, other: Addresses): Addresses {
 export const IPV4 = parseNetworks('0.0.0.0/0')
 export const IPV6 = parseNetworks('::/0')
 
-/** Addresses that are not routed on the Internet (RFC 6890, and multicast). */
+/** Addresses that are not routed on the Internet (RFC 6890, multicast, and what clouds answer themselves). */
 const NOT_PUBLIC = parseNetworks(
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
+  ...metadataNetworks(4),
 )
 
 /** IPv4 only, because networks without IPv6 have no rules for it. */

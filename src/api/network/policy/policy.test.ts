@@ -25,6 +25,7 @@ import {
   sends,
   stranger,
 } from '../../../../test/make/networkPolicies.ts'
+import { metadataNetworks } from '../../../core/metadataServices.ts'
 import { POSSIBLE_POD_ADDRESSES } from './addresses.ts'
 import type { CiliumPolicy } from './cilium.ts'
 
@@ -150,6 +151,12 @@ const EGRESS: readonly Case[] = [
     'a named port to the Internet',
     'Denied',
     [kubernetes({ ...ALL, egress: [{ ports: [{ port: 'http' }] }] })],
+    { to: internet },
+  ],
+  [
+    'the Internet and what a group may reach',
+    'Allowed',
+    [kubernetes({ ...ALL, egress: [{ to: [block('0.0.0.0/0', '169.254.0.0/16', ...metadataNetworks(4))] }] })],
     { to: internet },
   ],
   [
