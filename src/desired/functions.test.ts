@@ -48,6 +48,19 @@ describe('functionCopies', () => {
     expect(mounted(undefined)).to.deep.equal([[], []])
   })
 
+  it('asks the registry each time for an image of another group', () => {
+    const image = 'own.test/22222222-2222-4222-8222-222222222222/shop/functions/orders:1'
+    const { spec } = functionCopies({
+      ...given,
+      image,
+      registryHost: 'own.test',
+      identitySecret: undefined,
+    }) as object as {
+      spec: { template: { spec: { containers: object[] } } }
+    }
+    expect(spec.template.spec.containers[0]).to.include({ image, imagePullPolicy: 'Always' })
+  })
+
   it('scales to 0 in a stopped namespace and sets the restart annotation', () => {
     const made = (spec: object) => {
       const busy = { ...object, status: { desiredReplicas: 2 } as ServerlessFunction['status'] }

@@ -1,5 +1,5 @@
 import { FUNCTION_CONTAINER, FUNCTION_PORT, functionNames, functionRouteName } from '../contracts/functions.ts'
-import { pullSecretsOf } from '../contracts/registry/names.ts'
+import { pullPolicyOf, pullSecretsOf } from '../contracts/registry/names.ts'
 import { PREFIX } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
@@ -83,8 +83,9 @@ export function functionCopies(input: CopyInput): Child<'Deployment'> {
 
 function container(
   { names }: ReturnType<typeof functionShared>,
-  { object, image, plan, environment, identitySecret }: CopyInput,
+  { object, image, registryHost, plan, environment, identitySecret }: CopyInput,
 ): object {
+  const imagePullPolicy = pullPolicyOf(image, registryHost, object.metadata.namespace ?? '')
   const { handler, timeoutSeconds } = object.spec
   const plain = (name: string, value: string) => ({ name, value: literal(value) })
   return restrictedContainer(
@@ -92,6 +93,7 @@ function container(
     {
       name: FUNCTION_CONTAINER,
       image,
+      ...(imagePullPolicy && { imagePullPolicy }),
       env: [
         plain('FUNCTION_HANDLER', handler),
         plain('FUNCTION_TIMEOUT_SECONDS', String(timeoutSeconds)),

@@ -64,6 +64,12 @@ describe('batchJob', () => {
     })
   }
 
+  it('asks the registry each time for an image of another group', () => {
+    const image = 'own.test/22222222-2222-4222-8222-222222222222/shop/jobs/import'
+    const { spec } = batchJob({ job: job({ image }), plan, registryHost: 'own.test' }) as unknown as Built
+    expect(spec.template.spec.containers[0]).to.include({ imagePullPolicy: 'Always' })
+  })
+
   it('ignores failures of drained nodes', () =>
     expect(built({}).spec.podFailurePolicy.rules).to.deep.equal([
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },

@@ -1,5 +1,5 @@
 import { isJobFinished, JOB_CONTAINER, type JobState, jobNames, parseVaultReference } from '../contracts/jobs.ts'
-import { pullSecretsOf } from '../contracts/registry/names.ts'
+import { pullPolicyOf, pullSecretsOf } from '../contracts/registry/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { type Outcome, waiting } from '../core/outcome.ts'
 import { secretData } from '../core/secretData.ts'
@@ -58,13 +58,15 @@ function failureRules(codes: readonly number[]): object[] {
 }
 
 function podSpec({ job, plan, registryHost }: JobInput): object {
-  const { spec } = job
+  const { spec, metadata } = job
   const pullSecrets = pullSecretsOf(imageOf(spec), registryHost)
+  const imagePullPolicy = pullPolicyOf(imageOf(spec), registryHost, metadata.namespace ?? '')
   const container = restrictedContainer(
     plan,
     {
       name: JOB_CONTAINER,
       image: imageOf(spec),
+      ...(imagePullPolicy && { imagePullPolicy }),
       ...(spec.command.length > 0 && { command: spec.command.map(literal) }),
       ...(spec.args.length > 0 && { args: spec.args.map(literal) }),
       env: environment(job),

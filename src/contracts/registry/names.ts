@@ -1,4 +1,4 @@
-import { sha256 } from '../../core/names.ts'
+import { groupNamespace, sha256 } from '../../core/names.ts'
 import type { ResourceScope } from '../../core/scope.ts'
 
 /** The repository of a resource's images: `<boundaryId>/<resourceGroup>/<collection>/<name>`. */
@@ -45,6 +45,18 @@ export const PULL_SECRET = 'freehold-registry-pull'
 /** Returns the Secrets that a pod needs to pull the image. @param registryHost of the platform, if it has one */
 export function pullSecretsOf(image: string, registryHost: string | undefined): { name: string }[] {
   return registryHost !== undefined && image.startsWith(`${registryHost}/`) ? [{ name: PULL_SECRET }] : []
+}
+
+/**
+ * Returns `Always` for an image of the platform's registry that is not of the pod's own group, so that the registry is
+ * asked each time whether the pod may have it. A node before Kubernetes 1.35 starts any image that it has, also one that
+ * it pulled for another tenant.
+ */
+export function pullPolicyOf(image: string, registryHost: string | undefined, namespace: string): 'Always' | undefined {
+  if (registryHost === undefined || !image.startsWith(`${registryHost}/`)) return undefined
+  const found = parseRepository(image.slice(registryHost.length + 1).replace(/[:@].*$/, ''))
+  const isOwn = found !== undefined && groupNamespace(found.boundaryId, found.resourceGroup) === namespace
+  return isOwn ? undefined : 'Always'
 }
 
 /** The header that the registry sends with its notifications, where a secret is configured. */

@@ -4,6 +4,7 @@ import {
   containerNamesOf,
   REVISION_LABEL,
 } from '../../contracts/containerinstances.ts'
+import { pullPolicyOf } from '../../contracts/registry/names.ts'
 import { PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { DiskShare } from '../../core/sizing/disk.ts'
@@ -124,8 +125,10 @@ export function podOf(input: InstanceInput, component: ComponentSpec) {
   const { spec } = instance
   const plan = plans.get(component.name)
   if (plan === undefined) throw new Error(`The plan of component "${component.name}" was not resolved.`)
+  const { namespace = '' } = instance.metadata
+  const imagePullPolicy = pullPolicyOf(component.image, registryHost, namespace) ?? component.imagePullPolicy
   return componentPod({
-    component,
+    component: { ...component, imagePullPolicy },
     volumes: spec.volumes,
     plan,
     parameters: spec.parameters,
