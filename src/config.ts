@@ -71,7 +71,9 @@ export const Configuration = z.strictObject({
     .describe(
       'How long a stopping facade or activator continues to answer, so that load balancers notice; meanwhile the answers of a facade close connections, and /readyz fails',
     ),
-  trustedProxies: List.default([]).describe('Addresses or networks whose X-Forwarded-For header is trusted'),
+  trustedProxies: List.default([]).describe(
+    'Addresses or networks whose X-Forwarded-For header is trusted; none of those that pods of tenants can have, or they could claim any address',
+  ),
 
   identityProvider: z
     .enum(['local', 'keycloak', 'external'])

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, request } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
-import { forward } from './proxy.ts'
+import { forward, forwardedHeaders } from './proxy.ts'
 
 type Seen = { answer: string; outcome: string }
 
@@ -85,6 +85,25 @@ describe('forward with a response of a copy', () => {
     expect(await called('HTTP/1.1 103 Hints\r\n\r\n', { within: 300 })).to.deep.equal({
       answer: '502',
       outcome: 'refused',
+    })
+  })
+})
+
+describe('forwardedHeaders', () => {
+  const sent = (headers: object) =>
+    forwardedHeaders({ host: 'shop.example.com', ...headers }, { authLevel: 'Anonymous' }, '192.0.2.1')
+
+  it('returns the host that was called as X-Forwarded-Host, whatever the caller wrote there', () => {
+    expect(sent({ 'x-forwarded-host': 'evil.example' })).to.include({
+      host: 'shop.example.com',
+      'x-forwarded-host': 'shop.example.com',
+    })
+  })
+
+  it('adds the address of the caller to X-Forwarded-For, and keeps X-Forwarded-Proto of the proxy in front', () => {
+    expect(sent({ 'x-forwarded-for': '198.51.100.7', 'x-forwarded-proto': 'http' })).to.include({
+      'x-forwarded-for': '198.51.100.7, 192.0.2.1',
+      'x-forwarded-proto': 'http',
     })
   })
 })

@@ -29,7 +29,8 @@ export function forwardedHeaders(
   return {
     ...forwarded,
     'x-forwarded-for': path.join(', '),
-    'x-forwarded-host': headers['x-forwarded-host'] ?? headers.host ?? '',
+    // Not the caller's: a proxy in front may leave it as the caller wrote it, but routes by Host.
+    'x-forwarded-host': headers.host ?? '',
     'x-forwarded-proto': headers['x-forwarded-proto'] ?? 'https',
   }
 }

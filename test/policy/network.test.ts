@@ -5,6 +5,7 @@ import { load, loadAll } from 'js-yaml'
 import { type NetworkPolicy, type Pod, rulesOf } from '../../scripts/node/networkPolicies.ts'
 import { readConfiguration } from '../../src/config.ts'
 import { ACTIVATOR_SERVICE } from '../../src/contracts/functions.ts'
+import { BOUNDARY_LABEL } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 
@@ -17,10 +18,13 @@ const atOthers = (load(read('agent/kustomization.yaml')) as { resources: string[
 const policiesIn = (objects: readonly KubeObject[]) =>
   objects.filter(({ kind }) => kind === 'NetworkPolicy') as NetworkPolicy[]
 const policies = policiesIn(installed)
-const namespaces = [SYSTEM_NAMESPACE, 'tenant'].map((name) => ({
+const namespaces = [SYSTEM_NAMESPACE, 'tenant', 'proxies'].map((name) => ({
   apiVersion: 'v1',
   kind: 'Namespace',
-  metadata: { name, labels: { 'kubernetes.io/metadata.name': name } },
+  metadata: {
+    name,
+    labels: { 'kubernetes.io/metadata.name': name, ...(name === 'tenant' && { [BOUNDARY_LABEL]: 'a-boundary' }) },
+  },
 }))
 const pod = (namespace: string, name: string, podIP: string): Pod => ({
   apiVersion: 'v1',
@@ -36,6 +40,7 @@ const others = [
   pod(SYSTEM_NAMESPACE, 'freehold-controllers', '10.244.0.4'),
   // Whoever creates pods in a tenant's namespace chooses their labels.
   pod('tenant', 'freehold-facade', '10.244.0.5'),
+  pod('proxies', 'ingress', '10.244.0.7'),
 ]
 
 describe('statistics of the activator', () => {
@@ -63,6 +68,11 @@ describe('statistics of the activator', () => {
       `ip saddr 10.244.0.3 tcp dport ${figuresPort} return`,
     ])
     expect(lets.every((line) => line.includes('dport'))).to.equal(true)
+  })
+
+  it('stand beside functions that no pod of a tenant calls around the proxy, which restricts who may', () => {
+    const callers = lets.filter((line) => line.includes(`dport ${activatorPort} `)).map((line) => line.split(' ')[2])
+    expect(callers).to.include('10.244.0.7').and.not.include('10.244.0.5')
   })
 })
 
