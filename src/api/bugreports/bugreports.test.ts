@@ -62,6 +62,34 @@ describe('POST /bug-reports', () => {
     expect((await send(REPORT)).status).to.equal(201)
   })
 
+  describe('once reports take the room for them', () => {
+    const HELD = [...Array(100).keys()].map((at) => `bug-${10_000 + at}`)
+    const put = (name: string, reportedBy: string, bytes: number) => {
+      const attachments = [{ fileName: 'a', mediaType: 'text/plain', bytes, sha256: 'a'.repeat(64), secretName: 'a' }]
+      const fields = { reportedBy, reportedAt: '2026-01-01T00:00:00Z', state: 'Open', attachments }
+      facade.put(BugReport, name, { ...REPORT, severity: 'Normal', ...fields }, SYSTEM_NAMESPACE)
+    }
+    afterEach(async () => {
+      const { items } = await facade.client.list(BugReport.resource, { namespace: SYSTEM_NAMESPACE })
+      for (const { metadata } of items)
+        if (HELD.includes(metadata.name)) await facade.client.remove(BugReport.resource, metadata)
+    })
+
+    it('returns 429 to whoever holds as much as is left for others, but not to others', async () => {
+      const person = crypto.randomUUID()
+      for (const name of HELD.slice(0, 64)) put(name, person, 1024 * 1024)
+      const refused = await send(REPORT, person)
+      expect([refused.status, refused.body.code]).to.deep.equal([429, 'too-many-reports'])
+      expect((await send(REPORT)).status).to.equal(201)
+    })
+
+    it('returns 429 to everybody, whoever sent them', async () => {
+      for (const name of HELD) put(name, crypto.randomUUID(), 1_300_000)
+      const attachments = [text('x'.repeat(300 * 1024))]
+      expect((await send({ ...REPORT, attachments })).status).to.equal(429)
+    })
+  })
+
   const long = 'x'.repeat(300 * 1024)
   const refusals: [string, object, string][] = [
     ['a blank title', { title: ' ' }, 'bad-request'],

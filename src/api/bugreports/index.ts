@@ -6,6 +6,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { MASK, redacted } from '../../core/redaction.ts'
+import { SharedSlots } from '../../core/sharedSlots.ts'
 import { BUG_MEDIA_TYPES, BUG_SEVERITIES, BUG_STATES, BugReport } from '../../crds/bugreports.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
 import { created } from '../http/answer.ts'
@@ -28,6 +29,13 @@ const HOUR_MS = 3_600_000
 const HOURLY_REPORTS_MAX = 10
 /** Reports per person, closed ones included, until an administrator deletes some: each may hold up to a megabyte. */
 const REPORTS_MAX = 100
+
+/**
+ * Bytes of all reports together, with those of a report itself: they are kept in the store of the whole cluster, and a
+ * tenant can make as many people and identities as it likes.
+ */
+const ALL_REPORTS_MAX_BYTES = 128 * 1024 * 1024
+const REPORT_BYTES = 64 * 1024
 
 const Attachment = strictRecord('BugAttachment', {
   fileName: PlainText.min(1).max(128),
@@ -66,6 +74,7 @@ function submit(context: Context<string, unknown, Submitted>) {
   return services.records.exclusively('bug reports', async () => {
     const all = await services.records.list(BugReport, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
     refuseTooMany(context, all)
+    refuseWithoutRoom(context, all, attached)
     const number = Math.max(0, ...all.map(numberOf)) + 1
     const report = await store(context, `bug-${number}`, attached)
     const { metadata, spec } = report
@@ -88,6 +97,20 @@ function refuseTooMany({ services, caller }: Context, all: readonly Report[]): v
   const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...recent) + HOUR_MS - now) / 1000))
   const message = `You have sent ${HOURLY_REPORTS_MAX} reports within an hour: try again in ${retryAfterSeconds} s.`
   throw new PlatformError('too-many-reports', message, { retryAfterSeconds })
+}
+
+/** @throws PlatformError too-many-reports to whoever already holds as much as is left for all others */
+function refuseWithoutRoom({ caller }: Context, all: readonly Report[], attached: readonly DecodedAttachment[]): void {
+  const room = new SharedSlots(ALL_REPORTS_MAX_BYTES)
+  for (const { spec } of all)
+    room.take(
+      spec.reportedBy,
+      spec.attachments.reduce((sum, { bytes }) => sum + bytes, REPORT_BYTES),
+    )
+  const more = attached.reduce((sum, { bytes }) => sum + bytes.length, REPORT_BYTES)
+  if (room.hasRoomFor(caller.principalId, more)) return
+  const message = 'The reports that are kept take all the room for them; an administrator must remove some first.'
+  throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR_MS / 1000 })
 }
 
 async function store(context: Context<string, unknown, Submitted>, name: string, sent: readonly DecodedAttachment[]) {
