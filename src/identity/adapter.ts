@@ -4,8 +4,7 @@ import { PRINCIPAL_UID } from './claims.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import type { GuessLimiter } from './guessLimiter.ts'
 import { ACCOUNT_CLIENT, accountClient, PUBLIC_CLIENTS } from './publicClients.ts'
-import type { StateStore } from './state.ts'
-import { type RequestSession, stateAdapter } from './stateAdapter.ts'
+import { type StateAdapterOptions, stateAdapter } from './stateAdapter.ts'
 
 /**
  * Returns whether a service account presented its secret, within the limit on guesses.
@@ -31,17 +30,12 @@ export function createSecretVerifier(
   }
 }
 
-export type AdapterOptions = {
+export type AdapterOptions = StateAdapterOptions & {
   issuer: string
   clients: ClientStore
-  state: StateStore
   judgeSecret: VerifySecret
   /** Whether the current request comes from a client that presents its secret. */
   showsSecret: () => boolean
-  /** Whether the current request revokes a single token (RFC 7009), which must not end the whole grant. */
-  revokesOne: () => boolean
-  /** The session of the current browser. */
-  session: () => RequestSession | undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import express from 'express'
+import express, { type Request, type Response } from 'express'
 import { rateLimit } from 'express-rate-limit'
 import Provider, { type Client, type errors, type KoaContextWithOIDC } from 'oidc-provider'
 import { type Clock, systemClock } from '../core/clock.ts'
@@ -24,6 +24,7 @@ import type { LastSeen } from './lastSeen.ts'
 import { correctErrorCodes, type ErrorCauses } from './outage.ts'
 import { requireOwnBrowser } from './ownBrowser.ts'
 import type { PasswordVerifier } from './passwords.ts'
+import { PendingSignIns } from './pendingSignIns.ts'
 import { formKey, settings } from './settings.ts'
 import { guardPages, refusalPage, sendPage } from './shownPages.ts'
 import { returnRouter, signInRouter } from './signIn.ts'
@@ -42,6 +43,8 @@ export type IdentityLimits = {
   signInRequestsPerMinute: number
   /** Requests per address to all other endpoints: discovery, keys, userinfo. Many clients may share an address. */
   otherRequestsPerMinute: number
+  /** Sign-ins and device codes that may wait to be finished, of all addresses together. */
+  pendingSignIns: number
   /** Device codes entered per address. */
   deviceCodesPerMinute: number
   /** Wrong passwords, each per five minutes. */
@@ -100,6 +103,7 @@ const DEFAULT_LIMITS: IdentityLimits = {
   tokenRequestsPerMinute: 600,
   refusedSecretsPerMinute: WRONG_SECRETS_PER_MINUTE,
   signInRequestsPerMinute: 120,
+  pendingSignIns: 5_000,
   otherRequestsPerMinute: 6_000,
   deviceCodesPerMinute: 10,
   passwords: DEFAULT_GUESS_LIMITS,
@@ -131,10 +135,11 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   const secrets = options.secretGuesses ?? limitSecrets(limits.refusedSecretsPerMinute)
   const guesses = options.guesses ?? limitPasswords(limits.passwords)
   const refusals = new LateRefusals(options.clock ?? systemClock, limits.refusalDelay)
+  const pending = new PendingSignIns(limits.pendingSignIns, options.clock ?? systemClock)
   const signInPath = `${mountPath}${SIGN_IN}`
   const build = () => {
     const built = { ...options, tokenLifetimeSeconds, sessionLifetimeSeconds, signInPath }
-    const provider = buildProvider(built, issuer, { secrets, refusals })
+    const provider = buildProvider(built, issuer, { secrets, refusals, pending })
     return { provider, serve: provider.callback() }
   }
   // oidc-provider reads its keys only when created, and holds no other state, so a new one replaces it.
@@ -159,6 +164,9 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   app.post(`${mountPath}/device`, addressCounters(limits.deviceCodesPerMinute))
   app.use(`${mountPath}/device`, addressCounters(limits.signInRequestsPerMinute))
   app.use(addressCounters.others(limits.otherRequestsPerMinute))
+  const beginning = limitBeginning(pending, refusals)
+  app.get(`${protocol}/auth`, beginning)
+  app.post(`${protocol}/auth/device`, beginning)
   app.all(`${protocol}/userinfo`, userinfo(options))
   const shared = { provider: () => current.provider, guesses, formKey: () => formKey(options.keys) }
   const external = options.external && createExternalSignIn(options.external, options)
@@ -178,6 +186,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     tokenLifetimeSeconds,
     stop() {
       unsubscribe()
+      pending.stop()
     },
   }
 }
@@ -192,6 +201,30 @@ function refuseAbsoluteTargets(request: IncomingMessage, response: ServerRespons
   response.end(JSON.stringify({ error: 'invalid_request', error_description: 'the request target must be a path' }))
 }
 
+type OAuthError = { error: string; error_description: string }
+const TOO_LONG = { error: 'invalid_request', error_description: 'the parameters are longer than 4096 bytes' }
+const TOO_MANY = { error: 'temporarily_unavailable', error_description: 'too many sign-ins were begun' }
+const TOO_MANY_REQUESTS = {
+  error: 'temporarily_unavailable',
+  error_description: 'too many requests from this address',
+}
+
+function refuse(request: Request, response: Response, status: number, reason: OAuthError): void {
+  if (request.accepts('json', 'html') === 'html') sendPage(response, status, refusalPage(reason.error))
+  else response.status(status).json(reason)
+}
+
+async function refuseLate(refusals: LateRefusals, request: Request, response: Response, reason: OAuthError) {
+  await refusals.wait(disconnectSignalOf(response))
+  refuse(request, response, 429, reason)
+}
+
+const limitBeginning = (pending: PendingSignIns, refusals: LateRefusals) =>
+  pending.limit({
+    tooLong: (request, response) => refuse(request, response, 400, TOO_LONG),
+    tooMany: (request, response) => void refuseLate(refusals, request, response, TOO_MANY),
+  })
+
 /** Rate limits by address. Each request counts against the limits of its path; `others` is for requests without one. */
 function addressLimits(refusals: LateRefusals) {
   const isCounted = new WeakSet<IncomingMessage>()
@@ -204,12 +237,7 @@ function addressLimits(refusals: LateRefusals) {
       legacyHeaders: false,
       // No warnings on the console: X-Forwarded-For counts behind `trustedProxies` only, and is ignored elsewhere.
       validate: { xForwardedForHeader: false, forwardedHeader: false },
-      message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
-      handler: async (request, response, _next, { statusCode, message }) => {
-        await refusals.wait(disconnectSignalOf(response))
-        if (request.accepts('json', 'html') === 'html') sendPage(response, statusCode, refusalPage(message.error))
-        else response.status(statusCode).json(message)
-      },
+      handler: (request, response) => refuseLate(refusals, request, response, TOO_MANY_REQUESTS),
     })
   const ofPath = (perMinute: number) =>
     limit(perMinute, (request) => {
@@ -230,9 +258,9 @@ type BuildOptions = IdentityProviderOptions & {
 /** The supported routes on which a client presents its secret. */
 const SECRET_ROUTES = ['token', 'revocation', 'device_authorization']
 
-type SecretGuards = { secrets: GuessLimiter; refusals: LateRefusals }
+type Guards = { secrets: GuessLimiter; refusals: LateRefusals; pending: PendingSignIns }
 
-function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }: SecretGuards): Provider {
+function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals, pending }: Guards): Provider {
   const current = () => ({
     address: addressOf(Provider.ctx),
     retryAfter: (seconds: number) => void Provider.ctx?.set('retry-after', String(seconds)),
@@ -248,6 +276,10 @@ function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }
       judgeSecret,
       showsSecret: () => SECRET_ROUTES.includes(Provider.ctx?.oidc?.route ?? ''),
       revokesOne: () => Provider.ctx?.oidc?.route === 'revocation',
+      pending: {
+        begin: (id, seconds) => pending.begin(id, addressOf(Provider.ctx), seconds),
+        end: (id) => pending.end(id),
+      },
       session: () => Provider.ctx?.oidc?.session as RequestSession | undefined,
     }),
   })

@@ -269,7 +269,7 @@ async function pageData(options: SignInOptions, interaction: Interaction) {
   }
 }
 
-/** What a form is bound to: its sign-in, whose uid is in a cookie that no other site can set or read. */
+/** What a form is bound to: its sign-in, which only the browser that began it can go on with (`requireOwnBrowser`). */
 const purposeOf = ({ uid, cid }: Interaction) => `${uid} ${cid}`
 
 function fieldsOf(body: unknown): { csrf: string; choice: string; login: string; password: string } {

@@ -14,6 +14,8 @@ const record = (id: string, expiresAt: number, more: Partial<StateRecord> = {}):
   ...more,
 })
 
+const pending = { begin: () => {}, end: () => {} }
+
 describe('secretStateStore', () => {
   let kube: FakeKubeClient
   beforeEach(() => {
@@ -45,7 +47,12 @@ describe('secretStateStore', () => {
     let store: ReturnType<typeof secretStateStore>
     let current: RequestSession | undefined
     const sessions = () => {
-      const adapter = stateAdapter('Session', { state: store, revokesOne: () => false, session: () => current })
+      const adapter = stateAdapter('Session', {
+        state: store,
+        pending,
+        revokesOne: () => false,
+        session: () => current,
+      })
       if (adapter === undefined) throw new Error('sessions are stored')
       return adapter
     }
@@ -86,7 +93,7 @@ describe('secretStateStore', () => {
     ['keeps a grant when an expired refresh token is shown, which may be unused', 0, 'ann'],
   ] as const)
     it(sentence, async () => {
-      const options = { state: secretStateStore(kube), revokesOne: () => false, session: () => undefined }
+      const options = { state: secretStateStore(kube), pending, revokesOne: () => false, session: () => undefined }
       const [grants, tokens] = [stateAdapter('Grant', options), stateAdapter('RefreshToken', options)]
       await grants?.upsert('grant', { accountId: 'ann' }, 600)
       await tokens?.upsert(tokenIdOf('grant', 600), { grantId: 'grant' }, 600)

@@ -3,8 +3,8 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import { isSameText } from '../core/sameText.ts'
 import { digest, type StateEntry, type StateRecord, type StateStore, stateName } from './state.ts'
 
-/** Models stored in their own Secret, and models stored in the Secret of their grant. */
-const STANDALONE_MODELS = new Set(['Session', 'Interaction', 'DeviceCode'])
+/** Beside sessions, the models stored in a Secret of their own; and the models stored in the Secret of their grant. */
+const PENDING_MODELS = new Set(['Interaction', 'DeviceCode'])
 const GRANT_MODELS = new Set(['Grant', 'AuthorizationCode', 'RefreshToken'])
 /** How many used refresh tokens of a grant are stored: a program may revoke such a token without ending its login. */
 const MAX_USED = 20
@@ -42,15 +42,18 @@ export type StateAdapterOptions = {
   state: StateStore
   /** Whether the current request revokes a single token, which must not end the whole grant. */
   revokesOne: () => boolean
+  /** Takes and frees slots of sign-ins that were begun. */
+  pending: { begin(id: string, seconds: number): void; end(id: string): void }
   /** The browser's session in the current request; `iat` is set if it was stored before, `oldId` if its id changes. */
   session: () => RequestSession | undefined
 }
 export type RequestSession = { readonly iat?: unknown; readonly oldId?: unknown }
 
 /** Returns the storage of a model, or undefined for models that are not stored. */
-export function stateAdapter(model: string, { state, revokesOne, session }: StateAdapterOptions): Adapter | undefined {
+export function stateAdapter(model: string, options: StateAdapterOptions): Adapter | undefined {
+  const { state, revokesOne, session, pending } = options
   if (model === 'Session') return sessionAdapter(state, session)
-  if (STANDALONE_MODELS.has(model)) return modelAdapter(model, state)
+  if (PENDING_MODELS.has(model)) return pendingAdapter(modelAdapter(model, state), pending)
   return GRANT_MODELS.has(model) ? grantAdapter(model, state, revokesOne) : undefined
 }
 
@@ -135,6 +138,20 @@ function modelAdapter(model: string, store: StateStore): Adapter {
     destroy: (id) => store.remove(nameOf(id)),
     // Device codes are useless without their grant.
     revokeByGrantId: async () => {},
+  }
+}
+
+function pendingAdapter(adapter: Adapter, pending: StateAdapterOptions['pending']): Adapter {
+  return {
+    ...adapter,
+    async upsert(id, payload, expiresIn = DEFAULT_TTL_SECONDS) {
+      pending.begin(id, expiresIn)
+      await adapter.upsert(id, payload, expiresIn)
+    },
+    async destroy(id) {
+      pending.end(id)
+      await adapter.destroy(id)
+    },
   }
 }
 

@@ -13,7 +13,7 @@ import {
   type StoredPassword,
   secretPasswords,
 } from '../../src/identity/passwords.ts'
-import { createIdentityProvider, type IdentityProvider } from '../../src/identity/provider.ts'
+import { createIdentityProvider, type IdentityLimits, type IdentityProvider } from '../../src/identity/provider.ts'
 import type { SigningKeys } from '../../src/identity/signingKeys.ts'
 import { secretStateStore } from '../../src/identity/state.ts'
 import { kubeUserStore } from '../../src/identity/users.ts'
@@ -110,7 +110,10 @@ export function signInWorld() {
     })
   }
 
-  async function serve(passwords?: GuessLimits): Promise<[IdentityProvider, string]> {
+  async function serve(
+    passwords?: GuessLimits,
+    limits: Partial<IdentityLimits> = {},
+  ): Promise<[IdentityProvider, string]> {
     const keys: SigningKeys = {
       ring: () => [key],
       signing: () => key,
@@ -154,7 +157,7 @@ export function signInWorld() {
       state: secretStateStore(kube),
       keys,
       log,
-      limits: { refusalDelay: 0, ...(passwords !== undefined && { passwords }) },
+      limits: { refusalDelay: 0, ...limits, ...(passwords !== undefined && { passwords }) },
     })
     const server = createServer(made.handler)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
