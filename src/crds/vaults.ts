@@ -115,6 +115,7 @@ const history = z
           ...attributes,
           createdAt: DateTime.describe('When the version was written'),
           createdBy: PlainText.max(128).optional().describe('Who wrote the version; absent for one of valueFrom'),
+          bytes: z.int().min(0).optional().describe('Bytes of its value; absent for versions of earlier releases'),
         }),
       )
       .max(VERSIONS_KEPT)

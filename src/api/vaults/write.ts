@@ -1,13 +1,16 @@
 import {
   attributesOf,
   currentVersion,
+  growthWith,
   hasNoValueYet,
   isEntryActive,
   isEntryVisible,
   lifeOfNextValue,
+  MAX_BOUNDARY_VALUE_BYTES,
   MAX_SECRET_VALUE_BYTES,
   newHistory,
   purgeTime,
+  storedBytesOf,
   withDeletion,
   withPurge,
   withRecovery,
@@ -59,6 +62,18 @@ export async function setSecret(context: SetSecretContext) {
   })
 }
 
+/** @throws PlatformError QUOTA_EXCEEDED, before anything is stored */
+function refuseWithoutRoom({ services, parameters, body }: SetSecretContext, found: EntryRecord | undefined): void {
+  const growth = growthWith(found?.spec ?? {}, Buffer.byteLength(body.value, 'utf8'))
+  const used = services.records
+    .peekAll(VaultEntry, { boundaryId: parameters.boundaryId })
+    .reduce((sum, { spec }) => sum + storedBytesOf(spec), 0)
+  if (growth <= 0 || used + growth <= MAX_BOUNDARY_VALUE_BYTES) return
+  const limit = MAX_BOUNDARY_VALUE_BYTES
+  const message = `The values of all secrets of the boundary may have ${limit} bytes with their versions, and have ${used}: purge secrets that are not needed.`
+  throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'secretValues', limit, used, requested: growth })
+}
+
 async function addVersion(
   context: SetSecretContext,
   vault: VaultRecord,
@@ -84,6 +99,7 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
   const { services, caller, parameters, body } = context
   const { namespace, name: vaultName } = vault.metadata
   const found = await findEntry(context, vault, parameters.secretName)
+  refuseWithoutRoom(context, found)
   if (found !== undefined) {
     refuseWrite(found)
     await refuseUnmatched(context, vault, found)
@@ -158,6 +174,7 @@ async function tryVersion(
     numbers.next = version + 1
   }
   const stamp = { at: timestamp(services.clock.now()), by: caller.principalId }
+  const bytes = Buffer.byteLength(body.value, 'utf8')
   let isStale = false
   const { object } = await services.records.update(
     VaultEntry,
@@ -169,7 +186,8 @@ async function tryVersion(
         refuseWrite(stored)
         isStale = lifeOfNextValue(stored.spec) !== life || stored.metadata.uid !== entry.metadata.uid
         if (isStale) return stored.spec
-        return withVersion(stored.spec, { ...stamp, ...attributesOf(body), tags: body.tags ?? {}, version }, vault.spec)
+        const added = { ...stamp, ...attributesOf(body), tags: body.tags ?? {}, version, bytes }
+        return withVersion(stored.spec, added, vault.spec)
       },
     },
   )

@@ -24,7 +24,7 @@ const EMPTY: EntrySpec = { vaultName: 'v', secretName: 's', tags: {}, state: 'Ac
 
 type Attributes = Partial<Pick<EntrySpec, 'enabled' | 'notBefore' | 'expiresOn' | 'contentType' | 'tags'>>
 const put = (spec: EntrySpec, version: number, attributes: Attributes = {}, day = version) =>
-  withVersion(spec, { at: at(day), by: 'anna', enabled: true, ...attributes, version }, RULES)
+  withVersion(spec, { at: at(day), by: 'anna', enabled: true, bytes: 8, ...attributes, version }, RULES)
 const entry = (spec: EntrySpec) => ({ metadata: {}, spec })
 const numbers = (spec: EntrySpec) => entryVersionsOf(spec).map(({ version }) => version)
 

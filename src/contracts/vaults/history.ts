@@ -3,6 +3,10 @@ import { DAY_MS } from '../../core/clock.ts'
 
 export const VERSIONS_KEPT = 100
 export const MAX_SECRET_VALUE_BYTES = 65_536
+/** Bytes of the values in all vaults of a boundary: they are kept in the store of the whole cluster. */
+export const MAX_BOUNDARY_VALUE_BYTES = 64 * 1024 * 1024
+/** What a version takes at least, however short its value is. */
+const VERSION_BYTES = 1_024
 export const ENTRY_STATES = ['Active', 'Deleted', 'Purged'] as const
 /**
  * Active --DELETE--> Deleted --recover--> Active
@@ -18,7 +22,13 @@ export type Attributes = {
   expiresOn?: string | undefined
 }
 
-export type VersionRecord = Attributes & { version: number; createdAt: string; createdBy?: string | undefined }
+export type VersionRecord = Attributes & {
+  version: number
+  createdAt: string
+  createdBy?: string | undefined
+  /** Bytes of the value; absent for versions of earlier releases. */
+  bytes?: number | undefined
+}
 
 /** What the platform itself keeps about a secret; nobody else may write it. */
 export type EntryHistory = {
@@ -120,7 +130,22 @@ export function lifeOfNextValue(spec: EntrySpec): number {
   return (spec.history?.life ?? 1) + (isEntryPurged(spec) ? 1 : 0)
 }
 
-export type NewVersion = ChangeStamp & Attributes & { version: number; tags?: Record<string, string> | undefined }
+const countedBytes = (bytes = 0) => Math.max(bytes, VERSION_BYTES)
+
+/** Returns the bytes of all versions of a secret, as far as they are known. */
+export function storedBytesOf({ history }: Pick<EntrySpec, 'history'>): number {
+  return (history?.versions ?? []).reduce((sum, { bytes }) => sum + countedBytes(bytes), 0)
+}
+
+/** Returns by how many bytes a secret grows with another version, which takes the place of the oldest one of 100. */
+export function growthWith({ history }: Pick<EntrySpec, 'history'>, bytes: number): number {
+  const versions = history?.versions ?? []
+  const replaced = versions.length < VERSIONS_KEPT ? 0 : countedBytes(versions[0]?.bytes)
+  return countedBytes(bytes) - replaced
+}
+
+export type NewVersion = ChangeStamp &
+  Attributes & { version: number; bytes: number; tags?: Record<string, string> | undefined }
 
 /**
  * Adds a version. Of two concurrent writers the slower one may have the smaller number: its version is inserted in
@@ -135,6 +160,7 @@ export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersio
     ...attributesOf(added),
     createdAt: added.at,
     createdBy: added.by,
+    bytes: added.bytes,
   }
   const versions = [...kept.filter(({ version }) => version !== added.version), record]
     .sort((one, other) => one.version - other.version)

@@ -139,7 +139,7 @@ async function addVersion(
     const isMade = await create(pass, buildJweSecret(entry, life, 'value', names.version(version), sealed))
     isOurs = isMade || (await isValueStored(pass, names.version(version), { dataKey, context, value }))
   }
-  const change = { at: pass.now, ...attributesOf(spec), version }
+  const change = { at: pass.now, ...attributesOf(spec), version, bytes: Buffer.byteLength(value, 'utf8') }
   const next = withVersion(spec, change, vaultOf(pass).spec)
   const cleared = { deletedAt: null, purgedAt: null }
   await writeSpec(pass, { history: { ...next.history, ...cleared, source: { ...seen, version } } })

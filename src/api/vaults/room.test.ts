@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { makeVaults } from '../../../test/make/vaults.ts'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { MAX_SECRET_VALUE_BYTES, newHistory, VERSIONS_KEPT } from '../../contracts/vaults/history.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+
+const NAMESPACE = groupNamespace(B, 'shop')
+const VAULT = `/boundaries/${B}/resourcegroups/shop/resources/secretvaults/orders/secrets`
+const rules = { softDeleteEnabled: true, softDeleteRetentionDays: 30, enablePurgeProtection: false }
+
+describe('values of secrets of a boundary', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop({}, { vaults: makeVaults() })
+    server.put(SecretVault, 'orders', {}, NAMESPACE)
+  })
+  afterEach(() => server.stop())
+
+  const set = async (name: string, value: string) => {
+    const { status, body } = await server.ask('put', `${VAULT}/${name}`).send({ value })
+    return [status, body.code, body.quota]
+  }
+  /** A secret with the most versions, each with the largest value. */
+  const fill = (secretName: string, count = VERSIONS_KEPT) => {
+    const versions = [...Array(count).keys()].map((at) => ({
+      ...{ version: at + 1, enabled: true, createdAt: '2026-01-01T00:00:00Z', bytes: MAX_SECRET_VALUE_BYTES },
+    }))
+    const history = { ...newHistory(rules), versions, lastVersion: count }
+    server.put(VaultEntry, entryName('orders', secretName), { vaultName: 'orders', secretName, history }, NAMESPACE)
+  }
+
+  it('take at most 64 MiB with all their versions', async () => {
+    for (let at = 0; at < 10; at += 1) fill(`full-${at}`)
+    expect(await set('first', 'x')).to.deep.equal([200, undefined, undefined])
+    fill('full-10', 23)
+    expect(await set('second', 'x'.repeat(65_536))).to.deep.equal([422, 'QUOTA_EXCEEDED', 'secretValues'])
+    const { items } = await server.client.list(VaultEntry.resource, { namespace: NAMESPACE })
+    expect(
+      items.map(({ metadata }) => metadata.name),
+      'nothing is stored',
+    ).to.not.include(entryName('orders', 'second'))
+  })
+
+  it('can be replaced where a value takes the place of an older one', async () => {
+    for (let at = 0; at < 11; at += 1) fill(`full-${at}`)
+    expect(await set('full-3', 'x'.repeat(65_536))).to.deep.equal([200, undefined, undefined])
+  })
+
+  it('count as they were stored', async () => {
+    await set('first', 'é'.repeat(2_000))
+    const { items } = await server.client.list<VaultEntry & { metadata: { name: string } }>(VaultEntry.resource, {
+      namespace: NAMESPACE,
+    })
+    expect(items[0]?.spec.history?.versions[0]?.bytes).to.equal(4_000)
+  })
+})
