@@ -1,5 +1,12 @@
 import { expect } from 'chai'
-import { changesBetween, nextRevision, type Revision, revisionOf, type WantedRevision } from './revisions.ts'
+import {
+  changesBetween,
+  nextRevision,
+  type Revision,
+  revisionOf,
+  revisionsToDelete,
+  type WantedRevision,
+} from './revisions.ts'
 
 type Content = { image: string; other?: string; size?: number }
 const DEED = { at: '2026-01-01T00:00:00Z', by: 'somebody' }
@@ -104,4 +111,23 @@ describe('nextRevision, revisionOf and changesBetween', () => {
       expect(found).to.deep.equal(expected)
     })
   }
+})
+
+const KIB = 1024
+/** Revisions 1 to `count`, each of this size. */
+const stored = (count: number, bytes: number) => [...Array(count).keys()].map((at) => ({ number: at + 1, bytes }))
+const oldest = (count: number) => [...Array(count).keys()].map((at) => at + 1)
+
+describe('revisionsToDelete', () => {
+  const cases: [sentence: string, count: number, bytes: number, deleted: number[]][] = [
+    ['none of 50 small ones', 50, KIB, []],
+    ['those beyond the newest 50', 53, KIB, oldest(3)],
+    ['those beyond 1 MiB', 20, 100 * KIB, oldest(10)],
+    ['all but the newest 5 of large ones', 9, 900 * KIB, oldest(4)],
+    ['none of 5 large ones', 5, 900 * KIB, []],
+  ]
+  for (const [sentence, count, bytes, deleted] of cases)
+    it(`returns ${sentence}`, () => {
+      expect(revisionsToDelete(stored(count, bytes)).sort((one, other) => one - other)).to.deep.equal(deleted)
+    })
 })

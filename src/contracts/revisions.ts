@@ -4,6 +4,10 @@ import { escapedPart } from '../core/jsonPointer.ts'
 /** What a revision of a resource is and when one is made. Stored as `data` of a ControllerRevision. */
 
 export const REVISIONS_KEPT = 50
+/** Bytes of the revisions of a resource: each is an object with a former spec, which counts in no other limit. */
+const ALL_REVISIONS_MAX_BYTES = 1024 * 1024
+/** How many are kept however large they are. */
+const LARGE_REVISIONS_KEPT = 5
 export const REVISION_REASONS = ['Created', 'Updated', 'RolledBack', 'Redeployed'] as const
 
 export type Revision<Content = Record<string, unknown>> = {
@@ -74,6 +78,17 @@ function reasonOf<Content>(
   const former = newestRevision(known.filter(isLike))
   if (former === undefined) return { reason: 'Updated' }
   return { reason: 'RolledBack', message: `Rolled back to revision ${former.number}.` }
+}
+
+/** Returns the numbers of the revisions that are too old, or for which there is no room. */
+export function revisionsToDelete(stored: readonly { number: number; bytes: number }[]): number[] {
+  const newestFirst = stored.toSorted((one, other) => other.number - one.number)
+  let sum = 0
+  return newestFirst.flatMap(({ number, bytes }, at) => {
+    sum += bytes
+    const hasRoom = sum <= ALL_REVISIONS_MAX_BYTES || at < LARGE_REVISIONS_KEPT
+    return hasRoom && at < REVISIONS_KEPT ? [] : [number]
+  })
 }
 
 export function newestRevision<Content>(known: readonly Revision<Content>[]): Revision<Content> | undefined {

@@ -1,9 +1,9 @@
 import {
   newestRevision,
   nextRevision,
-  REVISIONS_KEPT,
   type Revision,
   revisionOf,
+  revisionsToDelete,
   type WantedRevision,
 } from '../../contracts/revisions.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
@@ -62,10 +62,12 @@ export async function keepRevision<Content>(
   if (next !== undefined) {
     await removeFormerRevision(pass, labelled, nameOf(next.number))
     await write(pass, nameOf(next.number), next)
-    await prune(pass, stored, next.number)
   }
+  const deleted = next === undefined ? [] : await prune(pass, stored, next)
   const current = next ?? newestRevision(known)
-  const all = [...known, ...(next === undefined ? [] : [next])].sort((one, other) => other.number - one.number)
+  const all = [...known, ...(next === undefined ? [] : [next])]
+    .filter(({ number }) => !deleted.includes(number))
+    .sort((one, other) => other.number - one.number)
   const partRevisions = current?.since ?? {}
   pass.report({ ...shown(all), revision: current?.number, revisionHash, partRevisions })
   return { since: partRevisions, newest: current }
@@ -120,11 +122,20 @@ async function write<Content>(pass: RevisionPass, name: string, { number, ...dat
   await pass.recordChildren.ensure(desired, { resource: controllerRevision })
 }
 
-async function prune(pass: RevisionPass, stored: readonly StoredRevision[], newest: number): Promise<void> {
+/** @returns the numbers of the deleted ones */
+async function prune<Content>(
+  pass: RevisionPass,
+  stored: readonly StoredRevision[],
+  { number, ...newest }: Revision<Content>,
+): Promise<number[]> {
+  const bytesOf = (data: unknown) => Buffer.byteLength(JSON.stringify(data) ?? '')
+  const sizes = stored.map(({ revision = 0, data }) => ({ number: revision, bytes: bytesOf(data) }))
+  const deleted = revisionsToDelete([...sizes, { number, bytes: bytesOf(newest) }])
   for (const one of stored) {
-    if ((one.revision ?? 0) > newest - REVISIONS_KEPT) continue
-    await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid })
+    if (deleted.includes(one.revision ?? 0))
+      await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid })
   }
+  return deleted
 }
 
 /** Returns who wrote the newest generation; undefined if it was not written through REST. */
