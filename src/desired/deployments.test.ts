@@ -37,6 +37,11 @@ describe('decideDeployment', () => {
     const { spec, ...rest } = record(stage)
     return { ...rest, spec: { ...spec, cancelledAt: '2026-01-01T00:00:00Z' } }
   }
+  const reported = (phase: DeploymentPhase): DeploymentFacts['record'] => ({
+    spec: { ...record().spec, strategy: 'Reported', phase, image: 'i' },
+    status: { ...record('Deploying').status, image: 'i' } as never,
+  })
+  const release = { deploymentId: 'one', state: 'Serving' } as const
   const seen = (given: Partial<DeploymentFacts>): DeploymentFacts => ({
     ...{ record: record(), others: [], release: undefined, id: 'one', createdAt: 0, now: 0 },
     ...given,
@@ -80,6 +85,21 @@ describe('decideDeployment', () => {
       'continues a rollout that its owner cancels',
       seen({ record: record('Deploying'), isCancelled: true }),
       { stage: 'Deploying' },
+    ],
+    [
+      'ends a rollout that its builder reports as failed, although its image runs by now',
+      seen({ record: reported('Failed'), release }),
+      { stage: 'Failed' },
+    ],
+    [
+      'ends a rollout that its builder reports as cancelled',
+      seen({ record: reported('Cancelled'), release }),
+      { stage: 'Cancelled' },
+    ],
+    [
+      'waits for the rollout of what its builder reports as succeeded',
+      seen({ record: reported('Succeeded'), release: { ...release, state: 'RollingOut' } }),
+      { stage: 'Deploying', image: 'i' },
     ],
     [
       'keeps Succeeded after a cancellation',

@@ -71,6 +71,8 @@ export function decideDeployment(seen: DeploymentFacts): DeploymentDecision {
   if (before !== undefined && isFinalPhase(before))
     return { ...known, stage: before, message: record.status?.lastMessage ?? '' }
   if (mustCancel(seen)) return { ...known, ...decision('Cancelled') }
+  const end = reportedEnd(record.spec)
+  if (end !== undefined) return end
   const next = before === 'Deploying' ? decideDeploying(seen) : decideBuilding(seen)
   const stage = furthestPhase(before, next.stage)
   return { ...known, ...next, stage }
@@ -80,6 +82,12 @@ export function decideDeployment(seen: DeploymentFacts): DeploymentDecision {
 function mustCancel({ record: { spec, status }, isCancelled }: DeploymentFacts): boolean {
   if (spec.cancelledAt !== undefined) return true
   return isCancelled === true && spec.strategy !== 'Image' && status?.stage !== 'Deploying'
+}
+
+/** The end that its builder reported, which REST has confirmed, holds without an image: the owner keeps what it served. */
+function reportedEnd({ strategy, phase, message, commitSha }: DeploymentFacts['record']['spec']) {
+  if (strategy !== 'Reported' || phase === undefined || phase === 'Succeeded' || !isFinalPhase(phase)) return undefined
+  return { ...decision(phase, message), commitSha }
 }
 
 const numberOf = ({ status }: Pick<DeploymentRecord, 'status'>) => status?.number ?? Number.MAX_SAFE_INTEGER
@@ -109,7 +117,7 @@ function decideBuilding(seen: DeploymentFacts): DeploymentDecision {
 function decideReported({ record: { spec }, createdAt, now }: DeploymentFacts): DeploymentDecision {
   const { phase = 'Queued', message, image, commitSha, timestamp } = spec
   const lastReportAt = Math.max(createdAt, timestamp === undefined ? 0 : Date.parse(timestamp))
-  if (!isFinalPhase(phase) && phase !== 'Deploying' && now - lastReportAt >= EXTERNAL_BUILD_TIMEOUT_MS)
+  if (phase !== 'Succeeded' && phase !== 'Deploying' && now - lastReportAt >= EXTERNAL_BUILD_TIMEOUT_MS)
     return decision('Failed', 'Its builder has reported nothing for two hours.')
   if (phase === 'Deploying' || phase === 'Succeeded') return { ...decision('Deploying'), image, commitSha }
   return { ...decision(phase, message), commitSha }
