@@ -31,6 +31,11 @@ describe('every list', () => {
     expect(sortsOf(list)).to.deep.equal(['name', 'status', 'createdAt', 'completedAt'])
   })
 
+  it('sorts groups by name, resourceCount and createdAt', () => {
+    const list = lists.find(({ path }) => path === expandPath('{B}/resourcegroups'))?.list
+    expect(list && sortsOf(list)).to.deep.equal(['name', 'resourceCount', 'createdAt'])
+  })
+
   it('declares phase as an enumeration', () => {
     const phases = lists.filter(({ list }) => Object.hasOwn(list.fields, 'phase'))
     expect(phases.length).to.be.greaterThan(20)

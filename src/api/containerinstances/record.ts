@@ -138,7 +138,7 @@ function sizedComponent(component: Sizable, computePlan: string | undefined, vie
   const componentView = { ...view, form: 'put' as const, previous }
   const planId = component.computePlan ?? computePlan
   const { effective } = choosePlan('ContainerInstance', { computePlan: planId }, componentView)
-  const chosen = chooseSizes('ContainerInstance', component, componentView, effective)
+  const chosen = chooseSizes('ContainerInstance', component, componentView, { effective })
   const { storageSize: _size, storageClass: _class, ...sizes } = chosen
   refuseRequestOverLimit(sizes, effective)
   return { ...component, ...sizes }

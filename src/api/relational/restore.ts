@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { recoveryWindowObstacle } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { PlatformError, refusedFields, withRenamedFields } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
@@ -51,7 +51,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   const from = locationOf(context, 'name')
   const group = request.resourceGroup ?? from.resourceGroup
   const location = { ...from, resourceGroup: group, name: request.newName }
-  checkNewName(request.newName, services.reservedNames)
+  checkRestoredName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
   // The route checks the source only. A restore must not create what the caller may not create directly.
@@ -90,6 +90,15 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
     createViewBuilder<typeof RelationalCluster>(services, from.boundaryId)(object, group),
   )
   return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })
+}
+
+/** @throws PlatformError BAD_REQUEST */
+function checkRestoredName(newName: string, reserved: ReadonlySet<string>): void {
+  try {
+    checkNewName(newName, reserved)
+  } catch (error) {
+    throw withRenamedFields(error, () => 'newName')
+  }
 }
 
 /** The Services of a deleted database are gone, so there is nothing to redirect. */

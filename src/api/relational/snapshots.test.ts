@@ -169,6 +169,14 @@ describe('snapshots of relational databases over REST', () => {
     expect(await restored({ newName: 'another', ...old })).to.match(/^202 /)
   })
 
+  for (const newName of ['Not a name', 'a'.repeat(53), 'config'])
+    it(`rejects the new name ${newName.slice(0, 10)} under the name of its field`, async () => {
+      const snapshot = randomUUID()
+      server.put(RelationalSnapshot, snapshot, { clusterName: 'orders', name: 'first' }, NAMESPACE)
+      const { status, body } = await server.ask('post', `${PATH}/${snapshot}/restore`).send({ newName })
+      expect([status, body.errors?.[0]?.field]).to.deep.equal([400, 'newName'])
+    })
+
   it('accepts takeOverName only for an existing database or the source itself', async () => {
     const snapshot = randomUUID()
     server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)

@@ -96,7 +96,7 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
 export const groupShape: ListShape<GroupView> = {
   fields: {
     name: text('Name', { of: ({ group }) => group.metadata.name, isSearched: true }),
-    status: enumeration('Status', RESOURCE_STATES, { of: ({ group }) => summaryOf(group).status }),
+    status: enumeration('Status', RESOURCE_STATES, { of: ({ group }) => summaryOf(group).status, isSorted: false }),
     resourceCount: number('Resources', { of: (view) => view.readable().length, isFiltered: false }),
     createdAt: dateTime('Created', { of: ({ group }) => group.metadata.creationTimestamp }),
   },

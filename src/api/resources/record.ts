@@ -261,11 +261,7 @@ function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>
     }
     const plan = kind.sized === undefined ? undefined : choosePlan(kind.sized, body as SizedBody, view)
     if (kind.sized !== undefined && plan !== undefined) {
-      Object.assign(
-        draft,
-        { computePlan: plan.named },
-        chooseSizes(kind.sized, body as SizedBody, view, plan.effective),
-      )
+      Object.assign(draft, { computePlan: plan.named }, chooseSizes(kind.sized, body as SizedBody, view, plan))
       if (hasReplicas) draft.replicas = chooseReplicas(body as SizedBody, view, plan.effective)
       if (allowsOwnImages !== undefined) {
         draft.imageName = chooseImage(body as SizedBody, view, allowsOwnImages(view.services))

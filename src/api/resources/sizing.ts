@@ -78,10 +78,11 @@ export function planOf(services: Services, family: PlanFamily, spec: Pick<SizedS
     : planNamed(services, spec.computePlan)
 }
 
+const COMPUTE_SIZES: readonly Size[] = ['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit']
+
 /** Whether a spec sets everything that a plan would, except storage and replicas. */
 export function isSizedByItself(sizes: Sizes): boolean {
-  const needed = [sizes.cpuRequest, sizes.cpuLimit, sizes.memoryRequest, sizes.memoryLimit]
-  return needed.every((size) => size !== undefined && size !== null)
+  return COMPUTE_SIZES.every((size) => (sizes[size] ?? null) !== null)
 }
 
 /** Returns the plan id that a record shows; null for a resource with its own sizes. */
@@ -107,7 +108,12 @@ export function unprocessable(code: ErrorCode, field: string, value: string, mes
   return new PlatformError(code, message, { field, value })
 }
 
-export type ChosenPlan = { named: string | undefined; effective: Plan | undefined }
+export type ChosenPlan = {
+  named: string | undefined
+  effective: Plan | undefined
+  /** Whether there is no plan: `effective` only completes the sizes that a body sets itself. */
+  isNone?: boolean
+}
 
 /** Returns the plan id that a body means. In a merge patch only named fields count, because its base has the old id. */
 function planIdOf(body: SizedBody, { form, context }: SizedView): string | undefined {
@@ -157,7 +163,7 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
   const effective = defaultPlans(services.records).get(family)
   if (followsDefault(id, effective, view)) return { named: undefined, effective }
   if (id === undefined) {
-    if (isSizedByItself(body)) return { named: undefined, effective }
+    if (isSizedByItself(body)) return { named: undefined, effective, isNone: true }
     if (effective === undefined) {
       throw planNotFound(services, family, '', `No compute plan of family ${family} is the default: name one.`)
     }
@@ -191,9 +197,10 @@ export function chooseSizes(
   family: PlanFamily,
   body: SizedBody,
   view: SizedView,
-  plan: Plan | undefined,
+  { effective, isNone = false }: Pick<ChosenPlan, 'effective' | 'isNone'>,
 ): { [Name in Size]?: string | undefined } {
   const previous = view.previous?.spec
+  const plan = isNone ? undefined : effective
   const shown = previous === undefined ? undefined : effectiveSizes(previous, planOf(view.services, family, previous))
   return Object.fromEntries(
     SIZES.map((size) => {
@@ -202,7 +209,8 @@ export function chooseSizes(
       if (size === 'storageClass' && value !== undefined && value === shown?.storageClass)
         return [size, previous?.[size]]
       const isPlans = isSame(size, value, plan?.spec[size] || undefined) && !(size === 'storageClass' && isOwn)
-      const isEcho = view.form === 'put' && !isOwn && isSame(size, value, shown?.[size] ?? undefined)
+      const isNeeded = isNone && COMPUTE_SIZES.includes(size)
+      const isEcho = view.form === 'put' && !isOwn && !isNeeded && isSame(size, value, shown?.[size] ?? undefined)
       return [size, isPlans || isEcho ? undefined : value]
     }),
   )

@@ -68,6 +68,24 @@ describe('vector databases over REST', () => {
     expect(server.client.calls.map(({ verb }) => verb)).to.deep.equal(['patch'])
   })
 
+  it('stores all sizes that are given without a plan, also those that the default plan has', async () => {
+    const sizes = { cpuRequest: '250m', cpuLimit: '1', memoryRequest: '1Gi', memoryLimit: '2Gi', storageSize: '5Gi' }
+    const none = { computePlan: null, resourcePlanId: null }
+    expect((await create('orders', sizes)).body).to.include({ ...sizes, ...none })
+    const ref = { namespace: NAMESPACE, name: 'orders' }
+    expect((await server.client.get(VectorCluster.resource, ref)).spec).to.include(sizes)
+    // Also when a record that was read is sent back without its plan.
+    const { body } = await create('index')
+    const answer = await call('put', `${RG}/vectorclusters/index`).send({ ...body, ...none })
+    expect(answer.body).to.include({ ...none, cpuLimit: '1', storageSize: '5Gi' })
+  })
+
+  it('sets the default plan for null in a merge patch', async () => {
+    await create('orders', { computePlan: 'vector-medium' })
+    const answer = await call('patch', `${RG}/vectorclusters/orders`).send({ computePlan: null, storageSize: '20Gi' })
+    expect(answer.body).to.include({ computePlan: 'vector-dev', cpuLimit: '1', storageSize: '20Gi' })
+  })
+
   it('applies the sizes of a new plan if the record is read, changed and sent back with PUT', async () => {
     await create()
     const { body } = await call('get', `${RG}/vectorclusters/orders`)
