@@ -4,6 +4,7 @@ import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
 import { createAuthority } from '../../composition/certificates.ts'
 import type { Grant } from '../../contracts/crosslink.ts'
+import { systemClock } from '../../core/clock.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secretData } from '../../core/secretData.ts'
@@ -22,6 +23,8 @@ const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
 
 describe('crosslink over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
+  /** How many seconds pass for the facade in one. */
+  let speed: number
   const call = async (method: 'get' | 'put' | 'post', path: string, body?: object, as?: string) => {
     const request = server.ask(method, `/boundaries/${BOUNDARY}/crosslink${path}`, as)
     const answer = await (body === undefined ? request : request.send(body))
@@ -36,7 +39,8 @@ describe('crosslink over REST', () => {
       { subresource: 'status' },
     )
   beforeEach(async () => {
-    server = await startShop()
+    speed = 1
+    server = await startShop({}, { clock: { ...systemClock, monotonic: () => performance.now() * speed } })
     for (const id of [FAR, OTHER]) {
       server.put(PlatformCluster, id, {
         name: `c-${id.slice(0, 4)}`,
@@ -154,7 +158,19 @@ describe('crosslink over REST', () => {
       expect(await call('post', '/access-grant', { ...grant, [String(field)]: value })).to.include({ httpStatus: 400 })
   })
 
-  it('returns 503 for a grant while the hub is not active', async () => {
+  it('issues a grant if the hub becomes active within ten seconds', async () => {
+    await enable()
+    const { certPem } = await createAuthority('hub', new Date())
+    const hub = answerRequests({ caPem: certPem, url: 'https://hub.test/grant', hubEndpoint: '', expiresUtc: LATER })
+    const asked = call('post', '/access-grant')
+    await call('get', '')
+    await patchStatus({ hub: { status: 1 } })
+    expect(await asked).to.include({ httpStatus: 201 })
+    await hub.stop()
+  })
+
+  it('returns 503 for a grant if the hub is not active within ten seconds', async () => {
+    speed = 100
     await enable()
     expect(await call('post', '/access-grant')).to.include({ httpStatus: 503, code: 'SERVICE_UNAVAILABLE' })
     await patchStatus({ phase: 'EngineMissing' })

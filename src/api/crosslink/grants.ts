@@ -28,8 +28,8 @@ import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
 
 const admin = action('crosslink/admin')
 const HIDDEN = { headers: NO_STORE }
-/** How long the hub may take to issue a grant, in milliseconds. */
-const ISSUE_TIMEOUT_MS = 10_000
+/** How long the hub may take to become active, and then to issue a grant, in milliseconds. */
+const HUB_TIMEOUT_MS = 10_000
 
 async function entriesOf({ services }: CrosslinkContext, namespace: string): Promise<GrantEntries> {
   return secretTexts(await services.crosslink.secrets.read(namespace, CROSSLINK_GRANTS_SECRET)) as GrantEntries
@@ -70,31 +70,35 @@ async function grant(context: CrosslinkContext<unknown, Grant | undefined>) {
 }
 
 /** @throws PlatformError ENGINE_MISSING, SERVICE_UNAVAILABLE */
-async function issue(context: CrosslinkContext, found: CrosslinkRecord) {
-  const { services } = context
-  const { namespace = '' } = found.metadata
-  const { status } = found
-  if (status?.phase === 'EngineMissing')
+async function issue(context: CrosslinkContext, { metadata: { namespace = '' } }: CrosslinkRecord) {
+  const { records, clock } = context.services
+  const becomes = (isTrue: () => boolean) => pollUntilChanged(context as Context, async () => isTrue(), HUB_TIMEOUT_MS)
+  const status = () => records.peek(BoundaryCrosslink, { namespace, name: CROSSLINK_NAME })?.status
+  const isActive = () => status()?.hub?.status === SITE_STATUS.active
+  // A link that was just enabled becomes active within moments.
+  await becomes(() => isActive() || status()?.phase === 'EngineMissing')
+  if (status()?.phase === 'EngineMissing')
     throw new PlatformError('ENGINE_MISSING', 'The hub has no Skupper that makes grants.', { engine: 'skupper' })
-  if (status?.hub?.status !== SITE_STATUS.active) throw tryAgain('The hub is not active')
+  if (!isActive()) throw tryAgain('The hub is not active')
   // The hub answers only the newest request, and a grant is for one spoke.
-  return services.records.exclusively(`crosslink-request/${namespace}`, () => requestGrant(context, namespace))
+  return records.exclusively(`crosslink-request/${namespace}`, async () => {
+    const requestedAt = await requestGrant(context, namespace)
+    if (!(await becomes(() => status()?.grantIssuedFor === requestedAt)))
+      throw tryAgain('The hub made no grant in time')
+    const issued = newestGrant(await entriesOf(context, namespace), clock.now())
+    if (issued === undefined) throw tryAgain('The grant has already ended')
+    return created(issued, HIDDEN)
+  })
 }
 
-async function requestGrant(context: CrosslinkContext, namespace: string) {
-  const { services, caller } = context
-  const ref = { namespace, name: CROSSLINK_NAME }
+async function requestGrant({ services, caller }: CrosslinkContext, namespace: string): Promise<string> {
   const requestedAt = new Date(services.clock.now()).toISOString()
-  await services.records.update(BoundaryCrosslink, ref, {
-    caller,
-    change: ({ spec }) => ({ ...spec, grantRequestedAt: requestedAt }),
-  })
-  const isIssued = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === requestedAt
-  if (!(await pollUntilChanged(context as Context, isIssued, ISSUE_TIMEOUT_MS)))
-    throw tryAgain('The hub made no grant in time')
-  const issued = newestGrant(await entriesOf(context, namespace), services.clock.now())
-  if (issued === undefined) throw tryAgain('The grant has already ended')
-  return created(issued, HIDDEN)
+  await services.records.update(
+    BoundaryCrosslink,
+    { namespace, name: CROSSLINK_NAME },
+    { caller, change: ({ spec }) => ({ ...spec, grantRequestedAt: requestedAt }) },
+  )
+  return requestedAt
 }
 
 function tryAgain(message: string): PlatformError {
