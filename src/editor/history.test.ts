@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { type HistoryEntry, maskedSql, packHistory, unexpiredEntries, unpackHistory, withEntry } from './history.ts'
+import type { StatementKind } from './classification.ts'
+import {
+  type HistoryEntry,
+  maskedSql,
+  packHistory,
+  shownSql,
+  unexpiredEntries,
+  unpackHistory,
+  withEntry,
+} from './history.ts'
 
 const entry = (id: string, executedAt: string): HistoryEntry => ({
   id,
@@ -25,6 +34,27 @@ describe('history of the editor', () => {
     expect(maskedSql('mssql', "select N'x' from [t'x']")).to.equal("select ? from [t'x']")
     expect(maskedSql('mariadb', "select 'never closed")).to.equal('select …')
   })
+
+  it('shows literals of up to 256 characters, and cuts longer ones', () => {
+    const [fits, long] = ['f'.repeat(256), 'l'.repeat(257)]
+    expect(shownSql('mssql', `select N'a', 1.5, '${fits}', '${long}'`, 'Read')).to.equal(
+      `select N'a', 1.5, '${fits}', '${long.slice(1)}…'`,
+    )
+    expect(shownSql('mariadb', 'update t set a = "it\'s" -- why\n', 'Write')).to.equal('update t set a = "it\'s"  \n')
+  })
+
+  const withPasswords: [string, StatementKind][] = [
+    ["create user x identified by 'geheim'", 'Admin'],
+    ["call f('geheim')", 'Unknown'],
+    ["select 1; update people set password = 'geheim'", 'Write'],
+    ["select `Api_Key` from t where `Api_Key` = 'geheim'", 'Read'],
+    ["set @token = 'geheim'", 'Write'],
+    ["select 1 /* password geheim */; select 'never closed geheim", 'Read'],
+  ]
+  for (const [sql, kind] of withPasswords)
+    it(`shows no literal of a batch that may hold a password: ${sql}`, () => {
+      expect(shownSql('mariadb', sql, kind)).to.not.include('geheim')
+    })
 
   it('truncates a statement to 4 KiB', () => {
     const masked = maskedSql('mariadb', `select ${'ż'.repeat(5000)}`)

@@ -3,7 +3,7 @@ import { gunzip, gzip } from 'node:zlib'
 import { DAY_MS } from '../core/clock.ts'
 import type { StatementKind } from './classification.ts'
 import type { Dialect } from './dialect.ts'
-import { tokensOf } from './lexer.ts'
+import { type Token, type TokenKind, tokensOf } from './lexer.ts'
 
 export const OUTCOMES = ['Succeeded', 'Failed', 'Refused'] as const
 
@@ -17,6 +17,8 @@ export type HistoryEntry = {
   database: string
   /** With all literals masked. */
   sql: string
+  /** As callers see it who may read rows: with its literals. Absent in entries of earlier versions. */
+  shown?: string
   kind: StatementKind
   outcome: (typeof OUTCOMES)[number]
   durationMs: number
@@ -29,20 +31,44 @@ const ENTRIES_MAX = 1000
 const DAYS_MAX = 30
 const STATEMENT_MAX_BYTES = 4096
 
-/**
- * Masks a statement for the history: every string and number becomes a question mark, because it may be a password;
- * unreadable text is left out. Truncated to 4 KiB.
- */
+/** Masks a statement: every string and number becomes a question mark. Truncated to 4 KiB. */
 export function maskedSql(dialect: Dialect, sql: string): string {
-  const masked = tokensOf(dialect, sql)
+  return rewritten(tokensOf(dialect, sql), () => '?')
+}
+
+/**
+ * Returns a statement for callers who may read rows: literals longer than 256 characters are cut, and all are masked if
+ * one may be a password. Truncated to 4 KiB.
+ */
+export function shownSql(dialect: Dialect, sql: string, kind: StatementKind): string {
+  const tokens = tokensOf(dialect, sql)
+  const isSecret =
+    kind === 'Admin' || kind === 'Unknown' || tokens.some(({ kind, text }) => NAMES.has(kind) && SECRET_NAME.test(text))
+  return rewritten(tokens, isSecret ? () => '?' : cutLiteral)
+}
+
+const NAMES: ReadonlySet<TokenKind> = new Set(['word', 'identifier', 'parameter'])
+const SECRET_NAME = /pass|pwd|secret|token|credential|identified|(?:api|access|private)_?key/i
+const LITERAL_MAX_CHARACTERS = 256
+
+function cutLiteral(text: string): string {
+  const quote = /['"]/.exec(text)
+  const start = quote === null ? 0 : quote.index + 1
+  const end = start + LITERAL_MAX_CHARACTERS
+  return text.length - start * 2 <= LITERAL_MAX_CHARACTERS ? text : `${text.slice(0, end)}…${quote?.[0] ?? ''}`
+}
+
+/** Comments and unreadable text may hold anything, and are left out. */
+function rewritten(tokens: readonly Token[], literal: (text: string) => string): string {
+  const written = tokens
     .map(({ kind, text }) => {
-      if (kind === 'string' || kind === 'number') return '?'
+      if (kind === 'string' || kind === 'number') return literal(text)
       if (kind === 'comment' || kind === 'trap') return ' '
       return kind === 'broken' ? '…' : text
     })
     .join('')
-  const bytes = Buffer.from(masked, 'utf8')
-  if (bytes.length <= STATEMENT_MAX_BYTES) return masked
+  const bytes = Buffer.from(written, 'utf8')
+  if (bytes.length <= STATEMENT_MAX_BYTES) return written
   return `${bytes
     .subarray(0, STATEMENT_MAX_BYTES - 4)
     .toString('utf8')

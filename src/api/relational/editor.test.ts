@@ -183,6 +183,18 @@ describe('editor of relational databases over REST', () => {
       expect(history.body.items[0]).to.include({ outcome: 'Failed', error: 'FORBIDDEN' })
     })
 
+  it('shows the literals of the history only to callers who may read rows', async () => {
+    database('orders')
+    await query('orders', "select 'blue', 7")
+    const read = async (as?: string, search = '') => {
+      const { body } = await call('get', `/orders/editor/history${search}`, as)
+      return body.items.map(({ sql }: { sql: string }) => sql)
+    }
+    expect(await read()).to.deep.equal(["select 'blue', 7"])
+    expect(await read(READER)).to.deep.equal(['select ?, ?'])
+    expect(await read(READER, '?search=blue')).to.deep.equal([])
+  })
+
   it('connects to the database itself, even if connectTo redirects its Services', async () => {
     database('orders', { connectTo: 'heir' })
     database('heir')

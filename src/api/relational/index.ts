@@ -96,6 +96,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
   historyRoute({
     base: BASE,
     read: 'relationalcluster/read',
+    dataRead: 'sqlcluster/dataRead',
     history: async (context) => ({
       history: historyOf((await findResource(RelationalCluster, context)).object, context.services),
     }),

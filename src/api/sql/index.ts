@@ -104,6 +104,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
   historyRoute({
     base: BASE,
     read: 'sqlcluster/read',
+    dataRead: 'sqlcluster/dataRead',
     history: async (context) => ({ history: historyOf(await objectOf(context), context.services) }),
   }),
 ]

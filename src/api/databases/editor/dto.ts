@@ -98,7 +98,9 @@ export const EditorHistoryEntryDto = namedRecord('EditorHistoryEntry', {
   executedBy: z.string(),
   principalId: Uuid,
   database: z.string(),
-  sql: z.string().describe('Without literals, cut at 4 KiB'),
+  sql: z
+    .string()
+    .describe('Cut at 4 KiB. Without literals, except for callers who may read rows, if none may be a password'),
   kind: z.enum(STATEMENT_KINDS),
   outcome: z.enum(OUTCOMES),
   durationMs: z.int(),

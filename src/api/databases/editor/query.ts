@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { type BatchOutcome, isSqlFault } from '../../../adapters/sql/port.ts'
 import { PlatformError, refusedFields } from '../../../core/errors.ts'
+import type { ReadBatch } from '../../../editor/batch.ts'
 import { type Classification, levelOf, needsConfirmation, type SqlLevel } from '../../../editor/classification.ts'
 import type { HistoryEntry } from '../../../editor/history.ts'
 import { type Answer, ok } from '../../http/answer.ts'
@@ -17,12 +18,10 @@ import {
 import { readBatchOnWorker } from './readBatchOnWorker.ts'
 
 type Request = z.output<typeof EditorQueryRequest>
-type Batch = {
+type Batch = ReadBatch & {
   context: Context
   database: EditorDatabase
   request: Request
-  classification: Classification
-  masked: string
   began: number
 }
 
@@ -34,8 +33,9 @@ export async function queryEditor(
 ): Promise<Answer<EditorQueryResult>> {
   const began = context.services.clock.monotonic()
   const editorEngine = request.execute ? await database.open() : undefined
-  const { classification, masked } = await readBatchOnWorker(context, database.dialect, request)
-  const batch: Batch = { context, database, request, classification, masked, began }
+  const read = await readBatchOnWorker(context, database.dialect, request)
+  const { classification } = read
+  const batch: Batch = { context, database, request, ...read, began }
   const level = levelOf(classification.kind)
   const missing = missingLevel(batch)
   const action = database.actionOf(missing ?? level ?? 'owner')
@@ -176,7 +176,7 @@ function unknownDatabase(name: string, login: string): PlatformError {
 
 /** Records who ran what. If that fails, the batch has run anyway, and the response has no id. */
 async function record(
-  { context, database, request, classification, masked, began }: Batch,
+  { context, database, request, classification, masked, shown, began }: Batch,
   outcome: HistoryEntry['outcome'],
   result: BatchOutcome | undefined,
   error?: string,
@@ -192,6 +192,7 @@ async function record(
     principalId: caller.principalId,
     database: request.database ?? database.database,
     sql: masked,
+    shown,
     kind: classification.kind,
     outcome,
     durationMs: Math.round(services.clock.monotonic() - began),

@@ -20,6 +20,7 @@ export function readBatchOnWorker(
     () => ({
       classification: unsplitBatch(sql, refusedStatement('Unknown', 'It takes too long to parse.')),
       masked: '…',
+      shown: '…',
     }),
   )
 }

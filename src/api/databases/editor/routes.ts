@@ -44,6 +44,8 @@ export type EditorRoutes = {
 export type HistoryRoute = {
   base: string
   read: ActionName
+  /** What shows the literals of its statements. */
+  dataRead: ActionName
   /** The history alone, which exists while the database does not. */
   history(context: Context): Promise<Pick<EditorDatabase, 'history'>>
 }
@@ -72,9 +74,10 @@ export function editorRoutes(editor: EditorRoutes): RouteDraft[] {
   return [...queryRoutes(editor), ...rowRoutes(editor), ...bulkRoutes(editor)]
 }
 
-export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft {
+export function historyRoute({ base, read, dataRead, history }: HistoryRoute): RouteDraft {
   return listRoute(`${base}/editor/history`, {
     auth: action(read),
+    further: `\`${dataRead}\` to see the literals of statements`,
     summary: 'Who ran what in the editor, newest first',
     dto: EditorHistoryEntryDto,
     columns: {
@@ -87,7 +90,12 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
     sort: '-executedAt',
     limitName: 'limit',
     unfollowed: 'the history of the editor',
-    rows: async (context) => readHistory(await history(context as Context), context.services.clock.now()),
+    rows: async (context) => {
+      const { services, caller, scope = '/' } = context
+      const entries = await readHistory(await history(context as Context), services.clock.now())
+      const showsLiterals = services.access.isAllowed(caller.principalId, dataRead, scope)
+      return entries.map(({ shown, sql, ...entry }) => ({ ...entry, sql: (showsLiterals ? shown : undefined) ?? sql }))
+    },
   })
 }
 
