@@ -78,6 +78,17 @@ describe('history of the editor', () => {
     expect(shown('2026-06-01T00:00:00.000Z')).to.deep.equal([])
   })
 
+  it('drops literals of the oldest entries before entries', async () => {
+    const random = (index: number) => Array.from({ length: 200 }, (_, at) => Math.sin(index * 200 + at)).join()
+    const many = Array.from({ length: 100 }, (_, index) => ({
+      ...entry(String(index), '2026-03-01T00:00:00.000Z'),
+      shown: random(index),
+    }))
+    const kept = await unpackHistory(await packHistory(many, 50_000))
+    expect(kept.length).to.equal(100)
+    expect([kept[0]?.shown, kept.at(-1)?.shown]).to.deep.equal([random(0), undefined])
+  })
+
   it('drops the oldest entries that do not fit, and reads invalid data as empty', async () => {
     const many = Array.from({ length: 500 }, (_, index) =>
       entry(Math.sin(index).toString(36), '2026-03-01T00:00:00.000Z'),

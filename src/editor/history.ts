@@ -86,11 +86,17 @@ export function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry)
   return [entry, ...unexpiredEntries(history, Date.parse(entry.executedAt))].slice(0, ENTRIES_MAX)
 }
 
-/** Compresses the history for storage, dropping the oldest entries if it is too large. */
+/** Compresses the history for storage. If it is too large, the oldest entries lose their literals, then are dropped. */
 export async function packHistory(history: readonly HistoryEntry[], maxBytes: number): Promise<Uint8Array> {
-  for (let count = history.length; ; count = Math.floor(count * 0.8)) {
-    const packed = await promisify(gzip)(JSON.stringify(history.slice(0, count)))
+  let [count, shownCount] = [history.length, history.length]
+  for (;;) {
+    const kept = history
+      .slice(0, count)
+      .map(({ shown, ...entry }, index) => (index < shownCount ? { ...entry, shown } : entry))
+    const packed = await promisify(gzip)(JSON.stringify(kept))
     if (packed.length <= maxBytes || count === 0) return packed
+    if (shownCount > 0) shownCount = Math.floor(shownCount * 0.8)
+    else count = Math.floor(count * 0.8)
   }
 }
 
