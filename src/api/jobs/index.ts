@@ -1,6 +1,6 @@
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import { isJobFinished, JOB_CONTAINER, type JobState, jobNames } from '../../contracts/jobs.ts'
-import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -10,6 +10,7 @@ import { action, dataAction, type RouteDraft, route, withKind } from '../http/ro
 import { changeResource } from '../resources/change.ts'
 import { createViewBuilder, findResource, locateResource, otherClusterOf } from '../resources/find.ts'
 import { type FoundLog, type LogRequest, logRoute } from '../resources/logs.ts'
+import { badParameter } from '../resources/queryFaults.ts'
 import { resource } from '../resources/resource.ts'
 import { jobFields, jobRecord } from './record.ts'
 
@@ -76,18 +77,14 @@ async function findLog(context: Context, { process = JOB_CONTAINER, previous }: 
   const { blobs } = context.services.jobs
   const { object } = await findResource(PlatformJob, context, 'jobName', { segment: 'jobs' })
   const { namespace = '', name } = object.metadata
-  if (process !== JOB_CONTAINER) throw unknownProcess(process)
+  if (process !== JOB_CONTAINER)
+    throw badParameter('process', `There is no process "${process}"; a job has one, "${JOB_CONTAINER}".`)
   if (previous) throw notFound(`An earlier run of the container of job "${name}"`)
   const { pod, logParts = 0, state } = object.status ?? {}
   const clusterId = otherClusterOf(context.services, object.spec.clusterId)
   const sources = pod === undefined ? [] : [{ namespace, pod, container: JOB_CONTAINER, name: process, clusterId }]
   const hasEnded = isJobFinished(state)
   return { sources, hasEnded, kept: { name: process, open: () => storedLog(blobs, namespace, name, logParts) } }
-}
-
-function unknownProcess(process: string) {
-  const message = `There is no process "${process}"; a job has one, "${JOB_CONTAINER}".`
-  return badRequest(message, [{ field: 'process', message: `must be ${JOB_CONTAINER}` }])
 }
 
 async function* storedLog(blobs: BlobStore, namespace: string, name: string, parts: number): AsyncIterable<Uint8Array> {
