@@ -15,6 +15,7 @@ import { DisplayName } from '../../crds/fields.ts'
 import { AccountName, DeploymentSource } from '../../crds/sources.ts'
 import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { inBoundary } from '../resources/collection/parents.ts'
 import { vetSourceUrl, vetUrl } from '../resources/deployments/address.ts'
@@ -89,7 +90,7 @@ export async function createSource(context: SourceTypeContext<unknown, Request>)
   const { namespace } = parent
   const { object: source } = await services.records.create(DeploymentSource, { namespace, name: id, spec, caller })
   await writeOrDelete(context as Context, source, { ...credentials, [CREDENTIAL_KEYS.webhookSecret]: webhookSecret })
-  return created({
+  const initiated = {
     deploymentSourceId: id,
     status: credentials === undefined ? sourceStateOf(source) : 'Ready',
     installUrl: state === undefined ? null : `${services.sources.baseUrl}/sources/install/${state.token}`,
@@ -97,7 +98,8 @@ export async function createSource(context: SourceTypeContext<unknown, Request>)
     webhookUrl: webhookUrlOf(services, source),
     webhookSecret,
     expiresAt: state?.expiresAt ?? null,
-  })
+  }
+  return created(initiated, { etag: etagOf(source) })
 }
 
 /** Deletes the source again if its Secret cannot be written, because it would be unusable. */

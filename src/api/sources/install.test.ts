@@ -96,6 +96,16 @@ describe('state of a GitHub App installation', () => {
     })
   }
 
+  for (const to of ['validate', 'finalize'] as const) {
+    it(`returns 404 for a redirect to ${to} of a type that does not exist`, async () => {
+      begin(to === 'validate' ? 'Register' : 'Install')
+      const { status, body } = await request(server.app)
+        .get(`/boundaries/${B}/sources/svn/${to}`)
+        .query({ state, ...VALIDATE, ...FINALIZE })
+      expect([status, body.code]).to.deep.equal([404, 'source-unknown'])
+    })
+  }
+
   it('expires if GitHub does not answer', async () => {
     begin('Install')
     gitHub.isAway = true

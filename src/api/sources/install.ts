@@ -23,7 +23,7 @@ import {
   writeCredentials,
 } from './connection.ts'
 import { newState } from './create.ts'
-import { SOURCE_STATES, type SourceRecord, type SourceTypeContext } from './record.ts'
+import { requireProvider, SOURCE_STATES, type SourceRecord, type SourceTypeContext } from './record.ts'
 
 type Step = 'Register' | 'Install'
 
@@ -119,11 +119,12 @@ function withResult(services: Services, returnUrl: string | undefined, result: R
 /**
  * GET {B}/sources/{sourceName}/validate: GitHub has created the App from our manifest, and its code is exchanged for
  * the App's key. Then the person grants the App access to repositories, with a new state.
- * @throws PlatformError state-invalid
+ * @throws PlatformError source-unknown, state-invalid
  */
 export async function validateInstall(
   context: SourceTypeContext<z.output<typeof ValidateQuery>>,
 ): Promise<Answer<never>> {
+  requireProvider(context)
   const { services, query, signal, log } = context
   const verified = await sourceOfState(services, query.state, 'Register')
   const { source } = verified
@@ -160,11 +161,12 @@ function pageOfApp(baseUrl: string, { slug, htmlUrl }: { slug: string; htmlUrl: 
 /**
  * GET {B}/sources/{sourceName}/finalize: the App was granted repositories. Asks GitHub, with the App's key, whether the
  * installation belongs to this App, because anybody can put a number into the URL.
- * @throws PlatformError state-invalid, upstream-failed
+ * @throws PlatformError source-unknown, state-invalid, upstream-failed
  */
 export async function finalizeInstall(
   context: SourceTypeContext<z.output<typeof FinalizeQuery>>,
 ): Promise<Answer<z.input<typeof FinalizeInstallResult>>> {
+  requireProvider(context)
   const { services, query, signal } = context
   const { installation_id: installationId, app_id: appId, state } = query
   const verified = await sourceOfState(services, state, 'Install')

@@ -7,6 +7,7 @@ import { PlatformApp } from '../../crds/apps.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { secret } from '../../kube/builtin.ts'
+import { etagOf } from '../http/etag.ts'
 
 const BUILDER = '33333333-3333-4333-8333-333333333333'
 const READER = '44444444-4444-4444-8444-444444444444'
@@ -86,4 +87,13 @@ describe('POST /sources/{type}/create', () => {
       expect([status, body.errors?.[0]?.field], JSON.stringify(body)).to.deep.equal([400, field])
     })
   }
+
+  it('returns the ETag of the source', async () => {
+    const { status, headers, body } = await shop
+      .ask('post', `/boundaries/${BOUNDARY}/sources/github/create`)
+      .send({ displayName: 'Hub' })
+    expect(status, JSON.stringify(body)).to.equal(201)
+    const ref = { namespace: boundaryNamespace(BOUNDARY), name: body.deploymentSourceId }
+    expect(headers.etag).to.equal(etagOf(await shop.client.get(DeploymentSource.resource, ref)))
+  })
 })
