@@ -288,7 +288,7 @@ export const OPERATIONS = {
   "PostV1RegistriesRetentionRuns": of<PostRunRequestInput, RetentionRunDto>()({ name: 'registries.runsRetention', method: 'POST', path: '/v1/registries/retention/runs' }),
   "RegistryAuthTokenGet": of<unknown, RegistryTokenDto>()({ name: 'registry.listAuthToken', method: 'GET', path: '/registry/auth/token', query: ["account", "client_id", "offline_token", "scope", "service"] }),
   "RegistryAuthToken": of<unknown, RegistryTokenDto>()({ name: 'registry.createAuthToken', method: 'POST', path: '/registry/auth/token', isRaw: true }),
-  "RegistryNotify": of<RegistryNotificationInput, RegistryNotifyResult>()({ name: 'registries.notify', method: 'POST', path: '/v1/internal/registries/notify', needsBody: true }),
+  "RegistryNotify": of<unknown, RegistryNotifyResult>()({ name: 'registries.notify', method: 'POST', path: '/v1/internal/registries/notify', isRaw: true }),
   "GetBoundariesResourcesBlueprintsDeploys": of<unknown, PagedListResponseOfBlueprintExecutionDto>()({ name: 'blueprints.listDeploys', method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys', query: ["filter", "page", "pageSize", "resourceGroup", "search", "sort"], paged: true }),
   "GetBoundariesResourcesBlueprintsDeploysByExecutionId": of<unknown, BlueprintExecutionDto>()({ name: 'blueprints.getDeploy', method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/deploys/{executionId}', statuses: ["Queued", "Running", "Succeeded", "Failed", "Cancelled"] }),
   "GetBoundariesResourcesBlueprintsSources": of<unknown, PagedListResponseOfCatalogSourceDto>()({ name: 'blueprints.listSources', method: 'GET', path: '/boundaries/{boundaryId}/resources/blueprints/sources', query: ["filter", "page", "pageSize", "search", "sort"], paged: true }),
@@ -891,7 +891,6 @@ export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthC
 export type RegistryAuditEntry = { id: string; timestamp: string; action: "MintBoundary" | "MintBuild" | "Token" | "Push" | "Pull" | "Delete" | "Pin" | "Unpin" | "Retain" | "Refused"; boundary: string | null; repository: string | null; tag: string | null; digest: string | null; actor: string; remoteAddress: string | null; outcome: "Succeeded" | "Refused" | "Failed"; detail: string | null; correlationId: string | null }
 export type RegistryBuildTokenDto = { registry: string; repository: string; username: string; token: string; scopes: Array<string>; expiresAt: string }
 export type RegistryCredentialDto = { registry: string; username: string; password: string; dockerConfigJson: string; scope: string; expiresAt: string; secretName: string | null }
-export type RegistryNotificationInput = { events: Array<{ id: string; action: string; target: { mediaType?: string; digest?: string; repository: string; tag?: string }; request?: { id?: string; addr?: string }; actor?: { name?: string } }> }
 export type RegistryNotifyResult = { accepted: number; duplicates: number }
 export type RegistryTokenDto = { token: string; access_token: string; expires_in: number; issued_at: string; scope: string | null; refresh_token: string | null }
 export type RegistryVerificationDto = { isReachable: boolean; isAuthenticated: boolean; canPull: boolean; digest: string | null; message: string | null; checkedAt: string }

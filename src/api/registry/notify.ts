@@ -7,6 +7,7 @@ import {
 } from '../../contracts/registry/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
+import { parseStrictJson, unwrapStrictJson } from '../../core/json.ts'
 import { createLruCache } from '../../core/lruCache.ts'
 import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
 import { isSameText } from '../../core/sameText.ts'
@@ -14,6 +15,7 @@ import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { accepted } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
+import { readModel } from '../http/model.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { knownRepository } from './rights.ts'
@@ -56,16 +58,18 @@ function requireSecret(context: Context): void {
   throw new PlatformError('UNAUTHORIZED', `The header ${NOTIFY_HEADER} is missing or wrong.`)
 }
 
-async function notify(context: Context<string, unknown, z.output<typeof Envelope>>) {
+/** Anybody can send a body here, so it is read only once the sender has shown the secret of the registry. */
+async function notify(context: Context) {
   requireSecret(context)
+  const { events } = readModel(Envelope, unwrapStrictJson(parseStrictJson(await context.rawBody.whole())))
   let duplicates = 0
-  for (const event of context.body.events) {
+  for (const event of events) {
     if (processedEvents.has(event.id)) duplicates += 1
     else await processEvent(context, event)
     // After the writes, so that an event whose write failed is processed when the registry resends it.
     processedEvents.set(event.id, true)
   }
-  return accepted({ accepted: context.body.events.length - duplicates, duplicates })
+  return accepted({ accepted: events.length - duplicates, duplicates })
 }
 
 /** Processes events about manifests in our repositories, except those caused by the platform's own reads. */
@@ -140,7 +144,8 @@ export const notifyRoutes: readonly RouteDraft[] = [
   route('POST', '/v1/internal/registries/notify', {
     auth: anonymous,
     summary: 'Report events of the registry; called by the registry',
-    body: Envelope,
+    bodyKind: 'raw',
+    documentedBody: Envelope,
     mediaTypes: ['application/vnd.docker.distribution.events.v2+json', 'application/json'],
     reply: RegistryNotifyResult,
     answers: [401],

@@ -356,6 +356,18 @@ describe('registry over REST', () => {
     expect(made.filter(({ spec }) => spec.repository === repository)).to.deep.equal([])
   })
 
+  it('asks for the secret of the registry before it reads a notification', async () => {
+    const send = (body: object, shown = '') =>
+      request(facade.app)
+        .post('/v1/internal/registries/notify')
+        .set('x-freehold-registry-secret', shown)
+        .set('content-type', 'application/vnd.docker.distribution.events.v2+json')
+        .send(JSON.stringify(body).slice(0, -1))
+    expect((await send({ events: [] })).status).to.equal(401)
+    const { status, body } = await send({ events: [] }, world.service.notifySecret)
+    expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+  })
+
   it('returns 503 ENGINE_MISSING without a configured registry', async () => {
     const bare = await startFacade({}, { registry: undefined })
     try {
