@@ -49,8 +49,15 @@ export function rolloutRoutes() {
   })
   afterEach(() => facade.stop())
 
-  const call = async (method: 'get' | 'post', path: string, body?: object, who = owner) => {
-    const answer = await request(facade.app)[method](path).set('authorization', bearer(who)).send(body)
+  const call = async (
+    method: 'get' | 'post',
+    path: string,
+    body?: object,
+    who = owner,
+    headers: Record<string, string> = {},
+  ) => {
+    const asked = request(facade.app)[method](path).set('authorization', bearer(who))
+    const answer = await asked.set(headers).send(body)
     return { status: answer.status, body: answer.body, code: answer.body?.code as string | undefined }
   }
   const outcomeOf = async (...given: Parameters<typeof call>) => {

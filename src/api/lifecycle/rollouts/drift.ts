@@ -4,7 +4,7 @@ import { latestScan } from '../../../contracts/rollouts/checkInput.ts'
 import { driftValueDigest } from '../../../contracts/rollouts/drift.ts'
 import { SCAN_INTERVAL_MS } from '../../../contracts/rollouts/states.ts'
 import { timestamp } from '../../../core/clock.ts'
-import { PlatformError, unreadableFields } from '../../../core/errors.ts'
+import { PlatformError } from '../../../core/errors.ts'
 import { createdAtOf } from '../../../core/object.ts'
 import { PlatformDriftScan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
@@ -76,7 +76,7 @@ async function startScan(context: Context) {
 
 const AdoptPlatformDriftRequest = strictRecord('AdoptPlatformDriftRequest', {
   scanId: Uuid.nullish(),
-  configKey: z.string().max(255).nullish().describe('Required; looked at after acknowledge'),
+  configKey: z.string().max(255).nullish().describe('Whose value is taken over; looked at after scanId'),
   liveValue: z.string().max(2048).nullish(),
   acknowledge: z.boolean().nullish(),
 })
@@ -93,14 +93,12 @@ const refusal = (code: 'ScanStale' | 'DriftChanged' | 'ConfigChanged' | 'NotAdop
   new PlatformError(code, message)
 
 /** @throws PlatformError AcknowledgementRequired, ScanStale, NotAdoptable, RolloutBusy, DriftChanged, ConfigChanged */
-async function adopt(context: Context<string, unknown, Adopt>) {
-  const { services, body } = context
-  const { configKey } = body
+async function adopt(context: Context<string, unknown, Adopt | undefined>) {
+  const { services, body = {} } = context
   if (body.acknowledge !== true) {
     throw new PlatformError('AcknowledgementRequired', 'Send acknowledge: true to take over the value.')
   }
-  if (configKey === undefined || configKey === null)
-    throw unreadableFields([{ field: 'configKey', message: 'is required (a string)' }])
+  const configKey = body.configKey ?? ''
   return withChangeLock(services, LIFECYCLE_LOCK, async () => {
     const scan = await requireLatestScan(context, body)
     const item = scan.status?.items?.find(({ adoption }) => adoption?.configKey === configKey)
@@ -166,6 +164,7 @@ export const driftRoutes: readonly RouteDraft[] = [
     auth: action('lifecycle/execute'),
     summary: 'Take over a manually changed value into the configuration',
     body: AdoptPlatformDriftRequest,
+    isBodyOptional: true,
     reply: PlatformDriftAdoptionDto,
     answers: [200, 404, 409],
     handler: adopt,

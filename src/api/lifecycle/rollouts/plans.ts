@@ -91,13 +91,13 @@ const plans = collection(RolloutPlan, {
   },
 })
 
-/** @throws PlatformError PlanNotFound, PlanExecuted */
+/** @throws PlatformError PlanNotFound, CONFLICT, PlanExecuted */
 async function validate(context: Context<'planId'>) {
-  const { services, caller } = context
+  const { services, caller, ifMatch } = context
   const plan = await findPlan(context, context.parameters.planId)
   const at = new Date(services.clock.now()).toISOString()
   const { object } = await services.records.update(RolloutPlan, refOf(plan), {
-    caller,
+    ...{ caller, ifMatch },
     change({ spec, status }) {
       if (status?.state !== 'Executed') return { ...spec, validateRequestedAt: at }
       throw new PlatformError('PlanExecuted', 'The plan was already carried out: make a new one.')
@@ -111,6 +111,7 @@ export const planRoutes: readonly RouteDraft[] = [
   ...plans.routes('list', 'create'),
   route('POST', '/lifecycle/rollouts/plans/{planId}/validate', {
     auth: action('lifecycle/plan'),
+    isHeld: true,
     summary: 'Validate a plan again',
     reply: RolloutPlanDto,
     answers: [404, 409],

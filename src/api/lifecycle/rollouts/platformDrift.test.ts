@@ -58,12 +58,14 @@ describe('the routes of platform drift', () => {
 
   it('check an adoption in the order of the interface', async () => {
     expect(await adopt({ acknowledge: false })).to.equal('400 AcknowledgementRequired')
-    expect(await adopt({ configKey: undefined })).to.equal('400 MODEL_BINDING_FAILED')
+    expect(await told('post', `${DRIFT}/adopt`)).to.equal('400 AcknowledgementRequired')
+    expect(await told('post', `${DRIFT}/adopt`, { acknowledge: true })).to.equal('409 ScanStale')
     expect(await adopt()).to.equal('409 ScanStale')
     finished([{ ...CHANGE, adoption: undefined }])
     expect(await adopt({ scanId: randomUUID() })).to.equal('409 ScanStale')
     expect(await adopt({ scanId: undefined })).to.equal('409 ScanStale')
     expect(await adopt({ liveValue: undefined })).to.equal('404 NotAdoptable')
+    expect(await adopt({ configKey: undefined })).to.equal('404 NotAdoptable')
     finished([CHANGE])
     rollout({ state: 'Paused' })
     expect(await adopt()).to.equal('409 RolloutBusy')

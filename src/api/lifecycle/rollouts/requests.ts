@@ -117,8 +117,10 @@ const RevertPlatformDriftRequest = strictRecord('RevertPlatformDriftRequest', {
 })
 
 /** @throws PlatformError AcknowledgementRequired, NOT_FOUND, NotPausedOnPlatformDrift, OperatorCapabilityMissing, PlatformDriftChanged */
-async function revert(context: Context<'executionId', unknown, z.output<typeof RevertPlatformDriftRequest>>) {
-  const { acknowledge, fields } = context.body
+async function revert(
+  context: Context<'executionId', unknown, z.output<typeof RevertPlatformDriftRequest> | undefined>,
+) {
+  const { acknowledge, fields } = context.body ?? {}
   if (acknowledge !== true) refuse('AcknowledgementRequired', 'Send acknowledge: true to revert the changes.')
   const { object: found } = await executions.find(context)
   const components = new Map(
@@ -192,6 +194,7 @@ export const requestRoutes: readonly RouteDraft[] = [
     ...execute,
     summary: 'Revert what was changed by hand, and resume',
     body: RevertPlatformDriftRequest,
+    isBodyOptional: true,
     answers: [200, 404, 409],
     handler: revert,
   }),

@@ -61,6 +61,14 @@ describe('the routes of rollouts', () => {
       put(RolloutPlan, LAST, { targetVersions: { cnpg: '1.1.0' } }, { state: 'Executed' })
       expect(await told('post', `${PLANS}/${LAST}/validate`)).to.equal('409 PlanExecuted')
     })
+
+    it('is not validated again if If-Match names another version', async () => {
+      const id = await plan({ cnpg: '1.1.0' })
+      const { status, body } = await call('post', `${PLANS}/${id}/validate`, undefined, owner, {
+        'if-match': '"9-9-other"',
+      })
+      expect([status, body.code]).to.deep.equal([409, 'CONFLICT'])
+    })
   })
 
   describe('the preflight checks', () => {
@@ -177,9 +185,10 @@ describe('the routes of rollouts', () => {
 
     it('reverts acknowledged platform drift', async () => {
       const acknowledge = true
-      expect(await told('post', `${ROLLOUTS}/${randomUUID()}/revert-platform-drift`, {})).to.equal(
-        '400 AcknowledgementRequired',
-      )
+      for (const body of [undefined, {}])
+        expect(await told('post', `${ROLLOUTS}/${randomUUID()}/revert-platform-drift`, body)).to.equal(
+          '400 AcknowledgementRequired',
+        )
       rollout({ state: 'Executing' })
       expect(await ask('revert-platform-drift', { acknowledge: false })).to.equal('400 AcknowledgementRequired')
       expect(await ask('revert-platform-drift', { acknowledge })).to.equal('409 NotPausedOnPlatformDrift')
