@@ -36,10 +36,10 @@ function editorCodes(base: string): Record<string, readonly string[]> {
  * codes of every route.
  */
 export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
-  'POST /boundaries/{boundaryId}/activity': ['invalid-activity'],
+  'POST /boundaries/{boundaryId}/activity': ['bad-request'],
   'POST /boundaries/{boundaryId}/crosslink/access-grant': ['ENGINE_MISSING'],
   'POST /boundaries/{boundaryId}/crosslink/pki/rotate': ['CROSSLINK_DISABLED', 'ROTATION_RUNNING'],
-  'POST /bug-reports': ['invalid-attachment', 'too-many-reports'],
+  'POST /bug-reports': ['bad-request', 'too-many-reports'],
   [`POST ${MEMBERS}`]: ['unknown_role', 'forbidden', 'PRINCIPAL_NOT_FOUND', 'already_member', 'GRANT_EXCEEDS_CALLER'],
   [`DELETE ${MEMBERS}/{assignmentId}`]: ['INHERITED_ASSIGNMENT', 'LAST_OWNER'],
   [`POST ${INVITATION}`]: [

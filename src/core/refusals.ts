@@ -226,8 +226,6 @@ export const REFUSALS = {
   INHERITED_ASSIGNMENT: [409, none('an inherited assignment is in another namespace, which has its own permissions')],
   PRINCIPAL_NOT_FOUND: [422, webhook('PRINCIPAL_NOT_FOUND')],
   // Module kernel writes its codes in kebab-case.
-  'invalid-activity': [400, NO_REPORT],
-  'invalid-attachment': [400, NO_REPORT],
   'too-many-reports': [429, NO_REPORT],
   'cluster-is-local': [409, policy('kind-deletions', 'PlatformCluster'), rule],
   // Backups of the platform (interface section 7).

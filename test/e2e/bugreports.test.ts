@@ -48,7 +48,7 @@ describe('POST /bug-reports', () => {
   it('returns 400 for a file of another type than it says, and 401 without a token', async () => {
     const attachments = [{ fileName: 'a.png', mediaType: 'image/png', content }]
     const refused = await expectCall<{ code: string }>(400, 'POST', '/bug-reports', { ...body, attachments })
-    expect(refused.body.code).to.equal('invalid-attachment')
+    expect(refused.body.code).to.equal('bad-request')
     await expectCall(400, 'POST', '/bug-reports', { title: 'x' })
     await expectCall(401, 'POST', '/bug-reports', body, { token: null })
   })

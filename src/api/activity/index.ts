@@ -4,7 +4,7 @@ import type { ActivityStore, Entry, ResourceEntry, ResourcePath } from '../../ad
 import { CHANNELS, MAX_CLOCK_SKEW_MS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { DAY_MS } from '../../core/clock.ts'
-import { notFound, PlatformError, permissionMissing } from '../../core/errors.ts'
+import { notFound, type PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { redacted } from '../../core/redaction.ts'
@@ -164,13 +164,13 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   if (!resourceExists(services.records, resource)) throw activityNotFound(resource)
   const now = services.clock.now()
   const occurredAt = body.occurredAt ? Date.parse(body.occurredAt) : now
-  if (occurredAt > now + MAX_CLOCK_SKEW_MS) throw invalidActivity('occurredAt is more than five minutes in the future.')
+  if (occurredAt > now + MAX_CLOCK_SKEW_MS) throw refused('occurredAt', 'is more than five minutes in the future')
   if (occurredAt < now - RETENTION_DAYS * DAY_MS)
-    throw invalidActivity(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
+    throw refused('occurredAt', `is more than ${RETENTION_DAYS} days ago: it would not be kept`)
   const pairs = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), redactPair(name, value)])
   const metadata = Object.fromEntries(pairs)
   if (Buffer.byteLength(JSON.stringify(metadata)) > METADATA_BYTES_MAX)
-    throw invalidActivity(`metadata has more than ${METADATA_BYTES_MAX} bytes as JSON.`)
+    throw refused('metadata', `has more than ${METADATA_BYTES_MAX} bytes as JSON`)
   const id = randomUUID()
   await services.activity.append(resource, [
     {
@@ -196,9 +196,7 @@ function redactPair(name: string, value: string): string {
   return pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : redacted(value)
 }
 
-function invalidActivity(message: string): PlatformError {
-  return new PlatformError('invalid-activity', message)
-}
+const refused = (field: string, message: string) => refusedFields([{ field, message }])
 
 const list = {
   errors: 'problem',

@@ -1,4 +1,4 @@
-import { PlatformError } from '../../core/errors.ts'
+import { refusedFields } from '../../core/errors.ts'
 import type { BUG_MEDIA_TYPES } from '../../crds/bugreports.ts'
 
 export const ATTACHMENT_BYTES_MAX = 512 * 1024
@@ -18,23 +18,20 @@ const CONTENT_CHECKS: Readonly<Record<MediaType, (bytes: Buffer) => boolean>> = 
   'text/plain': (bytes) => !bytes.includes(0) && Buffer.from(bytes.toString('utf8')).equals(bytes),
 }
 
-/** @throws PlatformError invalid-attachment */
+/** @throws PlatformError BAD_REQUEST */
 export function readAttachments(sent: readonly SentAttachment[]): DecodedAttachment[] {
-  const read = sent.map(({ fileName, mediaType, content }) => {
+  const read = sent.map(({ fileName, mediaType, content }, index) => {
+    const field = `attachments.${index}.content`
     const bytes = Buffer.from(content, 'base64')
     if (bytes.toString('base64').replace(/=+$/, '') !== content.replace(/=+$/, ''))
-      throw invalidAttachment(`The content of "${fileName}" is not base64.`)
-    if (!CONTENT_CHECKS[mediaType](bytes)) throw invalidAttachment(`The content of "${fileName}" is not ${mediaType}.`)
+      throw refused(field, 'is not base64')
+    if (!CONTENT_CHECKS[mediaType](bytes)) throw refused(field, `is not ${mediaType}`)
     return { fileName, mediaType, bytes }
   })
   const totalBytes = read.reduce((sum, { bytes }) => sum + bytes.length, 0)
   if (totalBytes > ATTACHMENT_BYTES_MAX)
-    throw invalidAttachment(
-      `The attachments have ${totalBytes} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted.`,
-    )
+    throw refused('attachments', `have ${totalBytes} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted`)
   return read
 }
 
-function invalidAttachment(message: string): PlatformError {
-  return new PlatformError('invalid-attachment', message)
-}
+const refused = (field: string, message: string) => refusedFields([{ field, message }])

@@ -95,9 +95,9 @@ describe('POST /bug-reports', () => {
     ['a blank title', { title: ' ' }, 'bad-request'],
     ['a description of 16,385 characters', { description: 'x'.repeat(16_385) }, 'bad-request'],
     ['an unknown field', { nothing: 1 }, 'MODEL_BINDING_FAILED'],
-    ['a text declared as an image', { attachments: [{ ...text('x'), mediaType: 'image/png' }] }, 'invalid-attachment'],
-    ['an image declared as a text', { attachments: [{ ...text(''), content: PNG }] }, 'invalid-attachment'],
-    ['attachments of 600 KiB', { attachments: [text(long), text(long)] }, 'invalid-attachment'],
+    ['a text declared as an image', { attachments: [{ ...text('x'), mediaType: 'image/png' }] }, 'bad-request'],
+    ['an image declared as a text', { attachments: [{ ...text(''), content: PNG }] }, 'bad-request'],
+    ['attachments of 600 KiB', { attachments: [text(long), text(long)] }, 'bad-request'],
     ['four attachments', { attachments: [1, 2, 3, 4].map(() => text('x')) }, 'bad-request'],
   ]
   for (const [title, more, code] of refusals) {
