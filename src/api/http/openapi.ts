@@ -251,6 +251,12 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
   const content = { 'application/json': { schema: PlatformError, example } }
   const headers = [429, 503].includes(status) ? { headers: RETRY_HEADERS } : {}
   if (form === 'platform') return { id: `Refusal${status}`, description, ...headers, content }
+  if (form === 'snake') {
+    const snake = shownAs(form, code).code
+    if (snake === code) return refusal(status, 'platform', false)
+    const shown = { 'application/json': { schema: PlatformError, example: { ...example, code: snake } } }
+    return { id: `Snake${status}`, description, ...headers, content: shown }
+  }
   // An unreadable request is refused before the route runs; one that is not allowed is refused by the route.
   const own = isOwn ? (OWN_CODES[status] ?? code) : code
   const shown = shownAs(form, own)

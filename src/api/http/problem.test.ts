@@ -189,6 +189,31 @@ describe('errorAnswer and toPlatformError', () => {
     })
   }
 
+  const snakes: [ErrorCode, string][] = [
+    ['CONFLICT', 'conflict'],
+    ['UPSTREAM_FAILED', 'upstream_failed'],
+    ['last_owner', 'last_owner'],
+    // Platform-wide codes (interface section 7); `not_found` and `forbidden` mean something else.
+    ['NOT_FOUND', 'NOT_FOUND'],
+    ['BAD_REQUEST', 'BAD_REQUEST'],
+    ['FORBIDDEN', 'FORBIDDEN'],
+    ['MODEL_BINDING_FAILED', 'MODEL_BINDING_FAILED'],
+    ['REQUEST_FAILED', 'REQUEST_FAILED'],
+  ]
+  for (const [code, wanted] of snakes) {
+    it(`renders ${code} in the snake form as ${wanted}`, () => {
+      const { headers, body } = errorAnswer(new PlatformError(code, 'No.'), { ...place, form: 'snake' })
+      expect(headers['content-type']).to.equal('application/json; charset=utf-8')
+      expect(body).to.include({ code: wanted, error: 'No.' })
+    })
+  }
+
+  it('uses the snake form on every route of rbac', () => {
+    const rbac = SERVED_ROUTES.filter(({ module }) => module === 'rbac')
+    expect(rbac.length).to.be.above(50)
+    expect(rbac.filter(({ errors }) => errors !== 'snake').map(({ path }) => path)).to.deep.equal([])
+  })
+
   it('uses the problem form on every kernel route', () => {
     const kernel = SERVED_ROUTES.filter(({ module }) => module === 'kernel')
     expect(kernel).to.have.length.above(20)

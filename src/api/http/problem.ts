@@ -16,8 +16,11 @@ import {
 import { sentenceSubjectOf } from '../../crds/restNames.ts'
 import { isKubeError, type KubeError, type QuotaDenial, refusalSubjectOf } from '../../kube/errors.ts'
 
-/** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
-export type ErrorForm = 'platform' | 'problem' | 'problem of 500'
+/**
+ * The form of error bodies (interface section 7): `snake` is the platform's body with codes in lower case, `problem of 500`
+ * where only a failure is problem-details: plans.
+ */
+export type ErrorForm = 'platform' | 'snake' | 'problem' | 'problem of 500'
 
 export type ErrorContext = {
   module: string
@@ -46,8 +49,13 @@ const PRE_ROUTE_CODES: ReadonlySet<ErrorCode> = new Set([
   'NOT_IMPLEMENTED',
 ])
 
+/** Also platform-wide (interface section 7), although the route itself refuses with them. */
+const SHARED_CODES: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'NOT_FOUND', 'REQUEST_FAILED'])
+
 /** Returns the form and the code of an error at a route: modules with problem-details have codes in kebab-case. */
 export function shownAs(form: ErrorForm, code: ErrorCode): { isProblem: boolean; code: string } {
+  if (form === 'snake' && !PRE_ROUTE_CODES.has(code) && !SHARED_CODES.has(code))
+    return { isProblem: false, code: code.toLowerCase() }
   if (form === 'problem' && !PRE_ROUTE_CODES.has(code))
     return { isProblem: true, code: code.toLowerCase().replaceAll('_', '-') }
   return { isProblem: form === 'problem of 500' && ERROR_STATUS[code] === 500, code }

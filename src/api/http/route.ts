@@ -237,9 +237,14 @@ export type Area = {
  * Declares the routes of one area, in the order of its documents. A kind's generic routes (`resource(...)`) are one
  * list among the others.
  */
-export function area(name: string, module: string, drafts: readonly (RouteDraft | readonly RouteDraft[])[]): Area {
+export function area(
+  name: string,
+  module: string,
+  drafts: readonly (RouteDraft | readonly RouteDraft[])[],
+  common: { readonly errors?: ErrorForm } = {},
+): Area {
   const all = drafts.flat().map((draft) => {
-    return { ...draft, area: name, module, isAddition: interfaceRow(draft) === undefined }
+    return { ...draft, ...common, area: name, module, isAddition: interfaceRow(draft) === undefined }
   })
   const [routes, additions] = [all.filter((each) => !each.isAddition), all.filter((each) => each.isAddition)]
   return { name, module, routes, additions }

@@ -41,7 +41,7 @@ describe('an identity provider of a tenant', () => {
     it(`${sentence}: ${status}`, async () => {
       const { status: answered, body } = await server.ask('post', path).send({ ...acme, issuer })
       expect([answered, body.code, body.field]).to.deep.equal(
-        status === 201 ? [201, undefined, undefined] : [502, 'UPSTREAM_FAILED', 'metadataUrl'],
+        status === 201 ? [201, undefined, undefined] : [502, 'upstream_failed', 'metadataUrl'],
       )
     })
   }
@@ -90,11 +90,17 @@ describe('an identity provider of a tenant', () => {
     expect((await change({ signingCertificate: 'other' })).status).to.equal(400)
   })
 
+  it('names a missing client secret in the form of all field errors', async () => {
+    const { status, body } = await server.ask('post', path).send({ ...acme, clientSecret: undefined })
+    const message = 'an identity provider of the protocol Oidc needs a client id and a client secret'
+    expect([status, body.errors]).to.deep.equal([400, [{ field: 'clientSecret', message }]])
+  })
+
   it('stays unchanged after a PATCH with another issuer than its metadata', async () => {
     expect((await server.ask('post', path).send(acme)).status).to.equal(201)
     const patch = { issuer: 'https://login.evil.example' }
     const answer = await server.ask('patch', `${path}/acme`).send(patch)
-    expect([answer.status, answer.body.code]).to.deep.equal([502, 'UPSTREAM_FAILED'])
+    expect([answer.status, answer.body.code]).to.deep.equal([502, 'upstream_failed'])
     const off = await server.ask('patch', `${path}/acme`).send({ displayName: 'Acme & co' })
     expect([off.status, off.body.issuer]).to.deep.equal([200, null])
   })

@@ -46,14 +46,17 @@ export async function openConnection(
 /** Maps a field of the connection, which has all providers, to the field of a body, which is one provider. */
 function ownField(field: string, provider: SsoIdentityProvider): string {
   const own = field.replace(/^identityProviders(\.0\.?)?/, '')
-  return own || (isProviderUsable(provider) ? 'clientId' : 'metadataUrl')
+  if (own !== '') return own
+  if (!isProviderUsable(provider)) return 'metadataUrl'
+  return provider.clientId === undefined ? 'clientId' : 'clientSecret'
 }
 
 /** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, unknown_role, NOT_IMPLEMENTED, UPSTREAM_FAILED; the first wins */
 async function checkProvider(context: Context, given: SsoIdentityProvider): Promise<void> {
   const { services, signal } = context
   const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [given] })
-  if (broken.length > 0) throw refusedFields(broken.map((error) => ({ ...error, field: ownField(error.field, given) })))
+  const errors = broken.map(({ field, message }) => ({ field: ownField(field, given), message }))
+  if (errors.length > 0) throw refusedFields(errors)
   const provider = completeProvider(given)
   if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
   const unsupported = protocolRefusal(provider.protocol, services.sso.federation.protocols)
