@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import {
   Configuration,
   ConfigurationError,
+  overriddenSettings,
   readConfiguration,
   settingsIn,
   variableName,
@@ -42,12 +43,52 @@ describe('configuration', () => {
     ['an issuer that is not an HTTP URL', { PLATFORM_ISSUER: 'ftp://x' }, /PLATFORM_ISSUER/],
     ['one worker per controller', { PLATFORM_WORKERS_PER_CONTROLLER: '1' }, /WORKERS_PER_CONTROLLER/],
     ['a boolean that is neither true nor false', { PLATFORM_LEADER_ELECTION: 'perhaps' }, /PLATFORM_LEADER_ELECTION/],
+    [
+      'a URL without http',
+      { PLATFORM_PROMETHEUS_URL: 'prometheus:9090' },
+      /PROMETHEUS_URL must be an http or https URL/,
+    ],
+    ['a proxy that is no address', { PLATFORM_TRUSTED_PROXIES: '10.0.0.0/8, ingress' }, /TRUSTED_PROXIES.1 must be/],
+    ['a proxy with an impossible prefix', { PLATFORM_TRUSTED_PROXIES: '10.0.0.0/33' }, /TRUSTED_PROXIES.0 must be/],
+    ['a closed network that is none', { PLATFORM_CLOSED_NETWORKS: '10.0.0.1' }, /CLOSED_NETWORKS.0 must be a CIDR/],
+    ['an impossible network', { PLATFORM_API_SERVER_NETWORKS: '10.0.0.300/32@443' }, /NETWORKS.0 must be a CIDR/],
+    ['an impossible port', { PLATFORM_BUILD_NETWORKS: '10.0.0.0/8@70000' }, /BUILD_NETWORKS.0 must be a CIDR/],
+    [
+      'an outgoing host that is a URL',
+      { PLATFORM_OUTGOING_HOSTS: 'https://git.corp' },
+      /OUTGOING_HOSTS.0 must be a host/,
+    ],
+    ['an outgoing host in upper case', { PLATFORM_OUTGOING_HOSTS: 'Git.corp' }, /OUTGOING_HOSTS.0 must be a host/],
+    ['an outgoing host with port 443', { PLATFORM_OUTGOING_HOSTS: 'git.corp:443' }, /OUTGOING_HOSTS.0 must be a host/],
+    ['a registry host that is a URL', { PLATFORM_REGISTRY_HOST: 'https://r.corp' }, /REGISTRY_HOST must be a host/],
+    ['a mirror that is a URL', { PLATFORM_BUILD_IMAGE_MIRROR: 'https://r.corp' }, /IMAGE_MIRROR must be a host/],
+    ['a domain with a space', { PLATFORM_CLUSTER_DOMAIN: 'apps example' }, /CLUSTER_DOMAIN must be a domain/],
+    ['a domain in upper case', { PLATFORM_CLUSTER_DOMAIN: 'Apps.example.com' }, /CLUSTER_DOMAIN must be a domain/],
+    ['an image that is a URL', { PLATFORM_FILES_IMAGE: 'https://r.corp/freehold' }, /FILES_IMAGE must be an image/],
+    ['a limit that is no quantity', { PLATFORM_BUILD_CPU_LIMIT: 'lots' }, /BUILD_CPU_LIMIT must be a quantity/],
+    ['agents without TLS', { PLATFORM_AGENT_URL: 'http://agents.corp' }, /AGENT_URL must be an https URL/],
+    ['a sender without an address', { PLATFORM_MAIL_FROM: 'Freehold' }, /MAIL_FROM must contain an address/],
   ]
   for (const [what, variables, message] of refused) {
     it(`is rejected with ${what}, which the error names`, () => {
       expect(() => readConfiguration({ ...least, ...variables })).to.throw(ConfigurationError, message)
     })
   }
+
+  it('accepts networks, hosts and images in each of their forms', () => {
+    const configuration = readConfiguration({
+      ...least,
+      PLATFORM_TRUSTED_PROXIES: 'loopback, 10.0.0.7, fd00::/8',
+      PLATFORM_CLOSED_NETWORKS: '10.1.2.3/8,fd00::/8',
+      PLATFORM_BUILD_NETWORKS: '10.1.2.3/32@443+5000, 0.0.0.0/0',
+      PLATFORM_OUTGOING_HOSTS: 'git.corp, git.corp:8443, 10.0.0.7:22, [fd00::7]:8443',
+      PLATFORM_REGISTRY_HOST: 'registry.corp:5000',
+      PLATFORM_FILES_IMAGE: 'registry.corp:5000/mirror/freehold:0.1.0',
+      PLATFORM_MAIL_FROM: 'Freehold <noreply@example.com>',
+    })
+    expect(configuration.trustedProxies).to.deep.equal(['loopback', '10.0.0.7', 'fd00::/8'])
+    expect(configuration.buildNetworks).to.have.length(2)
+  })
 
   const numbers = Object.keys(Configuration.shape).filter(
     (name) =>
@@ -105,6 +146,17 @@ describe('configuration', () => {
   it('settingsIn returns variables of the platform, misspelt ones included, and none of the command line', () => {
     const meant = { PLATFORM_LOG_LEVEL: 'debug', PLATFORM_LOGLEVEL: 'debug' }
     expect(settingsIn({ ...meant, PLATFORM_TOKEN: 'x', HOME: '/root' })).to.deep.equal(meant)
+  })
+
+  it('overriddenSettings names settings of the file that a variable changes', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'configuration-'))
+    const file = join(folder, 'settings.yaml')
+    writeFileSync(file, 'drainSeconds: 20\nagentPort: 8444\nlogLevel: warn\n')
+    const variables = { PLATFORM_DRAIN_SECONDS: '5', PLATFORM_AGENT_PORT: '8444', PLATFORM_REGION: 'north' }
+    const found = overriddenSettings({ ...least, ...variables, PLATFORM_CONFIG_FILE: file })
+    rmSync(folder, { recursive: true })
+    expect(found).to.deep.equal(['drainSeconds'])
+    expect(overriddenSettings({ ...least, ...variables })).to.deep.equal([])
   })
 
   it('withoutSecrets redacts the password of the mail server', () => {

@@ -2,9 +2,14 @@ import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
 import { z } from 'zod'
 import { activatorSettings } from './config/activator.ts'
+import { agentSettings } from './config/agents.ts'
 import { buildSettings } from './config/builds.ts'
 import {
+  Cidrs,
   Flag,
+  Hosts,
+  HttpsUrl,
+  Image,
   IntegerSetting,
   integerSettingInRange,
   List,
@@ -12,6 +17,7 @@ import {
   OptionalText,
   Port,
   PositiveIntegerSetting,
+  Proxies,
   Url,
 } from './config/fields.ts'
 import { lifecycleSettings } from './config/lifecycle.ts'
@@ -19,6 +25,7 @@ import { objectStoreSettings } from './config/objectStore.ts'
 import { podSettings } from './config/pods.ts'
 import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
+import { DOMAIN } from './core/names.ts'
 import { REQUEST_LIMITS } from './core/requestLimits.ts'
 import { describeIssue } from './core/schemaIssues.ts'
 
@@ -71,7 +78,7 @@ export const Configuration = z.strictObject({
     .describe(
       'How long a stopping facade or activator continues to answer, so that load balancers notice; meanwhile the answers of a facade close connections, and /readyz fails',
     ),
-  trustedProxies: List.default([]).describe(
+  trustedProxies: Proxies.default([]).describe(
     'Addresses or networks whose X-Forwarded-For header is trusted; none of those that pods of tenants can have, or they could claim any address',
   ),
 
@@ -140,22 +147,24 @@ export const Configuration = z.strictObject({
     .describe(
       'Mail server for invitations and password resets, with its credentials: smtps://user:password@host:465, or smtp:// with STARTTLS',
     ),
-  mailFrom: z.string().min(3).max(254).default('freehold@localhost').describe('Sender of mails'),
+  mailFrom: z
+    .string()
+    .max(254)
+    .regex(/[^\s@]@[^\s@]/, 'must contain an address, such as freehold@example.com')
+    .default('freehold@localhost')
+    .describe('Sender of mails'),
   mailFolder: OptionalText.describe('Folder to write mails to as files, for testing; ignored with smtpUrl'),
   invitationResends: IntegerSetting.min(0).default(3).describe('How often an invitation can be resent without waiting'),
   invitationResendHours: PositiveIntegerSetting.default(24).describe('Hours between further resends of an invitation'),
-  outgoingHosts: List.default([]).describe(
+  outgoingHosts: Hosts.default([]).describe(
     'Hosts with private addresses that may be called, such as identity providers of tenants inside your network; with the port if it is not 443. All others must have public addresses',
   ),
   outgoingCertificateAuthority: OptionalText.describe(
     'Path of a PEM bundle of authorities for hosts of tenants (deployment sources, identity providers, registries of charts), in addition to those that Node trusts',
   ),
-  circuitUrl: z
-    .url({ protocol: /^https$/ })
-    .optional()
-    .describe(
-      "URL of the platform's Gitea, for deployment sources of type circuit; they wait with EngineMissing when absent",
-    ),
+  circuitUrl: HttpsUrl.optional().describe(
+    "URL of the platform's Gitea, for deployment sources of type circuit; they wait with EngineMissing when absent",
+  ),
   circuitTokenFile: OptionalText.describe(
     'Path of a file with a token of its administrator, scopes write:admin and write:user; read at each use',
   ),
@@ -167,22 +176,7 @@ export const Configuration = z.strictObject({
     "Path of a PEM bundle of authorities for the API server's client certificate",
   ),
 
-  agentPort: Port.optional().describe('Port for agents of other clusters; none can join when absent'),
-  agentHost: z.string().default('0.0.0.0').describe('Address on which the port for agents listens'),
-  agentUrl: Url.optional().describe('HTTPS URL at which agents reach agentPort; join tokens contain it'),
-  agentPeerHost: z
-    .string()
-    .default('127.0.0.1')
-    .describe(
-      "Address at which other processes of the platform reach agentPort of this process; in a pod, the pod's address",
-    ),
-  agentHub: Url.optional().describe('For the role agent: agentUrl of the platform to join'),
-  agentFingerprint: z
-    .string()
-    .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/, 'expected the SHA-256 of a certificate, as hexadecimal pairs')
-    .optional()
-    .describe("For the role agent: fingerprint of the platform's authority, shown with the join token"),
-  agentToken: z.string().min(1).max(256).optional().describe('For the role agent: the join token, needed once'),
+  ...agentSettings,
 
   auditWebhook: Flag.default(false).describe(
     'Whether the API server sends its audit log to the webhooks, so that activity shows who used kubectl; otherwise it shows what watches reveal',
@@ -198,7 +192,7 @@ export const Configuration = z.strictObject({
   projectRbac: Flag.default(true).describe(
     'Whether assignments are written as RoleBindings, for API servers that do not use the webhook authorizer',
   ),
-  closedNetworks: List.default([]).describe(
+  closedNetworks: Cidrs.default([]).describe(
     "CIDRs that pods of tenants cannot reach, such as the API server's addresses (see apiServerNetworks); the metadata services of clouds are always closed",
   ),
   apiServerNetworks: Networks.default([]).describe(
@@ -230,6 +224,8 @@ export const Configuration = z.strictObject({
   ...buildSettings,
   clusterDomain: z
     .string()
+    .max(200)
+    .regex(DOMAIN, 'must be a domain in lower case, such as apps.example.com')
     .default('freehold.localhost')
     .describe('Suffix of default host names, for the PlatformCluster created at installation'),
   region: z.string().default('').describe('Region of the cluster, for the PlatformCluster created at installation'),
@@ -237,13 +233,9 @@ export const Configuration = z.strictObject({
     'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of 256-bit symmetric keys, oldest first; the last one wraps. Reloaded when it changes',
   ),
   allowOwnImages: Flag.default(false).describe('Whether resources may specify their own image'),
-  filesImage: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "Image of the pods that read and write files of volumes, which must contain this program; the facade's own image when absent. Required if the facade does not run in a pod",
-    ),
+  filesImage: Image.optional().describe(
+    "Image of the pods that read and write files of volumes, which must contain this program; the facade's own image when absent. Required if the facade does not run in a pod",
+  ),
   backupBucket: z
     .string()
     .min(1)
@@ -279,7 +271,7 @@ export const Configuration = z.strictObject({
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
 /** All roles but agent verify tokens, and need their issuer. */
-const PlatformConfiguration = Configuration.extend({ issuer: Url })
+export const PlatformConfiguration = Configuration.extend({ issuer: Url })
 export type Configuration = z.output<typeof Configuration>
 
 const PREFIX = 'PLATFORM_'
@@ -325,6 +317,19 @@ export function readConfiguration(
   throw new ConfigurationError(
     `The configuration cannot be used:\n  ${problems.join('\n  ')}\ndocs/reference/configuration.md lists all settings.`,
   )
+}
+
+/** Settings of the file that have no effect because a variable has another value, as the deployments set some. */
+export function overriddenSettings(environment: Record<string, string | undefined>): string[] {
+  const file = environment.PLATFORM_CONFIG_FILE
+  const variables = readVariables(environment)
+  const isOverridden = ([name, value]: [string, unknown]) =>
+    variables[name] !== undefined && variables[name] !== `${value}`
+  return file === undefined
+    ? []
+    : Object.entries(readFile(file))
+        .filter(isOverridden)
+        .map(([name]) => name)
 }
 
 /** Whether a setting must be a number, but has a value that would be coerced to one: an empty text, or true. */

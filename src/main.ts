@@ -8,7 +8,15 @@ import { runControllers } from './composition/controllers.ts'
 import { openFacadeConnection, runFacade } from './composition/facade.ts'
 import type { Part, PartDependencies } from './composition/part.ts'
 import { followSettings, turnAmongReplicas } from './composition/settings.ts'
-import { type Configuration, ConfigurationError, ROLES, readConfiguration, withoutSecrets } from './config.ts'
+import {
+  type Configuration,
+  ConfigurationError,
+  overriddenSettings,
+  ROLES,
+  readConfiguration,
+  variableName,
+  withoutSecrets,
+} from './config.ts'
 import { messageOf } from './core/errors.ts'
 import { createLog, type Log } from './core/log.ts'
 
@@ -46,6 +54,8 @@ function configure(): Configured | undefined {
 /** Starts the parts of the role and stops them in reverse order, once, for whatever reason comes first. */
 async function run({ configuration, flags }: Configured): Promise<void> {
   const log = createLog(configuration.logLevel, { role: configuration.role })
+  for (const name of overriddenSettings(process.env))
+    log.warn({ name }, `The setting ${name} of the file has no effect: the variable ${variableName(name)} counts.`)
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const parts: Part[] = []

@@ -18,7 +18,18 @@ const POD_METADATA = { podAnnotations: {}, podLabels: {} } as const
 /** Files that settings name: those of a part are added to those of all and to the built-in ones. */
 const FILES = { volumes: [], volumeMounts: [] } as const
 
-const objectListSchema = { type: 'array', items: { type: 'object' } } as const
+/** Kubernetes drops misspelt fields without a word, so the chart refuses them. */
+const exactly = (properties: object, ...required: string[]) => ({
+  type: 'object',
+  additionalProperties: false,
+  ...(required.length > 0 && { required }),
+  properties,
+})
+const listOf = (items: object) => ({ type: 'array', items })
+const text = { type: 'string' } as const
+const name = { type: 'string', minLength: 1 } as const
+const object = { type: 'object' } as const
+const quantities = { type: 'object', additionalProperties: { type: ['string', 'number'] } } as const
 const stringMapSchema = { type: 'object', additionalProperties: { type: 'string' } } as const
 /** Our labels win, because selectors, policies and rollouts depend on them. */
 const podMetadataSchema = {
@@ -27,35 +38,55 @@ const podMetadataSchema = {
 } as const
 
 export const COMMON_SCHEMA = {
-  imagePullSecrets: {
-    type: 'array',
-    items: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['name'],
-      properties: { name: { type: 'string', minLength: 1 } },
-    },
-  },
+  imagePullSecrets: listOf(exactly({ name }, 'name')),
   nodeSelector: stringMapSchema,
-  tolerations: objectListSchema,
-  affinity: { type: 'object' },
-  priorityClassName: { type: 'string' },
+  tolerations: listOf(
+    exactly({ key: text, operator: text, value: text, effect: text, tolerationSeconds: { type: 'integer' } }),
+  ),
+  affinity: exactly({ nodeAffinity: object, podAffinity: object, podAntiAffinity: object }),
+  priorityClassName: text,
   podAnnotations: podMetadataSchema,
   podLabels: podMetadataSchema,
-  volumes: objectListSchema,
-  volumeMounts: objectListSchema,
+  volumes: listOf({ ...object, required: ['name'] }),
+  volumeMounts: listOf(
+    exactly(
+      {
+        ...{ name, mountPath: name, subPath: text, subPathExpr: text, mountPropagation: text },
+        ...{ readOnly: { type: 'boolean' }, recursiveReadOnly: text },
+      },
+      ...['name', 'mountPath'],
+    ),
+  ),
 }
 
-export const PART_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    replicas: { type: 'integer', minimum: 1 },
-    resources: { type: 'object' },
-    topologySpreadConstraints: objectListSchema,
-    ...COMMON_SCHEMA,
-  },
-}
+export const PART_SCHEMA = exactly({
+  replicas: { type: 'integer', minimum: 1 },
+  resources: exactly({ limits: quantities, requests: quantities, claims: listOf(object) }),
+  topologySpreadConstraints: listOf(
+    exactly(
+      {
+        ...{ maxSkew: { type: 'integer' }, minDomains: { type: 'integer' }, topologyKey: name },
+        ...{ whenUnsatisfiable: text, nodeAffinityPolicy: text, nodeTaintsPolicy: text },
+        ...{ labelSelector: object, matchLabelKeys: listOf(text) },
+      },
+      ...['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+    ),
+  ),
+  ...COMMON_SCHEMA,
+})
+
+/** @param variables the names of all settings as variables: a process refuses to start with another one */
+export const environmentSchema = (variables: readonly string[]) =>
+  listOf(
+    exactly(
+      {
+        name: { anyOf: [{ enum: variables }, { ...name, not: { pattern: '^PLATFORM_' } }] },
+        value: text,
+        valueFrom: object,
+      },
+      'name',
+    ),
+  )
 
 /** The values for all parts. */
 export const commonValues = () =>

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dump, load, loadAll } from 'js-yaml'
 import { z } from 'zod'
-import { Configuration } from '../../src/config.ts'
+import { Configuration, PlatformConfiguration, variableName } from '../../src/config.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { OLDEST_KUBERNETES_MINOR, VERSION } from '../../src/core/release.ts'
 import {
   COMMON_SCHEMA,
   commonValues,
+  environmentSchema,
   PART_SCHEMA,
   partOf,
   resourcesOf,
@@ -273,7 +274,7 @@ const VALUES_SCHEMA = {
     activator: PART_SCHEMA,
     createNamespace: { type: 'boolean' },
     keepDefinitions: { type: 'boolean' },
-    env: { type: 'array', items: { type: 'object', required: ['name'] } },
+    env: environmentSchema(Object.keys(Configuration.shape).map(variableName)),
     monitoring: { type: 'object', additionalProperties: false, properties: { enabled: { type: 'boolean' } } },
     configuration: settingsSchema(),
   },
@@ -281,7 +282,7 @@ const VALUES_SCHEMA = {
 
 /** Names, and what a value must be where the declaration can be said in JSON Schema: Helm refuses others. */
 function settingsSchema(): object {
-  const { $schema: _schema, ...schema } = z.toJSONSchema(Configuration, {
+  const { $schema: _schema, ...schema } = z.toJSONSchema(PlatformConfiguration, {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { IntegerSetting, OptionalText, Url } from './fields.ts'
+import { Host, IntegerSetting, OptionalText, Url } from './fields.ts'
 
 const Name = z.string().min(1).max(255)
 
 export const registrySettings = {
   registryUrl: Url.optional().describe('URL of the registry of images; there is none when absent'),
-  registryHost: Name.optional().describe(
+  registryHost: Host.optional().describe(
     'Host of the registry in names of images; host and port of registryUrl when absent',
   ),
   registryService: Name.optional().describe('auth.token.service of the registry; registryHost when absent'),

@@ -18,6 +18,13 @@ export function isCanonicalCidr(text: string): boolean {
   return `${family.networkAddressFromCIDR(text).toString()}/${prefix}` === text
 }
 
+/** Whether the text is `address/prefix`, even if bits are set after the prefix. */
+export function isCidr(text: string): boolean {
+  const [address = '', prefix = '', ...rest] = text.split('/')
+  const most = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
+  return rest.length === 0 && /^(0|[1-9][0-9]{0,2})$/.test(prefix) && Number(prefix) <= most && !address.includes('%')
+}
+
 /** Whether the text has the format of `allowedCidrs`: at most 50 canonical networks, separated by commas, no spaces. */
 export function isCidrList(text: string): boolean {
   const parts = text.split(',')

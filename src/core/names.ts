@@ -93,3 +93,6 @@ export function childName(shortName: string, name: string, suffix = ''): string 
 export function sha256(content: string | Uint8Array): string {
   return hash('sha256', content)
 }
+
+/** A domain as hosts below it are compared: in lower case, of one label or more. */
+export const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/

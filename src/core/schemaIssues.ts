@@ -52,7 +52,7 @@ export function describeIssue(issue: Issue): string {
       if (issue.origin === 'string' && Number(issue.minimum) === 1) return 'must not be empty'
       return customMessage(issue) ?? `must ${describeBound(issue.origin, 'at least', issue.minimum)}`
     case 'invalid_format':
-      return FORMATS[issue.format] ?? customMessage(issue) ?? 'does not have the required form'
+      return customMessage(issue) ?? FORMATS[issue.format] ?? 'does not have the required form'
     case 'invalid_key':
       return `has a name that ${issue.issues.map(describeIssue)[0] ?? 'is not allowed'}`
     case 'invalid_union':

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DOMAIN } from '../core/names.ts'
 import { defineKind, type ObjectOf, READ_VERBS, statusWith } from './define.ts'
 import {
   DateTime,
@@ -83,11 +84,9 @@ export const PlatformCluster = defineKind({
     region: PlainText.max(64)
       .default('')
       .describe('Region of the cluster; resources on it show it and can be filtered by it'),
-    domain: matching(
-      200,
-      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
-      'must be a domain in lower case, such as apps.example.com',
-    ).describe('Parent domain of the public hosts of resources'),
+    domain: matching(200, DOMAIN, 'must be a domain in lower case, such as apps.example.com').describe(
+      'Parent domain of the public hosts of resources',
+    ),
     isPlatform: Off.describe(
       'True for the cluster that the platform itself runs on; all others are reached through an agent; immutable',
     ),

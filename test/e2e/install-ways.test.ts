@@ -172,6 +172,25 @@ describe('manifests of the ways to install', () => {
       expect(refused).to.contain('/facade/podLabels')
     })
 
+    for (const [what, value, place] of [
+      ['a limit below a misspelt key', 'controllers.resources={"limit":{"memory":"1Gi"}}', '/controllers/resources'],
+      ['a misspelt field of a toleration', 'tolerations=[{"kye":"platform"}]', '/tolerations/0'],
+      ['a misspelt kind of affinity', 'facade.affinity={"nodeAfinity":{}}', '/facade/affinity'],
+      ['a volume without a name', 'volumes=[{"nme":"x"}]', '/volumes/0'],
+      ['a mount without a path', 'volumeMounts=[{"name":"x","path":"/x"}]', '/volumeMounts/0'],
+      ['a misspelt constraint', 'facade.topologySpreadConstraints=[{"maxskew":1}]', '/topologySpreadConstraints/0'],
+      ['a variable that is not a setting', 'env=[{"name":"PLATFORM_SMTP_ULR","value":"x"}]', '/env/0/name'],
+      ['a misspelt field of a variable', 'env=[{"name":"TZ","valeu":"x"}]', '/env/0'],
+      ['no issuer', 'configuration.issuer=null', "missing property 'issuer'"],
+      ['a domain in upper case', 'configuration.clusterDomain="Apps.example.com"', '/configuration/clusterDomain'],
+    ] as const)
+      it(`rejects ${what}`, async () => {
+        const refused = await template('--kube-version', '1.36.0', '--set-json', value).catch(({ stderr }) =>
+          String(stderr),
+        )
+        expect(refused).to.contain(place)
+      })
+
     it('labels all objects with the release, and selects nothing by it', async () => {
       const words = ['template', 'mine', CHART, '-n', 'freehold-system', '--kube-version', '1.36.0']
       const rendered = objectsOf((await run(helm, words, BUFFER)).stdout)
