@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { Registry } from 'prom-client'
 import { FakeKubeClient } from '../kube/fake.ts'
-import { waitForApiServer } from './connection.ts'
+import { requestMetrics, waitForApiServer } from './connection.ts'
 
 type Looked = number | Error
 
@@ -49,5 +50,15 @@ describe('waitForApiServer', () => {
       `Waiting for the API server. ${REFUSED.message}`,
       'Waiting for the API server. It answers /readyz with 500.',
     ])
+  })
+})
+
+describe('requestMetrics', () => {
+  it('counts calls without an answer as client-go does, so that alerts see an API server that is gone', async () => {
+    const registry = new Registry()
+    const count = requestMetrics(registry)
+    for (const status of [200, 503, 0]) count({ verb: 'get', resource: '', status, durationSeconds: 0.1 })
+    const shown = await registry.getSingleMetricAsString('rest_client_requests_total')
+    for (const code of ['200', '503', '<error>']) expect(shown).to.contain(`{verb="get",code="${code}"} 1`)
   })
 })

@@ -102,7 +102,7 @@ export function requestMetrics(registry: Registry): RequestCounter {
     registers: [registry],
   })
   return ({ verb, status, durationSeconds }) => {
-    total.inc({ verb, code: String(status) })
+    total.inc({ verb, code: status === 0 ? '<error>' : String(status) })
     duration.observe({ verb }, durationSeconds)
   }
 }

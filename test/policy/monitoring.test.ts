@@ -99,6 +99,17 @@ describe('alerts and dashboard of the platform', () => {
     expect(down).to.deep.equal(parts)
   })
 
+  it('count calls to the API server that got no answer as failed', () => {
+    const { expr } = alerts().find(({ alert }) => alert === 'FreeholdApiServerFails') ?? { expr: '' }
+    expect(expr).to.contain('code=~"5..|<error>"')
+  })
+
+  it('see one object whose passes fail, which is retried every five minutes', () => {
+    const { expr } = alerts().find(({ alert }) => alert === 'FreeholdPassesFail') ?? { expr: '' }
+    const [, minutes = '0', failures = '0'] = /\[(\d+)m\]\)\) > (\d+)$/.exec(expr) ?? []
+    expect(Number(failures)).to.be.lessThan(Number(minutes) / 6)
+  })
+
   it('name counters, and only these, with _total', () => {
     const rows = [...read('docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \|/gm)]
     expect(rows).to.have.length.greaterThan(10)
