@@ -131,6 +131,12 @@ describe('progressOf', () => {
   const cases: [string, BatchJob | undefined, JobPod[], object][] = [
     ['returns Pending without a Job', undefined, [], { state: 'Pending', attempts: 0 }],
     ['returns Pending for a pending pod', ended('Suspended'), [pod('Pending')], { state: 'Pending' }],
+    [
+      'says where the reason is if Kubernetes created no pod',
+      ended('Suspended'),
+      [],
+      { message: 'Kubernetes has not created its pod yet: the events of Job "pjob-report" say why.' },
+    ],
     ['returns Running for a running pod', ended('Suspended'), [pod('Running')], { state: 'Running', attempts: 1 }],
     [
       'reports why a container cannot start',

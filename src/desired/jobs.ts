@@ -115,6 +115,12 @@ const SENTENCES: Record<JobState, string> = {
   TimedOut: 'The job took longer than activeDeadlineSeconds allows and was stopped.',
 }
 
+/** A quota, an admission policy or a webhook of others may refuse the pod, which only the events of the Job tell. */
+function describeMissingPod(job: BatchJob | undefined, pods: readonly JobPod[]): string | undefined {
+  if (job?.status?.startTime === undefined || pods.length > 0) return undefined
+  return `Kubernetes has not created its pod yet: the events of Job "${job.metadata.name}" say why.`
+}
+
 /** Derives progress from the Job and its pods. The container's own message may contain anything and is not repeated. */
 export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): JobProgress {
   const ended = endOf(job)
@@ -127,7 +133,7 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
   const causes = state === 'Failed' ? explainFailedRun(last, reason) : describeReason(reason)
   return {
     state,
-    message: [SENTENCES[state], ...causes].join(' '),
+    message: [(state === 'Pending' && describeMissingPod(job, pods)) || SENTENCES[state], ...causes].join(' '),
     startedAt: hasStarted ? (job?.status?.startTime ?? last?.status?.startTime) : undefined,
     completedAt: isJobFinished(state) ? ended?.at : undefined,
     exitCode,

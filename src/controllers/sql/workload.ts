@@ -163,7 +163,7 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   if (isRolledOut(workload)) return undefined
   const problem = findPodProblem(podsOfStateful(pass))
   if (problem !== undefined) return judgeProblem(pass, problem)
-  const message = describeProgress(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass))
+  const message = describeProgress(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass), workload)
   const starting = judgeStart(pass, message)
   if (starting !== undefined) return starting
   const { phase, observedGeneration } = pass.object.status ?? {}

@@ -1,7 +1,7 @@
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { describeEviction, isEvicted } from '../../desired/workload/evicted.ts'
-import { CREATE_FAILURES, describePlacement, IMAGE_FAILURES } from '../../desired/workload/podProblems.ts'
+import { CREATE_FAILURES, describePlacement, IMAGE_FAILURES, isReady } from '../../desired/workload/podProblems.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { StatefulPass } from './pass.ts'
 import type { Pod, StatefulSet } from './types.ts'
@@ -26,12 +26,25 @@ export const cannotStart = (found: Pod): boolean =>
   findPodProblem([found]) !== undefined ||
   describePlacement({ subject: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
 
-/** Returns the progress and why no node takes a pod, if so; a node may be added later. */
+/**
+ * Returns where to look if a pod is missing that nothing waits for. A quota, an admission policy or a webhook of others
+ * may refuse it, which only the events of the StatefulSet tell.
+ */
+export function describeMissingPod(workload: StatefulSet | undefined, found: readonly Pod[]): string | undefined {
+  if (workload === undefined) return undefined
+  const { metadata, spec, status } = workload
+  const isSeen = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 1)
+  if (!isSeen || found.length >= (spec.replicas ?? 1) || !found.every(isReady)) return undefined
+  return `Kubernetes has not created a pod yet: the events of StatefulSet "${metadata.name}" say why.`
+}
+
+/** Returns the progress and why a pod is missing or no node takes one, if so; a node may be added later. */
 export function describeProgress(
   { workloads }: Pick<StatefulPass, 'workloads'>,
   progress: string,
   found: readonly Pod[],
   plan: EffectivePlan,
+  workload?: StatefulSet,
 ): string {
   const missingClass = missingStorageClass(workloads, [plan.storageClass])
   const causes = found.flatMap(
@@ -40,7 +53,8 @@ export function describeProgress(
       describePlacement({ subject: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ??
       [],
   )
-  return [progress, ...causes.slice(0, 1)].join(' ')
+  const missing = describeMissingPod(workload, found) ?? []
+  return [progress, ...causes.concat(missing).slice(0, 1)].join(' ')
 }
 
 /** Returns why a container cannot start. Its message may contain anything and is not repeated. */

@@ -59,6 +59,7 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
     `${describeReadyCount(ready, peers, 'peer')}.`,
     podsOfStateful(pass),
     planOf(pass),
+    workload,
   )
   if (keys?.pending !== undefined || keys?.retired !== undefined) return waiting('RotatingKey', progress)
   const starting = judgeStart(pass, progress)
