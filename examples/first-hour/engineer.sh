@@ -84,6 +84,9 @@ kubectl wait --for=delete boundaries.freehold.dev --all --timeout=10m
 outside=idpbindings.iam.freehold.dev,platformbackupsettings.lifecycle.freehold.dev
 kubectl delete "$outside" --all -n freehold-system --timeout=5m
 npm run --silent down -- --data "$data"
+guard='validatingadmissionpolicy/freehold-removal validatingadmissionpolicybinding/freehold-removal'
+# shellcheck disable=SC2086 # two names
+kubectl patch $guard --type=merge -p '{"metadata":{"finalizers":null}}'
 kubectl delete -k "$today" --ignore-not-found --timeout=5m >/dev/null
 everything | diff "$work/empty" -
 echo 'Nothing is left.'

@@ -9,8 +9,16 @@ const PART_OF = 'app.kubernetes.io/part-of'
  * Deleting a CRD deletes all its objects, which admission does not see: the controllers would then delete every
  * database of every tenant. Deleting the platform's namespace deletes its keys. Both are refused while there is a
  * boundary, because after the last one nothing is left to lose. To delete them anyway, remove the label first.
+ *
+ * A finalizer keeps the policy in force when all manifests are deleted: kubectl would delete the CRDs at a second
+ * attempt, Git tools at the first, because they delete policies before CRDs. docs/install.md says who removes it.
  */
 export function removalPolicy(): KubeObject[] {
+  const finalizers = ['freehold.dev/boundaries']
+  return removal().map((object) => ({ ...object, metadata: { ...object.metadata, finalizers } }))
+}
+
+function removal(): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-removal',
     rules: [

@@ -265,8 +265,15 @@ describe('installation with kubectl apply -k', () => {
       (await client.list(namespace)).items.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
     const boundaryLives = async () => (await client.get(Boundary.resource, { name: boundary })).metadata.uid
 
+    /** As docs/install.md says. */
+    const unlock = () => {
+      const guard = ['policy', 'policybinding'].map((kind) => `validatingadmission${kind}/freehold-removal`)
+      return kubectl('patch', ...guard, '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
+    }
+
     before(async function () {
       helm = await helmOrSkip(this)
+      await unlock()
       // A namespace that is deleted together with CRDs may be retried only minutes later.
       for (const part of ['manifests', 'crds']) await kubectl('delete', '--ignore-not-found', '-k', join(deploy, part))
       await kubectl('apply', '-f', join(deploy, 'manifests/namespace.yaml'))
@@ -300,6 +307,11 @@ describe('installation with kubectl apply -k', () => {
       expect(stdout).to.contain('kept due to the resource policy')
       expect((await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items).to.deep.equal([])
       expect([await boundaryLives(), await definitions()]).to.deep.equal([uid, count])
+      // The guard outlives the manifests, or a second attempt to delete everything would delete the definitions.
+      const again = await kubectl('delete', '--dry-run=server', '-k', join(deploy, 'crds')).catch(
+        ({ stderr }) => stderr,
+      )
+      expect(String(again)).to.contain(`boundary "${boundary}" still exists`)
       // Its namespaces take a moment to be deleted, and accept nothing meanwhile.
       await until('its namespaces are gone', async () => (await leaving()).length === 0)
       await upgrade()
@@ -310,6 +322,7 @@ describe('installation with kubectl apply -k', () => {
       await upgrade('--set', 'keepDefinitions=false')
       // While there is a boundary, the CRDs refuse to be deleted.
       await client.remove(Boundary.resource, { name: boundary })
+      await unlock()
       await helmed('uninstall', ...release, '--wait')
       await until('no definition is left', async () => (await definitions()) === 0)
     })

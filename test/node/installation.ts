@@ -155,6 +155,10 @@ export class Installation {
     }
     const outside = 'idpbindings.iam.freehold.dev,platformbackupsettings.lifecycle.freehold.dev'
     await this.#kubectl('delete', outside, '--all', '-n', SYSTEM_NAMESPACE, '--timeout=10m')
+    const guard = ['validatingadmissionpolicy', 'validatingadmissionpolicybinding'].map(
+      (kind) => `${kind}/freehold-removal`,
+    )
+    await this.#kubectl('patch', ...guard, '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
     await this.#kubectl('delete', '-k', join(this.#folder, TODAY.tag), '--ignore-not-found', '--timeout=10m')
     const left = await everything((...words) => this.#kubectl(...words))
     return left.filter((each) => !this.#empty.includes(each))
