@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { expect } from 'chai'
 import { dump } from 'js-yaml'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
@@ -49,6 +49,21 @@ describe('openExisting', () => {
     await controlPlane.writeKubeconfig(target, { name: 'ours', user: { token: 'ours' } })
     return loadKubeconfig(target)
   }
+
+  it('does not take the kubectl of its own folder, which is to become a link to the one that it takes', async () => {
+    const { PATH } = process.env
+    try {
+      for (const name of ['data', 'bin']) {
+        await mkdir(join(folder, name))
+        await writeFile(join(folder, name, 'kubectl'), '', { mode: 0o755 })
+      }
+      process.env.PATH = [join(folder, 'data'), join(folder, 'bin')].join(delimiter)
+      const { kubectlPath } = await open(await given({ 'insecure-skip-tls-verify': true }))
+      expect(kubectlPath).to.equal(join(folder, 'bin/kubectl'))
+    } finally {
+      process.env.PATH = PATH
+    }
+  })
 
   it('keeps insecure-skip-tls-verify', async () => {
     const access = await carriedOn({ 'insecure-skip-tls-verify': true })

@@ -35,7 +35,8 @@ export async function openExisting(folder: string, path: string): Promise<Contro
     servingCaPem: servingCa.certPem,
     kubeconfigPath: path,
     adminKubeconfig: load(await readFile(path, 'utf8')) as Kubeconfig,
-    kubectlPath: onPath('kubectl'),
+    // `up` puts a link to it there.
+    kubectlPath: onPath('kubectl', folder),
     issueClientCertificate: refuse('issue client certificates for'),
     issueServingCertificate: (names) =>
       servingCa.issue({ commonName: names[0] ?? 'freehold', names, purpose: 'server' }),

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readIfThere } from './files.ts'
 import { identityOf } from './identity.ts'
@@ -119,9 +119,10 @@ export function dyingWithParent(signalName: 'KILL' | 'INT', command: readonly st
   return setpriv === undefined ? command : [setpriv, '--pdeathsig', signalName, '--', ...command]
 }
 
-/** The path of a program on the PATH, if any. */
-export function onPath(name: string): string | undefined {
+/** The path of a program on the PATH, if any. @param except an absolute folder that is not searched */
+export function onPath(name: string, except?: string): string | undefined {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    if (except !== undefined && resolve(folder) === except) continue
     const path = join(folder, name)
     try {
       accessSync(path, constants.X_OK)
