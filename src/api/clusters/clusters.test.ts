@@ -52,6 +52,8 @@ describe('clusters over REST', () => {
     const two = await call('post', `/clusters/${id}/join-token`, { expiresInMinutes: 30, reusable: true })
     expect([one.status, two.status, one.headers['cache-control']]).to.deep.equal([201, 201, 'no-store'])
     expect(two.body.command).to.contain(two.body.token)
+    // An agent that joined before reads the new token when it starts.
+    expect(two.body.command).to.match(/ && kubectl -n freehold-system rollout restart deployment\/freehold-agent$/)
     const { joinTokens } = (await stored(id)).spec
     expect(JSON.stringify(joinTokens)).not.to.contain(one.body.token)
     expect(joinTokens.map(({ reusable }) => reusable)).to.deep.equal([false, true])

@@ -225,6 +225,7 @@ function joinCommand(
   return [
     'kubectl apply --server-side -k deploy/agent',
     `kubectl -n freehold-system create secret generic freehold-agent-join ${literals.join(' ')} --dry-run=client -o yaml | kubectl apply -f -`,
+    'kubectl -n freehold-system rollout restart deployment/freehold-agent',
   ].join(' && ')
 }
 
