@@ -83,6 +83,7 @@ describe('configuration', () => {
       PLATFORM_BUILD_NETWORKS: '10.1.2.3/32@443+5000, 0.0.0.0/0',
       PLATFORM_OUTGOING_HOSTS: 'git.corp, git.corp:8443, 10.0.0.7:22, [fd00::7]:8443',
       PLATFORM_REGISTRY_HOST: 'registry.corp:5000',
+      PLATFORM_BUILD_IMAGE_MIRROR: 'registry.corp:5000/docker-hub',
       PLATFORM_FILES_IMAGE: 'registry.corp:5000/mirror/freehold:0.1.0',
       PLATFORM_MAIL_FROM: 'Freehold <noreply@example.com>',
     })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Host, Image, listSettingMatching, Networks, Quantity } from './fields.ts'
+import { Image, listSettingMatching, Networks, Quantity } from './fields.ts'
 
 export const buildSettings = {
   buildImage: Image.optional().describe(
@@ -8,9 +8,12 @@ export const buildSettings = {
   buildNetworks: Networks.default([]).describe(
     'Networks that builds can reach, in addition to DNS and the host of their repository: the registry, and the sources of packages and base images. Such as 10.1.0.0/16 or, with TCP ports, 10.1.2.3/32@443+5000; 0.0.0.0/0 excludes closedNetworks and internal addresses',
   ),
-  buildImageMirror: Host.optional().describe(
-    'Mirror from which builds pull images of other registries, as host and port',
-  ),
+  buildImageMirror: z
+    .string()
+    .max(255)
+    .regex(/^(?!\w+:\/\/)\S+$/, 'must be a host, with its port and path, and without https://')
+    .optional()
+    .describe('Mirror from which builds pull images of other registries, as host, with port and path'),
   buildPackageMirrors: listSettingMatching(
     /^(npm|pypi|go|maven)=https?:\/\/\S+$/,
     'expected npm, pypi, go or maven, = and an address',
