@@ -62,7 +62,8 @@ class Trial {
     const path = relative(root, target)
     const { mutants } = mutate(path, readFileSync(target, 'utf8'))
     const name = basename(target, '.ts').toLowerCase()
-    const isNamed = (file: string) => Number(name !== 'index' && basename(file).toLowerCase().includes(name))
+    const nameOf = (file: string) => basename(file, '.test.ts').toLowerCase()
+    const isNamed = (file: string) => Number(nameOf(file) === name) + Number(nameOf(file).includes(name))
     const all = modules
       .filter((file) => /\/src\/.*\.test\.ts$/.test(file))
       .toSorted((one, other) => isNamed(other) - isNamed(one))

@@ -38,6 +38,11 @@ describe('mutate', () => {
   it('names the line', () =>
     expect(mutate('a.ts', 'a\n\nf(1)').mutants.map(({ line }) => line)).to.deep.equal([1, 3, 3]))
 
+  it('leaves an else with its if', async () => {
+    const text = 'export let it = 0; if (Math.abs(0)) it = 1; else it = 2'
+    expect(await itOf(text, 0)).to.equal(2)
+  })
+
   it('runs as written without a mutant, and with the change of the active one', async () => {
     const text = "export const it = ['a', 'b'].filter((each) => each !== 'a')"
     const changes = changesOf(text)

@@ -73,7 +73,8 @@ export function mutate(path: string, text: string): { mutants: Mutant[]; code: s
     out += text.slice(at, node.end)
     if (isRemovable(node, parent)) {
       const id = add(node, '')
-      if (node.type === 'ExpressionStatement') return `if (!__mutant(${id})) { ${out} }`
+      // In braces, so that a following `else` stays with its own `if`.
+      if (node.type === 'ExpressionStatement') return `{ if (!__mutant(${id})) { ${out} } }`
       const [empty, whole] = parent?.type === 'ArrayExpression' ? ['[]', `[${out}]`] : ['{}', `{ ${out} }`]
       return `...(__mutant(${id}) ? ${empty} : ${whole})`
     }

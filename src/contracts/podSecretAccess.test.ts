@@ -35,9 +35,18 @@ describe('podSecretRights', () => {
   ][] = [
     [
       'nothing for plain variables and volumes',
-      podOf({ containers: [{ env: [{ valueFrom: {} }, {}] }], volumes: [{ name: 'data' }] }),
-      { 2: web(inVault('safe')) },
+      podOf({
+        containers: [{ env: [{ valueFrom: {} }, {}], envFrom: [{}] }],
+        volumes: [{ name: 'data' }, { name: 'token', projected: { sources: [{}] } }],
+      }),
+      { 2: { ...web(inVault('safe')), volumes: [inVault('certs')] } },
       [],
+    ],
+    [
+      'nothing for the files of its revision if it mounts none',
+      podOf({ containers: [variable] }),
+      { 2: { ...web(address), volumes: [inVault('certs')] } },
+      ['relationalcluster/read at db'],
     ],
     ['nothing for a pod without containers', { ...podOf({}), spec: {} }, {}, []],
     [
@@ -120,8 +129,14 @@ describe('podSecretRights', () => {
     [
       'the right to read identities for its identity',
       podOf({ volumes: [identity] }),
-      { 2: web(inVault('safe')) },
+      { 2: { ...web(inVault('safe')), volumes: [inVault('certs')] } },
       [IDENTITY],
+    ],
+    [
+      'the right to read identities along with what its revision refers to',
+      podOf({ containers: [variable], volumes: [identity] }),
+      { 2: web(address) },
+      ['relationalcluster/read at db', IDENTITY],
     ],
     [
       'all rights and the right to read identities for both',

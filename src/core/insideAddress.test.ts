@@ -15,6 +15,8 @@ describe('isInsideAddress', () => {
     ['::ffff:169.254.169.254', false],
     ['::169.254.169.254', false],
     ['::10.0.0.1', true],
+    ['::a9fe:a9fe', false],
+    ['::a00:1', true],
     ['64:ff9b::a9fe:a9fe', false],
     ['2002:a9fe:a9fe::1', false],
     ['fe80::1', false],
@@ -29,6 +31,7 @@ describe('isInsideAddress', () => {
     ['255.255.255.255', false],
     ['224.0.0.1', false],
     ['fe80::1%eth0', false],
+    ['fd12:3456::1%eth0', false],
     ['store.example.com', false],
   ]
   for (const [address, isAllowed] of cases) {

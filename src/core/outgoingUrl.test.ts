@@ -1,5 +1,11 @@
 import { expect } from 'chai'
-import { isPublicAddress, OUTGOING_URL_PATTERNS, vetOutgoingUrl } from './outgoingUrl.ts'
+import {
+  isForbiddenOutgoingUrl,
+  isPublicAddress,
+  OUTGOING_URL_PATTERNS,
+  sshAsHttps,
+  vetOutgoingUrl,
+} from './outgoingUrl.ts'
 
 /** Hosts that are or resolve to private addresses. */
 const INSIDE = [
@@ -84,6 +90,8 @@ const INSIDE = [
   'nas.lan',
   'wiki.corp',
   'router.home.arpa',
+  'home.arpa',
+  'router.home',
   'host.docker.internal',
   'WIKI.Intranet.',
   // Reserved.
@@ -95,7 +103,9 @@ const INSIDE = [
   '203.0.113.9',
   '198.18.0.1',
   '[ff02::1]',
+  '192.88.99.1',
   '[2001:db8::1]',
+  '[3fff::1]',
   '[100::1]',
 ]
 
@@ -114,7 +124,9 @@ describe('vetOutgoingUrl', () => {
     ['the file scheme', 'file:///etc/passwd'],
     ['the gopher scheme', 'gopher://example.com/'],
     ['a user before a private host', 'https://example.com@127.0.0.1/'],
-    ['a user before a public host', 'https://user:password@example.com/'],
+    ['a user before a public host', 'https://user@example.com/'],
+    ['a password before a public host', 'https://:password@example.com/'],
+    ['a user and a password before a public host', 'https://user:password@example.com/'],
     ['a URL without a host', 'https://'],
     ['a path', '/x'],
     ['an empty string', ''],
@@ -132,17 +144,45 @@ describe('vetOutgoingUrl', () => {
     'https://172.32.0.1/',
     'https://100.128.0.1/',
     'https://[2606:4700:4700::1111]/',
+    'https://[3000::]/',
     'https://localhost.example.com/',
     'https://bücher.example/',
   ]
-  for (const text of allowed) it(`allows ${text}`, () => expect(vetOutgoingUrl(text).isAllowed).to.equal(true))
+  for (const text of allowed)
+    it(`allows ${text}`, () => expect(vetOutgoingUrl(text)).to.deep.equal({ isAllowed: true, url: new URL(text) }))
 
   it('allows a configured private host with exactly its port', () => {
-    expect(vetOutgoingUrl('https://keycloak.corp/x', ['keycloak.corp']).isAllowed).to.equal(true)
+    const url = new URL('https://keycloak.corp/x')
+    expect(vetOutgoingUrl(url.href, ['keycloak.corp'])).to.deep.equal({ isAllowed: true, url })
     expect(vetOutgoingUrl('https://keycloak.corp:8443/x', ['keycloak.corp']).isAllowed).to.equal(false)
     expect(vetOutgoingUrl('https://keycloak.corp:8443/x', ['keycloak.corp:8443']).isAllowed).to.equal(true)
     expect(vetOutgoingUrl('http://keycloak.corp/x', ['keycloak.corp']).isAllowed).to.equal(false)
   })
+})
+
+describe('isForbiddenOutgoingUrl', () => {
+  const { https, repository, proxy } = OUTGOING_URL_PATTERNS
+  const cases: [string, pattern: string | undefined, value: unknown, boolean][] = [
+    ['is true for a URL that is not https', String(https), 'http://example.com/', true],
+    ['is true for a URL with credentials', String(repository), 'https://user@example.com/', true],
+    ['is false for a URL that is only misspelled', String(proxy), 'https://example.com/?a', false],
+    ['is false for a text that is no URL', String(https), 'example.com', false],
+    ['is false for a value that is no text', String(https), 7, false],
+    ['is false for fields whose URL is not called', '/^http/', 'http://example.com/', false],
+    ['is false for fields without a pattern', undefined, 'http://example.com/', false],
+  ]
+  for (const [sentence, pattern, value, isForbidden] of cases)
+    it(sentence, () => expect(isForbiddenOutgoingUrl(pattern, value)).to.equal(isForbidden))
+})
+
+describe('sshAsHttps', () => {
+  const cases: [string, string, string][] = [
+    ['leaves the user out', 'ssh://git@git.example.com/a', 'https://git.example.com/a'],
+    ['needs no user', 'ssh://git.example.com:2222/a', 'https://git.example.com:2222/a'],
+    ['keeps a password, which is refused', 'ssh://git:word@git.example.com/a', 'https://git:word@git.example.com/a'],
+    ['leaves other URLs alone', 'https://a.example/ssh://b@c', 'https://a.example/ssh://b@c'],
+  ]
+  for (const [sentence, text, expected] of cases) it(sentence, () => expect(sshAsHttps(text)).to.equal(expected))
 })
 
 describe('isPublicAddress', () => {

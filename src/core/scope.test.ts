@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { formatScope, isRestOfScope, parseScope, type Scope, scopeContains } from './scope.ts'
+import { formatScope, isRestOfScope, parseScope, SCOPE_PATTERN, type Scope, scopeContains } from './scope.ts'
 
 const B1 = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
 const B2 = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1c'
@@ -38,6 +38,7 @@ describe('parseScope', () => {
     it(`parses ${sentence} and formats it unchanged`, () => {
       expect(scope(text).level).to.equal(LEVELS[depth])
       expect(formatScope(scope(text))).to.equal(text)
+      expect(text).to.match(new RegExp(SCOPE_PATTERN))
       if (depth > 0) expect(isRestOfScope(text, 0, 0)).to.equal(true)
       if (depth > 1) expect(isRestOfScope(text, 1, BOUNDARY.length)).to.equal(true)
       if (depth > 2) expect(isRestOfScope(text, 2, text.indexOf('/resources/'))).to.equal(true)
@@ -124,6 +125,7 @@ describe('parseScope', () => {
     it(`rejects ${sentence}`, () => {
       expect(parseScope(text as string)).to.equal(undefined)
       if (typeof text !== 'string') return
+      expect(new RegExp(SCOPE_PATTERN).test(text)).to.equal(false)
       expect(isRestOfScope(text, 0, 0)).to.equal(false)
       if (text.startsWith(BOUNDARY)) expect(isRestOfScope(text, 1, BOUNDARY.length)).to.equal(false)
       if (text.startsWith(GROUP)) expect(isRestOfScope(text, 2, GROUP.length)).to.equal(false)

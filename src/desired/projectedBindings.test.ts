@@ -7,8 +7,9 @@ import { projectedBindings } from './projectedBindings.ts'
 const B = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
 const HOME = boundaryNamespace(B)
 const [BOUNDARY, GROUP] = [`/boundaries/${B}`, `/boundaries/${B}/resourcegroups/orders`]
+const OTHER = '/boundaries/6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1c'
 const annotations = { [INCARNATION_ANNOTATION]: 'this' }
-const boundary = { apiVersion: 'v', kind: 'Boundary', metadata: { name: B, annotations } }
+const BOUNDARY_OBJECT = { apiVersion: 'v', kind: 'Boundary', metadata: { name: B, annotations } }
 const group = { apiVersion: 'v', kind: 'ResourceGroup', metadata: { name: 'orders', namespace: HOME, annotations } }
 const NOW = Date.parse('2026-11-01T10:00:00Z')
 
@@ -31,7 +32,12 @@ const principals = (name: string, memberIds: string[], namespace = HOME) =>
   ({ apiVersion: 'v', kind: 'PrincipalGroup', metadata: { name, namespace }, spec: { memberIds } }) as never
 
 /** Role and subjects of each binding in the namespace of the group. */
-function holders(assignments: RoleAssignment[], groups: PrincipalGroup[] = [], inGroup = true) {
+function holders(
+  assignments: RoleAssignment[],
+  groups: PrincipalGroup[] = [],
+  inGroup = true,
+  boundary = BOUNDARY_OBJECT,
+) {
   const clusterRoles = new Map(['Reader', 'Owner'].map((name) => [name, name.toLowerCase()]))
   const input = { boundary, group: inGroup ? group : undefined, assignments, groups, clusterRoles, now: NOW }
   const { bindings, nextEnd } = projectedBindings(input)
@@ -59,6 +65,12 @@ const CASES: [title: string, assignments: RoleAssignment[], names: string[]][] =
   ['excludes an assignment of a boundary at the root', [assignment('/')], []],
   ['excludes an assignment of the platform at the boundary', [assignment(BOUNDARY, {}, SYSTEM_NAMESPACE)], []],
   ['excludes an assignment at another group', [assignment(`${BOUNDARY}/resourcegroups/orders-2`)], []],
+  [
+    'excludes an assignment of this boundary at another boundary',
+    [assignment(OTHER), assignment(`${OTHER}/resourcegroups/orders`)],
+    [],
+  ],
+  ['excludes an assignment whose scope is no scope', [assignment(`${BOUNDARY}/`)], []],
   ['excludes an assignment at a resource', [assignment(`${GROUP}/resources/vectorclusters/mine`)], []],
   ['excludes an assignment of an unprojected role', [assignment(GROUP, { roleDefinitionName: 'Custom' })], []],
   ['excludes an assignment from its expiry on', [assignment(GROUP, { expiresAt: '2026-11-01T10:00:00Z' })], []],
@@ -69,6 +81,25 @@ describe('projectedBindings', () => {
   for (const [title, assignments, names] of CASES) {
     it(title, () => expect(holders(assignments).subjects.flat()).to.deep.equal(names))
   }
+
+  it('binds the principals, by their names at the API server, to the ClusterRole of the role', () => {
+    const apiGroup = 'rbac.authorization.k8s.io'
+    expect(holders([assignment(GROUP)]).bindings).to.deep.equal([
+      {
+        apiVersion: `${apiGroup}/v1`,
+        kind: 'RoleBinding',
+        metadata: { name: 'reader', namespace: groupNamespace(B, 'orders') },
+        roleRef: { apiGroup, kind: 'ClusterRole', name: 'reader' },
+        subjects: [{ kind: 'User', apiGroup, name: 'p:anna' }],
+      },
+    ])
+  })
+
+  it('excludes an assignment without an incarnation from a boundary that has none yet', () => {
+    const unborn = { ...BOUNDARY_OBJECT, metadata: { name: B, annotations: {} as typeof annotations } }
+    const given = assignment(BOUNDARY, { scopeIncarnation: undefined } as never)
+    expect(holders([given], [], false, unborn).bindings).to.deep.equal([])
+  })
 
   it('creates the bindings in the group namespace or in the boundary namespace', () => {
     const namespaceOf = (inGroup: boolean) =>
