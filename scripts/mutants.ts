@@ -63,10 +63,13 @@ class Trial {
     const { mutants } = mutate(path, readFileSync(target, 'utf8'))
     const name = basename(target, '.ts').toLowerCase()
     const nameOf = (file: string) => basename(file, '.test.ts').toLowerCase()
-    const isNamed = (file: string) => Number(nameOf(file) === name) + Number(nameOf(file).includes(name))
+    const nearness = (file: string) =>
+      2 * Number(nameOf(file) === name) +
+      Number(nameOf(file).includes(name)) +
+      Number(dirname(file) === dirname(target))
     const all = modules
       .filter((file) => /\/src\/.*\.test\.ts$/.test(file))
-      .toSorted((one, other) => isNamed(other) - isNamed(one))
+      .toSorted((one, other) => nearness(other) - nearness(one))
     const tests = all.slice(0, most)
     console.log(`\n${path}: ${mutants.length} mutants, ${tests.length} of ${all.length} test files that reach it`)
     const left = new Map(mutants.map((mutant) => [mutant.id, mutant]))

@@ -33,7 +33,7 @@ export function imageNamesIn(objects: Iterable<unknown>): string[] {
 function joinImageAndTag(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { image, tag } = value as { image?: unknown; tag?: unknown }
-  const isApart = typeof image === 'string' && typeof tag === 'string' && !image.includes('@')
+  const isApart = typeof image === 'string' && typeof tag === 'string'
   return isApart ? { ...value, image: `${image}:${tag}` } : value
 }
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import {
   DEFAULT_RETENTION_POLICY,
   decideRetention,
+  KEEP_NOTHING_POLICY,
   NO_IMAGE_USES,
   type RetentionInput,
   type StoredDigest,
@@ -39,6 +40,32 @@ const CASES: [string, Partial<RetentionInput> & { of?: StoredDigest }, string][]
   [
     'does not count untagged digests among the latest',
     { digests: [stored('old', 8, { tags: [] })] },
+    'Remove Untagged',
+  ],
+  ['removes a tagged digest on the 30th day', { of: stored('old', 30) }, 'Remove Expired'],
+  ['removes an untagged digest on the 7th day', { of: stored('old', 7, { tags: [] }) }, 'Remove Untagged'],
+  [
+    'leaves the number of the latest alone for a pin by name',
+    { digests: [OLD], pins: [pin({ digests: ['another'] })] },
+    'Keep Latest',
+  ],
+  [
+    'leaves the number of days alone for a pin by name',
+    { of: stored('old', 29), pins: [pin({ digests: ['another'] })] },
+    'Keep Recent',
+  ],
+  [
+    'keeps nothing of a boundary that is gone',
+    {
+      digests: [stored('old', 0.5), stored('other', 0.1, { tags: [] })],
+      policy: KEEP_NOTHING_POLICY,
+      pins: [pin({ digests: ['another'] })],
+    },
+    'Remove Expired',
+  ],
+  [
+    'keeps not even an untagged digest of a boundary that is gone',
+    { digests: [stored('old', 0.5, { tags: [] })], policy: KEEP_NOTHING_POLICY },
     'Remove Untagged',
   ],
   ['keeps a digest that runs', { uses: uses('running', ['old']) }, 'Keep Running'],
@@ -86,6 +113,21 @@ describe('decideRetention', () => {
       expect(`${verdict?.action} ${verdict?.reason}`).to.equal(expected)
     })
   }
+
+  it('has one order for digests of one moment', () => {
+    const some = ['b', 'c', 'a'].map((digest) => stored(digest, 1))
+    for (const digests of [some, some.toReversed()]) {
+      const input = {
+        digests,
+        pins: [],
+        uses: NO_IMAGE_USES,
+        policy: { ...DEFAULT_RETENTION_POLICY, keepLast: 1 },
+        now: NOW,
+      }
+      const verdicts = decideRetention(input).map(({ stored: { digest }, reason }) => `${digest} ${reason}`)
+      expect(verdicts).to.deep.equal(['c Latest', 'b Recent', 'a Recent'])
+    }
+  })
 
   it('returns each digest once, the newest first', () => {
     const question = {

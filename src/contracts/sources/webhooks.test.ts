@@ -73,6 +73,7 @@ describe('isDeliveryAuthentic and parseDeliveryClaim', () => {
         hmac('x').toUpperCase(),
         `${prefix}${hmac('x')}0`,
         `${prefix}xyz`,
+        `x${prefix}${hmac('x')}`,
         'sha256=',
       ])
         expect(claim(wrong), wrong).to.equal(undefined)
@@ -87,7 +88,56 @@ describe('isDeliveryAuthentic and parseDeliveryClaim', () => {
     expect(isDeliveryAuthentic('GitLab', made, 'x'.repeat(31), body)).to.equal(false)
   })
 
+  it('GitLab: need a token of 16 to 256 visible characters', () => {
+    const proofOf = (token: string) =>
+      parseDeliveryClaim('GitLab', (name) => ({ 'x-gitlab-token': token, 'x-gitlab-event': 'a' })[name])?.proof
+    for (const token of ['x'.repeat(16), 'x'.repeat(256)]) expect(proofOf(token)).to.equal(token)
+    for (const token of ['', 'x'.repeat(15), 'x'.repeat(257), ` ${'x'.repeat(16)}`, `${'x'.repeat(16)} `])
+      expect(proofOf(token), token).to.equal(undefined)
+  })
+
+  it('need a secret of 16 characters', () => {
+    const isTaken = (secret: string) => {
+      const proof = createHmac('sha256', secret).update(body).digest('hex')
+      return isDeliveryAuthentic('Git', { proof, event: 'push', deliveryId: undefined }, secret, body)
+    }
+    expect(['', 'x'.repeat(15), 'x'.repeat(16)].map(isTaken)).to.deep.equal([false, false, true])
+  })
+
+  const ids: [Provider, header: string][] = [
+    ['GitHub', 'x-github-delivery'],
+    ['GitLab', 'idempotency-key'],
+    ['GitLab', 'x-gitlab-event-uuid'],
+    ['Gitea', 'x-gitea-delivery'],
+    ['Circuit', 'x-gitea-delivery'],
+    ['Bitbucket', 'x-request-uuid'],
+    ['Git', 'x-freehold-delivery'],
+  ]
+  /** The claim of a valid delivery, with these headers instead. */
+  const claimed = (provider: Provider, headers: Record<string, string>) =>
+    parseDeliveryClaim(provider, (name) => {
+      if (/signature/.test(name)) return `${name === 'x-gitea-signature' ? '' : 'sha256='}${hmac('')}`
+      return headers[name] ?? (/token/.test(name) ? 'x'.repeat(16) : /event(-key)?$/.test(name) ? 'push' : undefined)
+    })
+  for (const [provider, header] of ids) {
+    it(`${provider}: read the id of a delivery from ${header}, if it is short and visible`, () => {
+      expect(claimed(provider, { [header]: 'one' })).to.include({ event: 'push', deliveryId: 'one' })
+      expect(claimed(provider, {})).to.include({ event: 'push', deliveryId: undefined })
+      for (const odd of ['', ' one', 'ö', 'one\n', 'x'.repeat(129)])
+        expect(claimed(provider, { [header]: odd }), odd).to.include({ event: 'push', deliveryId: undefined })
+    })
+  }
+
+  it('need the name of an event', () => {
+    for (const odd of ['', ' push', 'push\n', 'x'.repeat(129)])
+      expect(claimed('GitHub', { 'x-github-event': odd }), odd).to.equal(undefined)
+    expect(
+      parseDeliveryClaim('GitHub', (name) => (/signature/.test(name) ? `sha256=${hmac('')}` : undefined)),
+    ).to.equal(undefined)
+  })
+
   it('Registry: accept no delivery', () => {
+    expect(sendsWebhooks('Registry')).to.equal(false)
     expect(parseDeliveryClaim('Registry', () => 'x'.repeat(64))).to.equal(undefined)
   })
 })
@@ -149,7 +199,100 @@ describe('parseSourceEvent', () => {
     ['a merge request from the project', 'GitLab', 'Merge Request Hook', merge(7), { kind: 'Heads', heads: [request] }],
     ['a merge request from a fork', 'GitLab', 'Merge Request Hook', merge(8), { kind: 'Ignored' }],
     ['a pull request from a fork', 'Bitbucket', 'pullrequest:created', bitbucketRequest('{8}'), { kind: 'Ignored' }],
+    ...(['reopened', 'synchronize', 'synchronized', 'closed', 'labeled'] as const).map(
+      (action): (typeof cases)[number] => [
+        `a pull request that was ${action}`,
+        'GitHub',
+        'pull_request',
+        { ...fork(7), action },
+        /clos|label/.test(action) ? { kind: 'Ignored' } : { kind: 'Heads', heads: [request] },
+      ],
+    ),
+    ...(['reopen', 'update', 'close', 'merge', undefined] as const).map((action): (typeof cases)[number] => [
+      `a merge request with the action ${action}`,
+      'GitLab',
+      'Merge Request Hook',
+      { ...merge(7), object_attributes: { ...merge(7).object_attributes, action } },
+      action === 'reopen' || action === 'update' ? { kind: 'Heads', heads: [request] } : { kind: 'Ignored' },
+    ]),
+    ...[
+      { source_project_id: 8, target_project_id: 8 },
+      { source_project_id: 7, target_project_id: 8 },
+    ].map((ids): (typeof cases)[number] => [
+      `a merge request from ${ids.source_project_id} to ${ids.target_project_id}, sent by 7`,
+      'GitLab',
+      'Merge Request Hook',
+      { ...merge(7), object_attributes: { ...merge(7).object_attributes, ...ids } },
+      { kind: 'Ignored' },
+    ]),
+    [
+      'a tag with a message',
+      'Bitbucket',
+      'repo:push',
+      {
+        push: { changes: [{ new: { type: 'annotated_tag', name: 'v1', target: { hash: ONE } } }] },
+        repository: { uuid: '7', full_name: 'acme/site' },
+      },
+      { kind: 'Heads', heads: [{ ...head, kind: 'Tag', ref: 'refs/tags/v1' }] },
+    ],
+    [
+      'a push without changes',
+      'Bitbucket',
+      'repo:push',
+      { push: { changes: [] }, repository: { uuid: '7', full_name: 'acme/site' } },
+      { kind: 'Ignored' },
+    ],
+    [
+      'a branch that moved, which is not gone',
+      'Bitbucket',
+      'repo:push',
+      {
+        push: {
+          changes: [
+            {
+              new: { type: 'branch', name: 'main', target: { hash: ONE } },
+              old: { type: 'branch', name: 'main', target: { hash: 'odd' } },
+            },
+          ],
+        },
+        repository: { uuid: '7', full_name: 'acme/site' },
+      },
+      { kind: 'Heads', heads: [head] },
+    ],
+    [
+      'a push without a valid previous commit',
+      'GitHub',
+      'push',
+      { ...gitHubPush, before: 'odd' },
+      { kind: 'Heads', heads: [head] },
+    ],
+    [
+      'a commit that begins or ends with zeros',
+      'GitHub',
+      'push',
+      { ...gitHubPush, after: '0123400' },
+      { kind: 'Heads', heads: [{ ...head, commit: '0123400' }] },
+    ],
+    ['a commit of 6 digits', 'GitHub', 'push', { ...gitHubPush, after: 'abcdef' }, undefined],
+    ['a commit with something before it', 'GitHub', 'push', { ...gitHubPush, after: `x${ONE}` }, undefined],
+    ['a commit with something after it', 'GitHub', 'push', { ...gitHubPush, after: `${ONE}x` }, undefined],
+    [
+      'a repository id with a character that is not visible',
+      'GitHub',
+      'push',
+      { ...gitHubPush, repository: { id: '\u00077', full_name: 'acme/site' } },
+      undefined,
+    ],
+    [
+      'a new installation',
+      'GitHub',
+      'installation',
+      { action: 'created', installation: { id: 5 } },
+      { kind: 'Ignored' },
+    ],
     ['a ping', 'GitHub', 'ping', { zen: 'x' }, { kind: 'Ping' }],
+    ['a ping', 'Git', 'ping', {}, { kind: 'Ping' }],
+    ['a push', 'Registry', 'push', gitHubPush, undefined],
     [
       'a deleted installation',
       'GitHub',
@@ -253,6 +396,15 @@ describe('parseSourceEvent, names', () => {
     expect(PROVIDERS.filter((provider) => sendsWebhooks(provider) && !tried.includes(provider))).to.deep.equal([])
   })
 
+  it('reads at most 50 changes of a push', () => {
+    const changes = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({ new: { type: 'branch', name: `b${at}`, target: { hash: ONE } } }))
+    const repository = { uuid: '7', full_name: 'acme/site' }
+    const read = (count: number) =>
+      parseSourceEvent('Bitbucket', 'repo:push', { push: { changes: changes(count) }, repository })?.kind
+    expect([read(50), read(51)]).to.deep.equal(['Heads', undefined])
+  })
+
   it('rejects a line break in a repository id', () => {
     const repository = { id: '7\r\n', full_name: 'acme/site' }
     expect(parseSourceEvent('GitHub', 'push', { ...gitHubPush, repository })).to.equal(undefined)
@@ -278,6 +430,39 @@ describe('withDelivery', () => {
     expect(withDelivery(first, delivery('two', again))).to.equal(undefined)
     const other = deliveryKeys(claim, Buffer.from('{"a":1}'))
     expect(withDelivery(first, delivery('one', other))).to.equal(undefined)
+    const next = deliveryKeys({ ...claim, deliveryId: 'two' }, Buffer.from('{"a":1}'))
+    expect(withDelivery(first, delivery('two', next))?.deliveries).to.have.length(4)
+  })
+
+  it('recognises a repeat by its content alone if it has no id', () => {
+    const keys = deliveryKeys({ ...claim, deliveryId: undefined }, Buffer.from('{}'))
+    expect(keys).to.have.length(1)
+    expect(deliveryKeys(claim, Buffer.from('{}'))).to.include.members(keys)
+    for (const key of deliveryKeys(claim, Buffer.from('{}'))) expect(key).to.match(/^[cd][0-9a-f]{20}$/)
+  })
+
+  it('remembers when it came, and a short id', () => {
+    const given = withDelivery({}, delivery('x'.repeat(200), ['a']))
+    const at = '2026-01-01T00:00:00Z'
+    expect(given).to.include({ lastEventAt: at })
+    expect(given?.heads?.[0]).to.include({ deliveryId: 'x'.repeat(128), receivedAt: at })
+  })
+
+  it('keeps heads of other repositories, and of a pull request of the same name, apart', () => {
+    const one = push(ONE, 'refs/heads/a')
+    if (one.kind !== 'Heads') throw new Error('not read')
+    let journal: DeliveryJournal = {}
+    const others = [{}, { repositoryId: '8' }, { kind: 'PullRequest' as const }]
+    for (const [at, other] of others.entries()) {
+      const event = { kind: 'Heads' as const, heads: one.heads.map((head) => ({ ...head, ...other })) }
+      journal = { ...journal, ...withDelivery(journal, { id: `${at}`, keys: [`${at}`], event, at: 'now' }) }
+    }
+    expect(journal.heads).to.have.length(3)
+  })
+
+  it('takes a push that moved nothing for one of which nothing is missing', () => {
+    const event = parseSourceEvent('GitHub', 'push', { ...gitHubPush, before: ONE }) ?? { kind: 'Ping' as const }
+    expect(withDelivery({}, { ...delivery('one', ['a']), event })?.heads?.[0]?.missing).to.equal(undefined)
   })
 
   it('keeps only the newest head of a ref', () => {
@@ -372,6 +557,8 @@ describe('withDelivery', () => {
     expect(withDelivery({}, removal, '5')?.removedAt).to.equal('now')
     expect(withDelivery({}, removal, '6')?.removedAt).to.equal(undefined)
     const changed = { id: 'y', keys: ['y'], event: { kind: 'Changed', installationId: '5' }, at: 'now' } as const
+    const other = { id: 'z', keys: ['z'], event: push(ONE), at: 'now' } as const
+    expect(withDelivery({}, other, undefined)?.removedAt).to.equal(undefined)
     expect(withDelivery({ removedAt: 'then' }, changed, '5')).to.include({ removedAt: null, lastCheckedAt: null })
     expect(withDelivery({}, changed, '6')).to.not.have.any.keys('removedAt', 'lastCheckedAt')
   })
