@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
+import { CompactEncrypt } from 'jose'
 import {
   EnvelopeError,
   type KeyRing,
@@ -84,6 +85,11 @@ describe('sealValue, openValue, wrapDataKey and unwrapDataKey', () => {
     'Broken: for an altered header': async () => {
       const key = newDataKey()
       return openValue(altered(await sealValue('xyz', key, 'c'), 0), key, 'c')
+    },
+    'Broken: for a value under another cipher': async () => {
+      const key = newDataKey()
+      const header = { alg: 'dir', enc: 'A128CBC-HS256', ctx: 'c' }
+      return openValue(await new CompactEncrypt(Buffer.from('x')).setProtectedHeader(header).encrypt(key), key, 'c')
     },
     'Broken: for text that is not an envelope': () => unwrapDataKey('nonsense', ring(old), 'c'),
     'Broken: for a wrapped key instead of a value': async () => {

@@ -4,8 +4,10 @@ import {
   type EntrySpec,
   entryVersionsOf,
   forgetTime,
+  hasNoValueYet,
   isEntryActive,
   isEntryVisible,
+  lastValidityChange,
   lifeOfNextValue,
   nextValidityChange,
   purgeTime,
@@ -29,6 +31,50 @@ const entry = (spec: EntrySpec) => ({ metadata: {}, spec })
 const numbers = (spec: EntrySpec) => entryVersionsOf(spec).map(({ version }) => version)
 
 describe('withVersion', () => {
+  it('begins the history of a secret, under the rules of its vault', () => {
+    const rules = { ...RULES, softDeleteEnabled: false, enablePurgeProtection: true }
+    const first = withVersion(EMPTY, { at: at(1), by: 'anna', enabled: true, contentType: 'a', version: 1 }, rules)
+    const attributes = { enabled: true, contentType: 'a', notBefore: undefined, expiresOn: undefined }
+    expect(first).to.deep.equal({
+      ...EMPTY,
+      ...attributes,
+      history: {
+        life: 1,
+        lastVersion: 1,
+        versions: [{ version: 1, ...attributes, createdAt: at(1), createdBy: 'anna' }],
+        softDelete: false,
+        purgeProtection: true,
+        isManaged: false,
+        createdAt: at(1),
+        updatedAt: at(1),
+        updatedBy: 'anna',
+        deletedAt: undefined,
+        purgedAt: undefined,
+      },
+    })
+    expect(put(first, 2).history).to.include({ softDelete: true, purgeProtection: false })
+  })
+
+  it('keeps a version that is written twice once, and who manages the secret', () => {
+    const spec = put(put(EMPTY, 1), 2, { contentType: 'first' })
+    const again = put({ ...spec, history: spec.history && { ...spec.history, isManaged: true } }, 2, {
+      contentType: 'second',
+    })
+    expect(entryVersionsOf(again).map(({ version, contentType }) => [version, contentType])).to.deep.equal([
+      [1, undefined],
+      [2, 'second'],
+    ])
+    expect(again.history?.isManaged).to.equal(true)
+  })
+
+  it('keeps the tags if the version brings none, and makes a deleted secret active', () => {
+    const deleted = withDeletion(put(EMPTY, 1, { tags: { a: '1' } }), { at: at(2) })
+    expect(put(deleted, 2)).to.deep.include({ tags: { a: '1' }, state: 'Active', vaultName: 'v', secretName: 's' })
+    const slow = put({ ...withDeletion(put(put(EMPTY, 1), 3), { at: at(4) }) }, 2)
+    expect(slow).to.include({ state: 'Active', vaultName: 'v', secretName: 's' })
+    expect(put(deleted, 2).history).to.include({ deletedAt: undefined })
+  })
+
   it('numbers versions in order, and makes the newest the current one', () => {
     const spec = put(put(EMPTY, 1), 2)
     expect(numbers(spec)).to.deep.equal([1, 2])
@@ -94,6 +140,73 @@ describe('withDeletion, withRecovery and withPurge', () => {
     )
   }
 
+  it('keep everything else at a deletion and a recovery', () => {
+    const { history } = live
+    expect(deleted).to.deep.equal({
+      ...live,
+      state: 'Deleted',
+      history: { ...history, deletedAt: at(2), updatedAt: at(2), updatedBy: 'bob' },
+    })
+    expect(withRecovery(deleted, { at: at(3), by: 'carl' })).to.deep.equal({
+      ...live,
+      history: { ...history, deletedAt: undefined, updatedAt: at(3), updatedBy: 'carl' },
+    })
+  })
+
+  it('need no history', () => {
+    expect(withDeletion(EMPTY, { at: at(1) })).to.deep.equal({ ...EMPTY, state: 'Deleted' })
+    expect(withRecovery({ ...EMPTY, state: 'Deleted' }, { at: at(1) })).to.deep.equal(EMPTY)
+    expect(withPurge(EMPTY, { at: at(1) })).to.deep.equal({ ...EMPTY, state: 'Purged' })
+    expect([purgeTime, forgetTime].map((timeOf) => timeOf({ ...EMPTY, state: 'Deleted' }, RULES))).to.deep.equal([
+      undefined,
+      undefined,
+    ])
+  })
+
+  it('never show a secret that is being removed, or that was purged', () => {
+    expect(isEntryVisible({ metadata: { deletionTimestamp: at(1) }, spec: live })).to.equal(false)
+    expect(isEntryVisible(entry({ ...live, state: 'Purged' }))).to.equal(false)
+  })
+
+  it('have times only in the state that they are of', () => {
+    expect(purgeTime({ ...deleted, state: 'Active' }, RULES)).to.equal(undefined)
+    const purged = withPurge(deleted, { at: at(9) })
+    expect(forgetTime({ ...purged, state: 'Active' }, RULES)).to.equal(undefined)
+    expect(forgetTime({ ...live, state: 'Purged' }, RULES)).to.equal(undefined)
+  })
+
+  it('know a secret that never had a value', () => {
+    expect([EMPTY, live, withPurge(deleted, { at: at(9) })].map(hasNoValueYet)).to.deep.equal([true, false, false])
+  })
+
+  it('keep nothing but numbers and the source at a purge', () => {
+    const source = { secretName: 'a', key: 'b', uid: 'c', resourceVersion: '1', version: 1 }
+    const managed = {
+      ...deleted,
+      history: deleted.history && { ...deleted.history, source, isManaged: true, purgeProtection: true },
+    }
+    const { vaultName, secretName } = EMPTY
+    expect(withPurge({ ...managed, enabled: false }, { at: at(9), by: 'bob' })).to.deep.equal({
+      vaultName,
+      secretName,
+      tags: {},
+      state: 'Purged',
+      enabled: true,
+      history: {
+        life: 1,
+        lastVersion: 1,
+        versions: [],
+        softDelete: true,
+        purgeProtection: false,
+        isManaged: false,
+        source,
+        updatedAt: at(9),
+        updatedBy: 'bob',
+        purgedAt: at(9),
+      },
+    })
+  })
+
   it("purge a deleted secret after the vault's retention", () => {
     expect(purgeTime(deleted, RULES)).to.equal(at(9))
     expect(purgeTime(live, RULES)).to.equal(undefined)
@@ -135,5 +248,19 @@ describe('readRefusal and nextValidityChange', () => {
   it('return the next of notBefore and expiresOn', () => {
     const both = { enabled: true, notBefore: at(5), expiresOn: at(7) }
     expect([3, 5, 7].map((day) => nextValidityChange(both, time(day)))).to.deep.equal([time(5), time(7), undefined])
+    const swapped = { enabled: true, notBefore: at(7), expiresOn: at(5) }
+    expect(nextValidityChange(swapped, time(3))).to.equal(time(5))
+    expect(nextValidityChange({ enabled: true }, time(3))).to.equal(undefined)
+  })
+
+  it('return the latest change of the secret or a version that has passed', () => {
+    const spec = put(put(EMPTY, 1, { notBefore: at(3) }), 2, { notBefore: at(5), expiresOn: at(7) })
+    expect([2, 3, 5, 6, 7].map((day) => lastValidityChange(entry(spec), time(day)))).to.deep.equal([
+      undefined,
+      at(3),
+      at(5),
+      at(5),
+      at(7),
+    ])
   })
 })

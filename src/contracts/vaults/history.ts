@@ -152,9 +152,7 @@ export type NewVersion = ChangeStamp &
  * order, and the attributes of the secret stay those of the newest.
  */
 export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersion, rules: VaultRules): Spec {
-  const isNewLife = isEntryPurged(spec)
   const before = spec.history ?? newHistory(rules)
-  const kept = isNewLife ? [] : entryVersionsOf(spec)
   const record: VersionRecord = {
     version: added.version,
     ...attributesOf(added),
@@ -162,7 +160,7 @@ export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersio
     createdBy: added.by,
     bytes: added.bytes,
   }
-  const versions = [...kept.filter(({ version }) => version !== added.version), record]
+  const versions = [...entryVersionsOf(spec).filter(({ version }) => version !== added.version), record]
     .sort((one, other) => one.version - other.version)
     .slice(-VERSIONS_KEPT)
   const isNewest = versions.at(-1) === record
@@ -173,7 +171,7 @@ export function withVersion<Spec extends EntrySpec>(spec: Spec, added: NewVersio
     versions,
     softDelete: rules.softDeleteEnabled,
     purgeProtection: rules.enablePurgeProtection,
-    createdAt: isNewLife ? added.at : (before.createdAt ?? added.at),
+    createdAt: before.createdAt ?? added.at,
     updatedAt: added.at,
     updatedBy: added.by,
     deletedAt: undefined,
@@ -254,7 +252,7 @@ export function readRefusal(entry: StoredEntry, version: number, now: number): R
 
 /** Returns when the readability of a value last changed by itself; undefined before the first change. */
 export function lastValidityChange({ spec }: StoredEntry, now: number): string | undefined {
-  const times = [spec, ...entryVersionsOf(spec)].flatMap(({ notBefore, expiresOn }) => [notBefore, expiresOn])
+  const times = entryVersionsOf(spec).flatMap(({ notBefore, expiresOn }) => [notBefore, expiresOn])
   const past = times.filter((time): time is string => time !== undefined && Date.parse(time) <= now)
   return past.sort((one, other) => Date.parse(other) - Date.parse(one))[0]
 }

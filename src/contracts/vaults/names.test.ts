@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { entryName, isSecretName, valueNames, vaultOfEntry } from './names.ts'
+import { entryName, isSecretName, keyContext, valueContext, valueNames, vaultOfEntry } from './names.ts'
 
 describe('entryName, vaultOfEntry, valueNames and isSecretName', () => {
   it("ignore the case of a secret's name", () => {
@@ -10,11 +10,9 @@ describe('entryName, vaultOfEntry, valueNames and isSecretName', () => {
 
   it("return the vault of an entry's name", () => {
     expect(vaultOfEntry(entryName('a-b', 'x'))).to.equal('a-b')
-    expect(['shop', 'shop-1', `shop-${'A'.repeat(20)}`].map(vaultOfEntry)).to.deep.equal([
-      undefined,
-      undefined,
-      undefined,
-    ])
+    const hash = 'a'.repeat(20)
+    const others = ['shop', 'shop-1', `shop-${'A'.repeat(20)}`, `shop-${hash}-1`, `\n-${hash}`, `-${hash}`]
+    expect(others.map(vaultOfEntry)).to.deep.equal(others.map(() => undefined))
   })
 
   it('build different, valid names for each life and version', () => {
@@ -24,6 +22,11 @@ describe('entryName, vaultOfEntry, valueNames and isSecretName', () => {
     const all = [one.key, one.version(1), one.version(11), two.key, two.version(1)]
     expect(new Set(all).size).to.equal(all.length)
     expect(all.every((name) => name.startsWith('vent-') && name.length <= 80)).to.equal(true)
+  })
+
+  it('bind a value to its namespace, secret, life and version', () => {
+    expect(keyContext('n', 'e', 1)).to.equal('n/e/1')
+    expect(valueContext('n', 'e', 1, 2)).to.equal('n/e/1/2')
   })
 
   it('accept letters, digits and hyphens in secret names', () => {
