@@ -49,6 +49,7 @@ describe('findGrantRefusal', () => {
       named('Alert Publisher'),
       '/',
     ],
+    ['a role for boundaries is granted in one', platformOwner, role([], { assignableScopes: ['/boundaries/*'] }), B1],
     [
       'an Owner through a group grants a role',
       { assignments: [assign('Owner', B1, { principalId: TEAM })], groups: [{ id: TEAM, memberIds: [ANNA] }] },
@@ -104,6 +105,27 @@ describe('findGrantRefusal', () => {
       role(['jobs/write']),
       B1,
       ['jobs/write'],
+    ],
+    [
+      'a Platform Owner grants a role with an invalid pattern to others',
+      platformOwner,
+      role(['apps/ read'], { dataActions: ['secretvault/*'] }),
+      B1,
+      ['apps/ read', 'secretvault/*'],
+    ],
+    [
+      'an Owner lacks only one of the data actions',
+      { assignments: [assign('Secrets Reader', B1)] },
+      role([], { dataActions: ['secretvault/readSecrets', 'secretvault/writeSecrets'] }),
+      B1,
+      ['secretvault/writeSecrets'],
+    ],
+    [
+      'a Reader of the root grants a root action there',
+      { assignments: [assign('Reader', '/')] },
+      role(['boundaries/tenant/*']),
+      '/',
+      ['boundaries/tenant/admin'],
     ],
     [
       'an Owner grants after their assignment expired',
