@@ -8,7 +8,7 @@ import {
   matchesPattern,
   patternFaults,
 } from './actionPatterns.ts'
-import { ACTIONS } from './actions.ts'
+import { ACTIONS, MAX_ACTION_LENGTH } from './actions.ts'
 
 describe('compilePattern, matchesPattern, coversAnyAction and patternFaults', () => {
   const cases: [string, string, string, boolean][] = [
@@ -124,6 +124,32 @@ describe('compilePattern, matchesPattern, coversAnyAction and patternFaults', ()
       }
     })
   }
+
+  it('coversAnyAction is false for an open action longer than any', () => {
+    const of = (length: number) => `registry/${'a'.repeat(length - 9)}`
+    expect(
+      [MAX_ACTION_LENGTH, MAX_ACTION_LENGTH + 1].map((length) => coversAnyAction(of(length), 'control')),
+    ).to.deep.equal([true, false])
+  })
+
+  it('knownPatterns has every prefix and suffix of an action, sorted', () => {
+    const known = knownPatterns('data')
+    expect(known).to.include.members(['*', 'apps/*', '*/readLogs', 'apps/readLogs'])
+    expect(known).to.deep.equal([...known].sort())
+  })
+
+  it('patternFaults checks each list against actions of its kind', () => {
+    const lists = {
+      actions: [],
+      dataActions: ['apps/readLogs'],
+      notActions: ['apps/readLogs'],
+      notDataActions: ['apps/read'],
+    }
+    expect(patternFaults(lists)).to.deep.equal([
+      { field: 'notActions.0', pattern: 'apps/readLogs', message: 'matches no action of the platform' },
+      { field: 'notDataActions.0', pattern: 'apps/read', message: 'matches no data action of the platform' },
+    ])
+  })
 
   it('patternFaults reports the patterns that match no action, with their position', () => {
     const lists = { actions: ['apps/*', 'zz'], notActions: ['Apps/read'], dataActions: ['apps/read'] }

@@ -50,9 +50,9 @@ export function matchesPattern(pattern: ActionPattern, action: string): boolean 
     case 'exact':
       return action === pattern.text
     case 'prefix':
-      return action.length > pattern.head.length && action.startsWith(pattern.head)
+      return action.startsWith(pattern.head)
     case 'suffix':
-      return action.length > pattern.tail.length && action.endsWith(pattern.tail)
+      return action.endsWith(pattern.tail)
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isCanonicalCidr, isCidrList } from './cidr.ts'
+import { isCanonicalCidr, isCidrList, sourceRanges } from './cidr.ts'
 
 describe('isCanonicalCidr and isCidrList', () => {
   const canonical = [
@@ -23,6 +23,14 @@ describe('isCanonicalCidr and isCidrList', () => {
     ['a host bit behind an odd prefix length', '192.168.192.0/17'],
     ['host bits of IPv6', '2001:db8::1/32'],
     ['an IPv4-mapped IPv6 address', '::ffff:1.2.3.4/128'],
+    ['an IPv4-mapped IPv6 address in hexadecimal', '::ffff:a00:0/104'],
+    ['octal octets', '012.0.0.0/8'],
+    ['hexadecimal octets', '0xa.0.0.0/8'],
+    ['one number', '167772160/8'],
+    ['an IPv4 address with a zone', '10.0.0.0%eth0/8'],
+    ['a zone on a network of hosts', 'fe80::1%eth0/128'],
+    ['something behind the prefix length', '10.0.0.0/8/'],
+    ['a name', 'localhost/8'],
     ['upper-case letters', '2001:DB8::/32'],
     ['an uncompressed zero group', '2001:db8:0::/32'],
     ['a single compressed zero group', '2001:db8::1:1:1:1:1/128'],
@@ -42,5 +50,12 @@ describe('isCanonicalCidr and isCidrList', () => {
   it('accept a list of at most 50 networks without spaces', () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => `10.0.${index}.0/24`).join(',')
     expect([many(50), many(51), '10.0.0.0/8, ::/0', ''].map(isCidrList)).to.deep.equal([true, false, false, false])
+  })
+})
+
+describe('sourceRanges', () => {
+  it('restricts to the networks of a list, and does not restrict without one', () => {
+    expect(sourceRanges('10.0.0.0/8,::/0')).to.deep.equal(['10.0.0.0/8', '::/0'])
+    expect([sourceRanges(undefined), sourceRanges('')]).to.deep.equal([undefined, undefined])
   })
 })

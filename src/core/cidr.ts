@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
@@ -7,14 +6,13 @@ import ipaddr from 'ipaddr.js'
  * form.
  */
 export function isCanonicalCidr(text: string): boolean {
-  const [address = '', prefix = '', ...rest] = text.split('/')
-  // The library also accepts shorter and octal spellings, and zones.
-  if (isIP(address) === 0 || address.includes('%') || rest.length > 0 || !/^(0|[1-9][0-9]{0,2})$/.test(prefix))
-    return false
+  const [address = '', prefix = ''] = text.split('/')
+  if (!/^(0|[1-9][0-9]{0,2})$/.test(prefix)) return false
   const { IPv4, IPv6 } = ipaddr
   const family = IPv4.isValid(address) ? IPv4 : IPv6
   if (!family.isValidCIDR(text)) return false
   if (family === IPv6 && IPv6.parse(address).isIPv4MappedAddress()) return false
+  // The library accepts shorter and octal spellings and zones too, but writes none.
   return `${family.networkAddressFromCIDR(text).toString()}/${prefix}` === text
 }
 

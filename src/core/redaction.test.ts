@@ -24,6 +24,20 @@ describe('redacted', () => {
       `a -----BEGIN PRIVATE KEY-----${'x'.repeat(20_000)}-----END PRIVATE KEY----- b`,
       'a *** b',
     ],
+    [
+      'masks a private key within another',
+      'a -----BEGIN PRIVATE KEY-----x-----BEGIN PRIVATE KEY-----y-----END PRIVATE KEY----- b',
+      'a *** b',
+    ],
+    [
+      'masks a private key after the end of another',
+      'x-----END PRIVATE KEY----- a -----BEGIN PRIVATE KEY-----y-----END PRIVATE KEY----- b',
+      'x-----END PRIVATE KEY----- a *** b',
+    ],
+    ['keeps the names of hosts', 'at orders-database.shop-0123456789.svc', 'at orders-database.shop-0123456789.svc'],
+    ['masks the shortest JWT', 'eyJhbGciO.abcd', '***'],
+    ['keeps a shorter first part', 'eyJhbGci.abcd', 'eyJhbGci.abcd'],
+    ['keeps a shorter second part', 'eyJhbGciO.abc', 'eyJhbGciO.abc'],
     ['masks a private key without an end', 'a -----BEGIN EC PRIVATE KEY-----\nMHc\nx', 'a ***'],
     ['masks a secret query parameter', 'https://x.test/?a=1&api_key=q1w2&b=2', 'https://x.test/?a=1&api_key=***&b=2'],
   ]

@@ -51,6 +51,12 @@ describe('findGrantRefusal', () => {
     ],
     ['a role for boundaries is granted in one', platformOwner, role([], { assignableScopes: ['/boundaries/*'] }), B1],
     [
+      'an Owner at the root with a second role there grants a root-only role',
+      { assignments: [assign('Reader', '/'), assign('Owner', '/')] },
+      named('Alert Publisher'),
+      '/',
+    ],
+    [
       'an Owner through a group grants a role',
       { assignments: [assign('Owner', B1, { principalId: TEAM })], groups: [{ id: TEAM, memberIds: [ANNA] }] },
       named('Reader'),
@@ -112,6 +118,13 @@ describe('findGrantRefusal', () => {
       role(['apps/ read'], { dataActions: ['secretvault/*'] }),
       B1,
       ['apps/ read', 'secretvault/*'],
+    ],
+    [
+      'a Reader grants an action that is not listed',
+      { assignments: [assign('Reader', B1)] },
+      role(['registry/pull'], { dataActions: ['files/open'] }),
+      B1,
+      ['registry/pull', 'files/open'],
     ],
     [
       'an Owner lacks only one of the data actions',
