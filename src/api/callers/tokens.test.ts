@@ -25,6 +25,9 @@ describe('access tokens', () => {
     })
   }
 
+  it('are signed by asymmetric algorithms only', () =>
+    expect(TOKEN_ALGORITHMS).to.have.members(['RS256', 'PS256', 'ES256', 'EdDSA']))
+
   it('has at least 60 wrong tokens', () => expect(Object.keys(WRONG)).to.have.length.of.at.least(60))
 
   describe('their caller', () => {
@@ -117,6 +120,8 @@ describe('access tokens', () => {
           rawHeaders: ['Authorization', 'Bearer x', 'authorization', 'Bearer x'],
         }),
       ).to.throw(PlatformError, /more than one/)
+      const others = ['Authorization', 'Bearer x', 'x-forwarded-x', 'a', 'Authorization2', 'b']
+      expect(authorizationHeader({ headers: { authorization: 'Bearer x' }, rawHeaders: others })).to.equal('Bearer x')
     })
   })
 })

@@ -52,6 +52,11 @@ describe('POST /admin/monitoring/alerts/alertmanager', () => {
     return items.find(({ alertId }: { alertId: string }) => alertId === body.alerts[0]?.fingerprint)
   }
 
+  it('takes a severity that it does not know for a warning', async () => {
+    for (const severity of ['critical', 'page', 'constructor', 'toString'])
+      expect((await deliver({ severity })).level, severity).to.equal(severity === 'critical' ? 4 : 2)
+  })
+
   it('stops writing when the client disconnects', async () => {
     const disconnected = new AbortController()
     const alerts = Array.from({ length: 3 }, (_, at) => ({

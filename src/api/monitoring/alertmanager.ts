@@ -33,7 +33,7 @@ const AlertmanagerDelivery = z
   .meta({ id: 'AlertmanagerDelivery' })
 type Delivered = z.output<typeof AlertmanagerDelivery>['alerts'][number]
 
-const SEVERITIES: Readonly<Record<string, number>> = { critical: 4, error: 3, warning: 2, info: 1, none: 0 }
+const SEVERITIES = new Map(Object.entries({ critical: 4, error: 3, warning: 2, info: 1, none: 0 }))
 const STATES: Readonly<Record<Delivered['status'], AlertState>> = { firing: 'Firing', resolved: 'Resolved' }
 /** Labels that name an object of a workload. */
 const OBJECT_LABELS = ['pod', 'persistentvolumeclaim', 'job_name'] as const
@@ -60,7 +60,7 @@ export function alertOf(
     title: plainLine(annotations.summary ?? name, 256) || name,
     subject: name,
     detail: (annotations.description ?? '').replaceAll(CONTROL_CHARACTERS, ' ').slice(0, 8192),
-    level: SEVERITIES[labels.severity ?? ''] ?? 2,
+    level: SEVERITIES.get(labels.severity ?? '') ?? 2,
     status: STATES[status],
     resourceType: resource?.type ?? plainLine(labels.resource_type ?? '', 64),
     resourceName: resource?.name ?? plainLine(labels.resource_name ?? '', 253),

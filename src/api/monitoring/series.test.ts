@@ -7,6 +7,7 @@ import { timestamp } from '../../core/clock.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { VectorCluster } from '../../crds/vector.ts'
+import { shownLabels } from './series.ts'
 
 const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/monitoring`
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
@@ -14,6 +15,13 @@ const BEGIN = Math.floor(Date.now() / 1000) - 7_200
 const at = (seconds: number) => timestamp((BEGIN + seconds) * 1000)
 const queryOf = (more: Record<string, string> = {}) =>
   new URLSearchParams({ metric: 'MemoryUsage', aggregation: 'Average', from: at(0), to: at(3600), ...more })
+
+describe('shownLabels', () => {
+  it('shows known labels only, by our names', () => {
+    const labels = { pod: 'a', bucket: 'b', namespace: 'n', constructor: 'c', toString: 'd' } as Record<string, string>
+    expect(shownLabels(labels)).to.deep.equal({ replica: 'a', bucket: 'b' })
+  })
+})
 
 describe('metrics of a resource', () => {
   const operator = randomUUID()

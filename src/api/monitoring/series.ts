@@ -37,18 +37,18 @@ type Shown = z.output<typeof MonitoringSeriesDto>
 export type ShownSeries = Shown['series']
 
 /** Our names for labels of Prometheus. */
-const LABELS: Readonly<Record<string, string>> = {
+const LABELS = {
   pod: 'replica',
   function: 'function',
   container: 'container',
   persistentvolumeclaim: 'volume',
   bucket: 'bucket',
   job_name: 'job',
-}
+} as const
 
 export function shownLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(labels).flatMap(([label, value]) => (LABELS[label] === undefined ? [] : [[LABELS[label], value]])),
+    Object.entries(LABELS).flatMap(([label, name]) => (labels[label] === undefined ? [] : [[name, labels[label]]])),
   )
 }
 

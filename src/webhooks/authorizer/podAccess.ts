@@ -20,17 +20,17 @@ export type GivenToPod = (namespace: string, pod: string) => Promise<readonly Re
  * that the environment refers to, because `write` may not change what runs without them.
  */
 const CONTAINER_RIGHTS = ['write', 'readFiles', 'writeFiles']
-const REQUIRED_RIGHTS: Readonly<Record<string, { verbs: readonly string[]; rights: readonly string[] }>> = {
-  log: { verbs: ['get'], rights: ['readLogs'] },
+const REQUIRED_RIGHTS = new Map<string, { verbs: readonly string[]; rights: readonly string[] }>([
+  ['log', { verbs: ['get'], rights: ['readLogs'] }],
   // WebSocket connections arrive as GET, the older SPDY ones as POST.
-  exec: { verbs: ['get', 'create'], rights: CONTAINER_RIGHTS },
-  attach: { verbs: ['get', 'create'], rights: CONTAINER_RIGHTS },
-  portforward: { verbs: ['get', 'create'], rights: CONTAINER_RIGHTS },
-}
+  ...['exec', 'attach', 'portforward'].map(
+    (way) => [way, { verbs: ['get', 'create'], rights: CONTAINER_RIGHTS }] as const,
+  ),
+])
 
 /** Returns whether a request enters a pod, beyond reading its log. */
 export function entersPod({ group, resource, subresource = '' }: PodQuestion): boolean {
-  return (group ?? '') === '' && resource === 'pods' && REQUIRED_RIGHTS[subresource]?.rights === CONTAINER_RIGHTS
+  return (group ?? '') === '' && resource === 'pods' && REQUIRED_RIGHTS.get(subresource)?.rights === CONTAINER_RIGHTS
 }
 
 type PodQuestion = {
@@ -48,7 +48,7 @@ export function actionsInsidePod(
   subresource: string,
   verb: string,
 ): readonly ActionName[] | undefined {
-  const { verbs, rights } = REQUIRED_RIGHTS[subresource] ?? { verbs: [], rights: [] }
+  const { verbs, rights } = REQUIRED_RIGHTS.get(subresource) ?? { verbs: [], rights: [] }
   if (prefix === undefined || !verbs.includes(verb)) return undefined
   const actions = rights.map((right) => `${prefix}/${right}`)
   return actions.every(isKnownAction) ? (actions as ActionName[]) : undefined

@@ -266,6 +266,8 @@ describe('actionsInsidePod', () => {
     ['get portforward', 'containerinstance', inside],
     ['delete exec', 'containerinstance', undefined],
     ['get proxy', 'containerinstance', undefined],
+    ['get constructor', 'containerinstance', undefined],
+    ['get toString', 'containerinstance', undefined],
     ['patch ephemeralcontainers', 'containerinstance', undefined],
     ['get log', 'jobs', ['readLogs']],
     ['create exec', 'jobs', undefined],
