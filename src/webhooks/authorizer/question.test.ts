@@ -130,6 +130,10 @@ const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][
   ['list platformclusters', 'kernel/clusters/read', '/', 'of all'],
   [`list pods -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
   [`get pods vc-mine-0 -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`watch pods -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`list services -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`list events -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
+  [`list events.events.k8s.io -n ${HOME}`, 'resourcegroups/read', BOUNDARY, 'of all'],
   [`list events.events.k8s.io -n ${SPACE}`, 'resourcegroups/read', GROUP, 'of all'],
   [`get pods/log job-0 -n ${SPACE}`, 'jobs/readLogs', `${GROUP}/resources/jobs/report`],
   [`list events -n ${HOME}`, 'resourcegroups/read', BOUNDARY, 'of all'],
@@ -148,6 +152,10 @@ const LEFT_TO_OTHERS: [title: string, words: string][] = [
   ['the creation of such a kind there', `create vectorclusters -n ${HOME}`],
   ['the deletion of all of such a kind there', `deletecollection vectorclusters -n ${HOME}`],
   ['a kind of boundaries in the namespace of a group', `get resourcegroups orders -n ${SPACE}`],
+  ['an invalid name of a group', `patch resourcegroups ..%2fother -n ${HOME}`],
+  ['another subresource of a kind', `get vectorclusters/other mine -n ${SPACE}`],
+  ['a subresource of a kind that everybody may read', 'get computeplans/other small'],
+  ['the grant of anything but a role', `grant vectorclusters mine -n ${SPACE}`],
   ['an invalid name', `get vectorclusters ..%2fother -n ${SPACE}`],
   ['a write of a status, which only controllers do', `patch vectorclusters/status mine -n ${SPACE}`],
   ['a kind without actions', 'list nameclaims'],
@@ -187,7 +195,7 @@ describe('questionOf', () => {
       } = ask(words) as Extract<ReviewQuestion, { asks: 'evaluator' }>
       expect(also).to.deep.equal([])
       const isOfResources =
-        /^(get|list) (pods|events)/.test(words) && action === 'resourcegroups/read' && scope === GROUP
+        /^(get|list|watch) (pods|events|services)/.test(words) && action === 'resourcegroups/read' && scope === GROUP
       const reads = RESOURCE_KINDS.map(({ actions }) => `${actions}/read`)
       expect(shows).to.deep.equal(isOfResources ? reads : [])
       expect(rest).to.deep.equal({
