@@ -33,7 +33,11 @@ const numbers = (spec: EntrySpec) => entryVersionsOf(spec).map(({ version }) => 
 describe('withVersion', () => {
   it('begins the history of a secret, under the rules of its vault', () => {
     const rules = { ...RULES, softDeleteEnabled: false, enablePurgeProtection: true }
-    const first = withVersion(EMPTY, { at: at(1), by: 'anna', enabled: true, contentType: 'a', version: 1 }, rules)
+    const first = withVersion(
+      EMPTY,
+      { at: at(1), by: 'anna', enabled: true, contentType: 'a', bytes: 8, version: 1 },
+      rules,
+    )
     const attributes = { enabled: true, contentType: 'a', notBefore: undefined, expiresOn: undefined }
     expect(first).to.deep.equal({
       ...EMPTY,
@@ -41,7 +45,7 @@ describe('withVersion', () => {
       history: {
         life: 1,
         lastVersion: 1,
-        versions: [{ version: 1, ...attributes, createdAt: at(1), createdBy: 'anna' }],
+        versions: [{ version: 1, ...attributes, bytes: 8, createdAt: at(1), createdBy: 'anna' }],
         softDelete: false,
         purgeProtection: true,
         isManaged: false,
