@@ -2,21 +2,16 @@ import { DAY_MS } from '../core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
-import { parseScope } from '../core/scope.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
-import { SCOPE_KINDS, scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
+import { SCOPE_KINDS, scopeObjectKey } from '../crds/scopeObjects.ts'
 import { isInvitationOpen } from '../iam/invitations.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import { controller, type Observed, type Pass, steps } from './engine/controller.ts'
+import { related, targetOf } from './engine/lookups.ts'
 
 /** Milliseconds for which expired resets are kept, so that an expired link can be told from an invalid one. */
 const EXPIRED_TTL_MS = DAY_MS
-
-const targetOf = ({ spec }: MemberInvitation) => {
-  const scope = parseScope(spec.scope)
-  return scope && scopeObject(scope)
-}
 
 /** Wakes open invitations when their scope is deleted or re-created. */
 const scopeObserver = ({ resource }: AnyKind): Observed => ({
@@ -24,11 +19,7 @@ const scopeObserver = ({ resource }: AnyKind): Observed => ({
   relevant: ({ metadata }) => metadata.annotations?.[INCARNATION_ANNOTATION],
   keysOf: ({ metadata: { namespace, name } }, records) => {
     const key = scopeObjectKey(resource, namespace, name)
-    const open = records
-      .cache(MemberInvitation)
-      .list()
-      .filter(({ spec }) => isInvitationOpen(spec.state))
-    return open.filter((each) => targetOf(each)?.key === key).map(keyOf)
+    return related(records.cache(MemberInvitation), 'scope', key).map(keyOf)
   },
 })
 
@@ -49,7 +40,7 @@ export async function endInvitation(pass: Pass<typeof MemberInvitation>): Promis
 
 /** Whether the scope is gone. Asks the API server if the cache disagrees, because it may be stale. */
 async function isScopeGone({ object, records }: Pass<typeof MemberInvitation>): Promise<boolean> {
-  const target = targetOf(object)
+  const target = targetOf(object.spec)
   const { scopeIncarnation } = object.spec
   if (target === undefined || scopeIncarnation === undefined) return false
   const { resource, namespace, name } = target

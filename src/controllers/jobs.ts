@@ -11,9 +11,10 @@ import {
   parseVaultReference,
 } from '../contracts/jobs.ts'
 import { KEPT_LOG_BYTES } from '../contracts/logs.ts'
-import { isOwnedBy, ownerSelector } from '../contracts/workloads.ts'
+import { ownerSelector } from '../contracts/workloads.ts'
 import { messageOf } from '../core/errors.ts'
-import { byCreation, keyOf, refOf } from '../core/object.ts'
+import type { KubeObject } from '../core/object.ts'
+import { byCreation, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import {
@@ -27,13 +28,14 @@ import {
 } from '../desired/jobs.ts'
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
+import { LOOKUP_INDEX, related } from './engine/lookups.ts'
 import { otherClusterOf } from './engine/workloadLocation.ts'
 import { checkQuota, releaseEntireQuota } from './quota.ts'
 import { vaultValue } from './vaults/open.ts'
 import { findCluster } from './workload/cluster.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
 import { newWorkloadState, planOf, refOfPass, type WorkloadState } from './workload/pass.ts'
-import { type ReferencingResource, vaultObservers } from './workload/references.ts'
+import { vaultObservers } from './workload/references.ts'
 import { resolvePlan } from './workload/resolve.ts'
 import { ignoreMissingRights, withSecretRights } from './workload/secrets.ts'
 
@@ -86,10 +88,8 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
 const podsOf = ({ workloads, object, state }: JobPass): JobPod[] => {
   const { namespace, name } = object.metadata
   const isOwn = ({ uid }: { uid: string }) => uid === state.jobUid
-  return workloads
-    .cache<JobPod>(pod)
-    .list({ namespace })
-    .filter(({ metadata }) => isOwnedBy(metadata, PlatformJob.kind, name) && metadata.ownerReferences?.some(isOwn))
+  return related(workloads.cache<JobPod>(pod), 'owner', namespace, PlatformJob.kind, name)
+    .filter(({ metadata }) => metadata.ownerReferences?.some(isOwn))
     .sort(byCreation)
 }
 
@@ -187,12 +187,11 @@ const referencesOf = ({ spec }: PlatformJob) =>
   })
 
 /** Returns the jobs that have not started: started jobs read nothing any more. */
-function waitingReaders(records: Workspace, namespace: string | undefined): ReferencingResource[] {
+function waitingReaders(records: Workspace, key: string): readonly KubeObject[] {
   return records
     .cache(PlatformJob)
-    .list({ namespace })
+    .byIndex(LOOKUP_INDEX, key)
     .filter(({ status }) => status?.jobUid === undefined && !isJobFinished(status?.state))
-    .map((job) => ({ key: keyOf(job), secrets: referencesOf(job).map(([, reference]) => reference), outputs: [] }))
 }
 
 /** Milliseconds after the end until an unreadable log is given up, and between two attempts. */

@@ -29,6 +29,7 @@ import {
 import { secret } from '../kube/builtin.ts'
 import { absent, ignoreKubeAlreadyExists } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { related } from './engine/lookups.ts'
 import { keepSecret, readSecret, withSecretRights } from './workload/secrets.ts'
 
 const NO_SIGN_IN: TokenEndpoint = { tokenUrl: '', audience: '', realm: '' }
@@ -96,8 +97,7 @@ export function managedIdentityController(
 
 function identitiesOf(resource: KubeObject, records: Workspace): string[] {
   const { namespace, name } = resource.metadata
-  const identities = records.cache(ManagedIdentity).list({ namespace })
-  return identities.filter(({ spec }) => spec.resourceName === name).map(keyOf)
+  return related(records.cache(ManagedIdentity), 'parent', namespace, name).map(keyOf)
 }
 
 async function ensureOwner(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {

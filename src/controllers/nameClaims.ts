@@ -13,6 +13,7 @@ import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import type { Pass, Rights, Workspace } from './engine/controller.ts'
+import { related } from './engine/lookups.ts'
 
 /** Names that are unique on the platform: the first claim wins (docs/architecture.md). */
 
@@ -116,9 +117,9 @@ function remainingMs({ metadata }: ClaimObject, { object, clock }: ClaimingPass)
  * Before the object is gone, also asks the API server: a very recent claim would hold its name for ever. Claims made by
  * REST have no labels; they are older than their holder, and so in the cache.
  */
-async function claimsOf({ kind, object, records }: ClaimingPass): Promise<readonly ClaimObject[]> {
+async function claimsOf({ kind, object, records, incarnation }: ClaimingPass): Promise<readonly ClaimObject[]> {
   const { name, deletionTimestamp } = object.metadata
-  const known = records.cache(NameClaim).list()
+  const known = related(records.cache(NameClaim), 'holder', kind.kind, incarnation)
   if (deletionTimestamp === undefined) return known
   const labelSelector = ownerLabelSelector(kind.kind, name)
   const { items } = await records.client.list<ClaimObject>(NameClaim.resource, { labelSelector })

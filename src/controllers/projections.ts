@@ -32,6 +32,7 @@ import {
 } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Rights, steps, type Workspace } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
+import { related } from './engine/lookups.ts'
 import { outcomeOfRefusal } from './engine/refusal.ts'
 import { otherClusterOf } from './engine/workloadLocation.ts'
 import { projectionMarkOf, removeFormerNamespace, removeFormerNamespaces } from './formerProjections.ts'
@@ -70,14 +71,7 @@ const projectionsOfObject = ({ metadata, spec }: KubeObject, records: Workspace)
 const projectionsOfVolume = ({ metadata }: KubeObject, records: Workspace, clusterId?: string): string[] =>
   clusterId === undefined
     ? []
-    : records
-        .cache(BoundaryProjection)
-        .list()
-        .filter((each) => each.metadata.name === clusterId)
-        .filter(({ status }) =>
-          status?.resolvedNamespaces?.some((resolved) => resolved.namespace === metadata.namespace),
-        )
-        .map(keyOf)
+    : related(records.cache(BoundaryProjection), 'projected', clusterId, metadata.namespace).map(keyOf)
 
 const WRITES: readonly Rights[] = [
   ...childRights([namespace, networkPolicy, roleBinding, resourceQuota, limitRange]),
@@ -105,9 +99,7 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
       {
         resource: PlatformCluster.resource,
         keysOf: ({ metadata }, records) =>
-          projectionsIn(undefined, records)
-            .filter((each) => each.metadata.name === metadata.name)
-            .map(keyOf),
+          related(records.cache(BoundaryProjection), 'cluster', metadata.name).map(keyOf),
         relevant: clusterSettingsOf,
       },
       {

@@ -30,6 +30,7 @@ import {
   steps,
   type Workspace,
 } from './engine/controller.ts'
+import { related } from './engine/lookups.ts'
 import { childRights } from './workload/observers.ts'
 import { isNamespaceTerminating } from './workload/pass.ts'
 
@@ -88,11 +89,9 @@ function bindingMetadataOf({ uid, deletionTimestamp, annotations = {} }: ObjectM
 
 /** Returns the keys where the principal, or a group that it is in, has an assignment. */
 function keysNaming(id: string, resource: Resource, records: Workspace): string[] {
-  const assignments = records.cache(RoleAssignment).list()
-  const groups = records.cache(PrincipalGroup).list()
   const naming = [
-    ...assignments.filter(({ spec }) => spec.principalId === id),
-    ...groups.filter(({ spec }) => spec.memberIds.includes(id)),
+    ...related(records.cache(RoleAssignment), 'principal', id),
+    ...related(records.cache(PrincipalGroup), 'principal', id),
   ]
   // What is affected depends on the namespace only.
   const places = new Map(naming.map((record) => [record.metadata.namespace, record]))

@@ -18,11 +18,11 @@ describe('withProjection, for a person with many assignments', () => {
     }))
     const group = { metadata: { name: 'shop', namespace: NAMESPACE } }
     const cache = (of: { resource?: Resource } & Partial<Resource>) => ({
+      byIndex: () => ((of.resource?.plural ?? of.plural) === RoleAssignment.resource.plural ? assignments : []),
       list: () => {
-        const plural = of.resource?.plural ?? of.plural
-        if (plural === ResourceGroup.resource.plural) lists += 1
-        if (plural === RoleAssignment.resource.plural) return assignments
-        return plural === ResourceGroup.resource.plural ? [group] : []
+        if ((of.resource?.plural ?? of.plural) !== ResourceGroup.resource.plural) return []
+        lists += 1
+        return [group]
       },
     })
     const { observes } = withProjection(resourceGroupController(), true)

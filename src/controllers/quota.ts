@@ -15,22 +15,32 @@ import {
   type SeenUser,
   usersAgainst,
 } from '../core/sizing/ledger.ts'
-import { evaluateQuota, limitsAmounts, type QuotaLimits, quotaSentence } from '../core/sizing/quota.ts'
+import {
+  evaluateQuota,
+  limitsAmounts,
+  mightFit,
+  type QuotaLimits,
+  type QuotaUser,
+  quotaSentence,
+  usageOf,
+} from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { QUOTA_COUNTED_KINDS } from '../crds/index.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
-import { holderOfCounted, lapsedCounted, quotaUserOf, unseenCounted } from '../crds/quotaUsers.ts'
+import { grantedUsers, holderOfCounted, lapsedCounted, quotaUserOf, unseenCounted } from '../crds/quotaUsers.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { retainedUsers } from '../crds/retainedStorage.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
+import { related } from './engine/lookups.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
 import {
   askLedger,
   forgetGrant,
   grantIn,
+  grantsIn,
   type LedgerDecision,
   type LedgerView,
   lessenGrant,
@@ -46,32 +56,42 @@ const demandCaches = new WeakMap<Workspace, DemandCache>()
 
 /** Returns the resources of a boundary's groups, including parts that run, with their demand. */
 function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
-  const plans = plansIn(records)
-  const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
-  const known: DemandCache = demandCaches.get(records) ?? createLruCache(MAX_CACHED_DEMANDS)
-  demandCaches.set(records, known)
-  const namespaceObjects = records
-    .cache(namespaces)
-    .list()
-    .filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === boundaryId)
+  const userOf = userReader(records)
+  const namespaceObjects = related(records.cache(namespaces), 'boundary', boundaryId)
   return QUOTA_COUNTED_KINDS.flatMap((kind) =>
     namespaceObjects.flatMap(({ metadata: { name: namespace, labels } }) =>
       records
         .cache<User>(kind.resource)
         .list({ namespace })
-        .map((object) => {
-          const holder = holderIn(records, kind, object)
-          const version = `${versionOf(object)} ${holder && versionOf(holder)} ${planVersions}`
-          const knownAs = `${kind.plural}/${keyOf(object)}`
-          let entry = known.get(knownAs)
-          if (entry?.version !== version) {
-            entry = { version, user: quotaUserOf(kind, labels?.[GROUP_LABEL] ?? '', object, { plans, holder }) }
-            known.set(knownAs, entry)
-          }
-          return entry.user
-        }),
+        .map((object) => userOf(kind, labels?.[GROUP_LABEL] ?? '', object)),
     ),
   )
+}
+
+/** Returns a function that returns a resource as a user of quotas. */
+function userReader(records: Workspace): (kind: AnyKind, group: string, object: User) => SeenUser {
+  const plans = plansIn(records)
+  const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
+  const known: DemandCache = demandCaches.get(records) ?? createLruCache(MAX_CACHED_DEMANDS)
+  demandCaches.set(records, known)
+  return (kind, group, object) => {
+    const holder = holderIn(records, kind, object)
+    const version = `${versionOf(object)} ${holder && versionOf(holder)} ${planVersions}`
+    const knownAs = `${kind.plural}/${keyOf(object)}`
+    let entry = known.get(knownAs)
+    if (entry?.version !== version) {
+      entry = { version, user: quotaUserOf(kind, group, object, { plans, holder }) }
+      known.set(knownAs, entry)
+    }
+    return entry.user
+  }
+}
+
+/** Returns the resource of a pass as a user of quotas; undefined if it is not counted, or not in the cache. */
+function userOfPass({ records, kind, object, scope: { resourceGroup = '' } }: QuotaPass): SeenUser | undefined {
+  if (!QUOTA_COUNTED_KINDS.includes(kind)) return undefined
+  const found = records.cache<User>(kind.resource).get(object.metadata.namespace, object.metadata.name)
+  return found && userReader(records)(kind, resourceGroup, found)
 }
 
 const MAX_CACHED_DEMANDS = 20_000
@@ -86,7 +106,7 @@ function holderIn(records: Workspace, kind: AnyKind, { metadata, spec }: User): 
 
 /** The part of a pass that quotas need, for any kind and state. */
 type QuotaPass = Pick<Pass, 'scope' | 'records' | 'kind' | 'clock'> & {
-  object: { metadata: { name: string; generation?: number }; status?: unknown }
+  object: { metadata: { namespace?: string; name: string; generation?: number }; status?: unknown }
 }
 
 type Limits = {
@@ -124,23 +144,29 @@ export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
   if (limits === undefined) return done()
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
   if (!isLimited(limits, resourceGroup)) return forgetGrant(pass, boundaryId, key)
-  const users = quotaUsers(pass.records, boundaryId)
-  const subject = users.find((user) => user.key === key)
+  const subject = userOfPass(pass)
   if (subject === undefined) return done()
-  return askLedger(pass, boundaryId, key, (ledger) => decideGrant(pass, { limits, users, subject }, ledger))
+  let users: readonly SeenUser[] | undefined
+  const readUsers = () => {
+    users ??= quotaUsers(pass.records, boundaryId)
+    return users
+  }
+  return askLedger(pass, boundaryId, key, (ledger) => decideGrant(pass, { limits, readUsers, subject }, ledger))
 }
 
-type QuotaCase = { limits: Limits; users: readonly SeenUser[]; subject: SeenUser }
+/** `readUsers` looks at every resource of the boundary, and is not called for a resource that has what it asks for. */
+type QuotaCase = { limits: Limits; readUsers: () => readonly SeenUser[]; subject: SeenUser }
 
 function decideGrant(
   { object, clock }: QuotaPass,
-  { limits, users, subject }: QuotaCase,
+  { limits, readUsers, subject }: QuotaCase,
   { grants }: LedgerView,
 ): LedgerDecision {
   const now = clock.now()
   const grant = grants[subject.key]
   const held = grant && demandOfGrant(grant)
   if (held !== undefined && coversDemand(held, subject.demand)) return { kind: 'held' }
+  const users = readUsers()
   const seen = new Set(users.map((user) => user.key))
   const expired = lapsedCounted(grants, (one) => seen.has(one), now)
   if (grant === undefined && runsAsSpecified(object, subject.demand))
@@ -230,18 +256,60 @@ const relevantOfUser = ({ metadata, spec, status }: KubeObject) => {
   return [metadata.uid, metadata.deletionTimestamp, spec, volumes, completedAt, firstReadyAt, planThen]
 }
 
-/** Wakes resources of a kind that wait for free quota: limits changed, or other resources shrank or were deleted. */
+/** Grants of a ledger as users, so that they are read once for each version of it. */
+const grantedByLedger = new WeakMap<object, readonly QuotaUser[]>()
+
+function grantedIn(records: Workspace, boundaryId: string): readonly QuotaUser[] {
+  const grants = grantsIn(records, boundaryId)
+  const known = grantedByLedger.get(grants) ?? grantedUsers(grants, () => true)
+  grantedByLedger.set(grants, known)
+  return known
+}
+
+/**
+ * Returns whether a waiting resource might fit. Of thousands that wait, one that cannot fit would otherwise look at all
+ * others, and ask for the ledger, after each change of one of them.
+ */
+function roomReader(records: Workspace, kind: AnyKind, boundaryId: string | undefined): (object: User) => boolean {
+  const limits = limitsIn(records, boundaryId)
+  if (limits === undefined || boundaryId === undefined) return () => true
+  const granted = grantedIn(records, boundaryId).filter(({ key }) => existsAt(records, boundaryId, key))
+  // A resource that adopts retained volumes is not charged for them, so their storage decides nothing here.
+  const hasRetained = limits.groups.some(({ retained = [] }) => retained.length > 0)
+  const usage = usageOf(
+    hasRetained ? granted.map((user) => ({ ...user, demand: { ...user.demand, storage: 0n } })) : granted,
+  )
+  const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
+  const heldBy = new Map(granted.map(({ key, demand }) => [key, demand]))
+  const userOf = userReader(records)
+  return (object) => {
+    const group = records.cache(namespaces).get(undefined, object.metadata.namespace ?? '')?.metadata.labels?.[
+      GROUP_LABEL
+    ]
+    const user = userOf(kind, group ?? '', object)
+    return mightFit({ boundary: limits.boundary, groups }, usage, { ...user, held: heldBy.get(user.key) })
+  }
+}
+
+/** Whether the resource of a grant exists. */
+function existsAt(records: Workspace, boundaryId: string, key: string): boolean {
+  const [plural, group = '', name = ''] = key.split('/')
+  const kind = QUOTA_COUNTED_KINDS.find((one) => one.plural === plural)
+  return kind !== undefined && records.cache(kind.resource).get(groupNamespace(boundaryId, group), name) !== undefined
+}
+
+/** Wakes resources of a kind that wait for room: limits changed, or other resources shrank or were deleted. */
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
     const namespaceCache = records.cache(namespaces)
-    return records
+    const inBoundary = records
       .cache<User>(kind.resource)
       .byIndex(PHASE_INDEX, 'QuotaExceeded')
       .filter(({ metadata }) => {
         const labels = namespaceCache.get(undefined, metadata.namespace ?? '')?.metadata.labels
         return labels?.[BOUNDARY_LABEL] === boundaryId
       })
-      .map(keyOf)
+    return (inBoundary.length === 0 ? inBoundary : inBoundary.filter(roomReader(records, kind, boundaryId))).map(keyOf)
   }
   /** Resources under a limit without a grant: what they have is recorded as soon as there is a limit. */
   const unwritten = (records: Workspace, boundaryId = '', group?: string): string[] => {

@@ -138,5 +138,11 @@ export async function forgetGrant(pass: LedgerPass, boundaryId: string, key: str
 }
 
 export function grantIn(records: Workspace, boundaryId: string, key: string): QuotaGrant | undefined {
-  return cached({ records }, boundaryId)?.spec.grants[key]
+  return grantsIn(records, boundaryId)[key]
+}
+
+const NO_GRANTS: QuotaGrants = {}
+
+export function grantsIn(records: Workspace, boundaryId: string): QuotaGrants {
+  return cached({ records }, boundaryId)?.spec.grants ?? NO_GRANTS
 }

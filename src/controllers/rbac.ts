@@ -21,15 +21,9 @@ import { grantExpiryOf, requestRemovalTimeOf } from '../desired/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { namespace } from '../kube/builtin.ts'
 import { ignoreKubeAlreadyExists } from '../kube/errors.ts'
-import {
-  type Controller,
-  controller,
-  type Pass,
-  type Rights,
-  type Step,
-  steps,
-  type Workspace,
-} from './engine/controller.ts'
+import { type Controller, controller, type Pass, type Rights, type Step, steps } from './engine/controller.ts'
+import { related } from './engine/lookups.ts'
+import { PHASE_INDEX } from './engine/phaseIndex.ts'
 import { JIT_OBSERVES, keepTemporaryGrant, revokeOnDeletion } from './jit.ts'
 import { bindToPrincipals, PRINCIPAL_RIGHTS, principalObservers } from './principals.ts'
 import { bindToScopeIncarnation, scopeObservers } from './scopeIncarnation.ts'
@@ -118,7 +112,7 @@ async function recordRole(pass: Pass): Promise<Outcome> {
   const assignment = pass.object as RoleAssignment & KubeObject
   const { metadata, spec } = assignment
   if (isBuiltInName(spec.roleDefinitionName)) return done()
-  const roles = rolesIn(pass.records)
+  const roles = related(pass.records.cache(RoleDefinition), 'role', spec.roleDefinitionName)
   const incarnation = incarnationOfRole(roles, spec.roleDefinitionName)
   const recorded = roleIncarnationOf(assignment)
   if (recorded !== undefined)
@@ -140,8 +134,6 @@ const roleIsGone = ({ spec }: RoleAssignment) =>
 
 const isBuiltInName = (displayName: string) => BUILT_IN_ROLES.some((role) => role.displayName === displayName)
 
-const rolesIn = (records: Workspace) => records.cache(RoleDefinition).list()
-
 /** Wakes the assignments that name a custom role when it is created, renamed or deleted. */
 const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
   resource: RoleDefinition.resource,
@@ -150,13 +142,16 @@ const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
     (spec as RoleDefinition['spec']).displayName,
     metadata.annotations?.[INCARNATION_ANNOTATION],
   ],
-  // All of them, because the event does not tell the role's previous name.
-  keysOf: (_, records) =>
-    records
-      .cache(RoleAssignment)
-      .list()
-      .filter(({ spec }) => !isBuiltInName(spec.roleDefinitionName))
-      .map(keyOf),
+  keysOf: ({ metadata, spec }, records) => {
+    const assignments = records.cache(RoleAssignment)
+    const incarnation = metadata.annotations?.[INCARNATION_ANNOTATION]
+    return [
+      ...related(assignments, 'role', (spec as RoleDefinition['spec']).displayName),
+      // The event does not tell the role's previous name. Assignments without an incarnation wait for their role.
+      ...related(assignments, 'roleIncarnation', incarnation),
+      ...related(assignments, 'roleIncarnation', undefined),
+    ].map(keyOf)
+  },
 }
 
 function grantController(
@@ -195,7 +190,10 @@ function checkDisplayName({ object, records }: Pass): Outcome {
   const { metadata, spec } = object as unknown as RoleDefinition & KubeObject
   const { displayName } = spec
   const builtIn = BUILT_IN_ROLES.find((role) => role.displayName === displayName)
-  const first = builtIn?.name ?? roleNamed(rolesIn(records), displayName)?.metadata.name ?? metadata.name
+  const first =
+    builtIn?.name ??
+    roleNamed(related(records.cache(RoleDefinition), 'role', displayName), displayName)?.metadata.name ??
+    metadata.name
   if (first === metadata.name) return done()
   const holder = builtIn === undefined ? `the older role ${first}` : 'a built-in role'
   return stalled(
@@ -209,7 +207,11 @@ const OTHER_ROLES: Controller['observes'][number] = {
   resource: RoleDefinition.resource,
   in: 'records',
   relevant: ({ spec }) => (spec as RoleDefinition['spec']).displayName,
-  keysOf: (_, records) => rolesIn(records).map(keyOf),
+  keysOf: ({ spec }, records) => {
+    const roles = records.cache(RoleDefinition)
+    const { displayName } = spec as RoleDefinition['spec']
+    return [...related(roles, 'role', displayName), ...roles.byIndex(PHASE_INDEX, 'NameOccupied')].map(keyOf)
+  },
 }
 
 /** A role is data: its controller gives it the incarnation that assignments refer to, and reports its faults. */

@@ -23,6 +23,7 @@ import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { endPreviews, keepPreviews, PREVIEW_RIGHTS, previewSources } from './deployments/previews.ts'
 import { deployPushed, groupInSourceBoundary } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { related } from './engine/lookups.ts'
 import { abbreviateNames } from './namespaceTeardown.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
 
@@ -138,7 +139,10 @@ async function holdersOf(pass: SourcePass, list: ListObjects): Promise<string[]>
 }
 
 const knownHolders = (pass: SourcePass) =>
-  holdersOf(pass, async (resource, options) => pass.records.cache<never>(resource).list(options))
+  holdersOf(pass, async (resource, options) => {
+    const cache = pass.records.cache<never>(resource)
+    return options === undefined ? related(cache, 'source', pass.object.metadata.name) : cache.list(options)
+  })
 
 async function reportHeldBy(pass: SourcePass): Promise<Outcome> {
   reportHolders(pass, await knownHolders(pass))
@@ -167,9 +171,10 @@ async function blockWhileReferenced(pass: SourcePass): Promise<Outcome> {
 }
 
 function concernedSources(resource: KubeObject, records: Workspace): string[] {
-  const ids = [sourceOf(resource), ...previewSources(resource, records)]
-  const sources = records.cache(DeploymentSource).list()
-  return sources.filter(({ metadata }) => ids.includes(metadata.name)).map(keyOf)
+  const ids = new Set([sourceOf(resource), ...previewSources(resource, records)])
+  return [...ids].flatMap((id) =>
+    id === undefined ? [] : related(records.cache(DeploymentSource), 'name', id).map(keyOf),
+  )
 }
 
 function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace): string[] {

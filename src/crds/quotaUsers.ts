@@ -1,8 +1,10 @@
 import type { KubeObject } from '../core/object.ts'
 import { demandUnderPlans, NO_DEMAND, type PartOwner, type Sizable } from '../core/sizing/demand.ts'
 import {
+  demandOfGrant,
   expiredGrants,
   grantKey,
+  groupOfGrant,
   isGroupGrant,
   pluralOfGrant,
   type QuotaGrants,
@@ -61,6 +63,19 @@ export function quotaUserOf(
     wasReady: (status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined,
     ...(kind.isPart === true && { isPart: true }),
   }
+}
+
+/** Returns the grants of the objects that pass the filter, as users of the quota; those of groups are ignored. */
+export function grantedUsers(grants: QuotaGrants, isCounted: (key: string) => boolean): QuotaUser[] {
+  return Object.entries(grants)
+    .filter(([key]) => !isGroupGrant(key) && isCounted(key))
+    .map(([key, grant]) => ({
+      key,
+      createdAt: grant.at,
+      resourceGroup: groupOfGrant(key),
+      demand: demandOfGrant(grant),
+      isPart: PLURALS_OF_PARTS.has(pluralOfGrant(key)),
+    }))
 }
 
 /** Returns the grants of objects that are not visible yet as users of the quota; groups use no amounts. */

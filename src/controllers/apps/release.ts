@@ -7,7 +7,6 @@ import {
 } from '../../contracts/containerinstances.ts'
 import { releasedSince } from '../../contracts/deployments.ts'
 import type { Revision, WantedRevision } from '../../contracts/revisions.ts'
-import { isOwnedBy } from '../../contracts/workloads.ts'
 import { sha256 } from '../../core/names.ts'
 import { byCreation, type KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -26,6 +25,7 @@ import {
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { instanceInputOf } from '../containers/workload.ts'
+import { related } from '../engine/lookups.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { keepRevision } from '../workload/revisions.ts'
 import { type AppPass, type AppStep, instancePass } from './types.ts'
@@ -144,10 +144,8 @@ function releasePods({ object, workloads }: AppPass, revision: number): LivePod[
   const { namespace, name } = object.metadata
   const ofRelease = ({ labels }: LivePod['metadata']) =>
     labels?.[COMPONENT_LABEL] === RELEASE_COMPONENT && labels[REVISION_LABEL] === String(revision)
-  return workloads
-    .cache<LivePod>(pod)
-    .list({ namespace })
-    .filter(({ metadata }) => ofRelease(metadata) && isOwnedBy(metadata, object.kind, name))
+  return related(workloads.cache<LivePod>(pod), 'owner', namespace, object.kind, name)
+    .filter(({ metadata }) => ofRelease(metadata))
     .sort((one, other) => byCreation(other, one))
 }
 

@@ -4,7 +4,7 @@ import {
   digestOfImage,
   RELEASE_COMPONENT,
 } from '../../contracts/containerinstances.ts'
-import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
+import { publicUrl } from '../../contracts/workloads.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import { describeReadyCount, pluralize, pluralizeVerb } from '../../core/pluralize.ts'
@@ -20,6 +20,7 @@ import {
 } from '../../desired/workload/podProblems.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
+import { related } from '../engine/lookups.ts'
 import {
   type CertificateObject,
   certificateState,
@@ -41,11 +42,9 @@ const endedPodsOf = (pass: InstancePass) => allPodsOf(pass).filter(hasEnded)
 
 function allPodsOf({ object, workloads }: InstancePass): LivePod[] {
   const { namespace, name } = refOfPass({ object })
-  return workloads
-    .cache<LivePod>(pod)
-    .list({ namespace })
-    .filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
-    .filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] !== RELEASE_COMPONENT)
+  return related(workloads.cache<LivePod>(pod), 'owner', namespace, object.kind, name).filter(
+    ({ metadata }) => metadata.labels?.[COMPONENT_LABEL] !== RELEASE_COMPONENT,
+  )
 }
 
 const ofComponent = (pods: readonly LivePod[], name: string) =>

@@ -1,4 +1,4 @@
-import { type KubeObject, objectKey } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
@@ -12,14 +12,15 @@ import {
 } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import type { Observed, Rights, Workspace } from '../engine/controller.ts'
+import type { Observed, Rights } from '../engine/controller.ts'
+import { LOOKUP_INDEX } from '../engine/lookups.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { POD_RIGHTS } from '../workload/evicted.ts'
 import { hostObserver, wantedHosts } from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver } from '../workload/identity.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { type ReferencingResource, referenceObservers } from '../workload/references.ts'
+import { referenceObservers } from '../workload/references.ts'
 import { REVISION_RIGHTS } from '../workload/revisions.ts'
 import { KEY_RIGHTS } from './accessKeys.ts'
 import { BACKUP_CHILDREN } from './backup.ts'
@@ -48,24 +49,13 @@ export function containerObservers<Stored extends KubeObject>(
   kind: AnyKind,
   viewOf: (stored: Stored) => View,
 ): Observed[] {
-  const viewsIn = (records: Workspace, namespace: string | undefined) =>
-    records.cache<Stored>(kind.resource).list({ namespace }).map(viewOf)
   return [
     podObserver(kind),
     identityObserver(kind),
     ObjectAccessKey.resource,
     hostObserver<Stored>(kind, (each, domain) => wantedHosts(kind.segment, viewOf(each), domain)),
-    ...referenceObservers((records, namespace) => viewsIn(records, namespace).map(readerOf)),
+    // A new version of a referenced value triggers a rollout.
+    ...referenceObservers((records, key) => records.cache(kind.resource).byIndex(LOOKUP_INDEX, key)),
     ...workloadObservers(kind),
   ]
-}
-
-/** A new version of a referenced value triggers a rollout. */
-function readerOf({ metadata, spec: { components, volumes, registryCredential } }: View): ReferencingResource {
-  const variables = components.flatMap(({ env }) => env)
-  return {
-    key: objectKey(metadata.namespace, metadata.name),
-    secrets: [registryCredential, ...[...volumes, ...variables].map(({ secret }) => secret)],
-    outputs: variables.map(({ output }) => output),
-  }
 }

@@ -7,6 +7,7 @@ import { DeploymentRecord } from '../../crds/deployments.ts'
 import { KINDS } from '../../crds/index.ts'
 import { absent } from '../../kube/errors.ts'
 import type { Observed, Pass, Workspace } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { refOfPass } from '../workload/pass.ts'
 
 /** Deployments and their owners, which may be of several kinds. */
@@ -28,10 +29,7 @@ export function deploymentsOf(
   records: Workspace,
   { namespace, collection, name }: { namespace: string | undefined; collection: string; name: string },
 ): CachedRecord[] {
-  return records
-    .cache(DeploymentRecord)
-    .list({ namespace })
-    .filter(({ spec }) => spec.ownerCollection === collection && spec.ownerName === name)
+  return [...related(records.cache(DeploymentRecord), 'parent', namespace, collection, name)]
 }
 
 /** Returns the deployments of this incarnation of an owner. Those of an earlier one with its name are being deleted. */

@@ -14,6 +14,7 @@ import {
 import { KINDS_WITH_SOURCES, sourceOf } from '../../desired/sources.ts'
 import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Pass, Rights, Workspace } from '../engine/controller.ts'
+import { OWNER_INDEX } from '../engine/ownership.ts'
 import { deploymentsOf } from './owners.ts'
 import { followersOf, tolerateRefusal } from './pushes.ts'
 
@@ -32,11 +33,9 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   let after: number | undefined
   for (const { resource, segment } of KINDS_WITH_SOURCES) {
     for (const owner of followersOf<PreviewOwner>(pass, resource)) {
-      const { namespace } = owner.metadata
-      const previews = records
-        .cache<PreviewOwner>(resource)
-        .list({ namespace })
-        .filter((object) => isPreviewOf(object, owner) && sourceOf(object) === source.metadata.name)
+      const previews = previewsOf<PreviewOwner>(owner, resource, records).filter(
+        (object) => sourceOf(object) === source.metadata.name,
+      )
       const branches = previewedBranches(owner, headsFor(pass, owner, previews, segment), now)
       after = earliest(after, ...branches.map(({ endsAt }) => Math.max(0, endsAt - now)))
       const wanted = branches.map(({ branch }) => previewOf(owner, branch))
@@ -90,6 +89,11 @@ async function removePreviews(pass: SourcePass, isToGo: (owner: KubeObject) => b
     }
 }
 
+function previewsOf<Owner extends KubeObject>(owner: KubeObject, resource: Resource, records: Workspace): Owner[] {
+  const owned = records.cache<Owner>(resource).byIndex(OWNER_INDEX, owner.metadata.uid ?? '')
+  return owned.filter((object) => object.metadata.namespace === owner.metadata.namespace && isPreviewOf(object, owner))
+}
+
 function ownerOfPreview(preview: KubeObject, resource: Resource, records: Workspace) {
   const { labels, namespace } = preview.metadata
   const name = labels?.[PREVIEW_LABEL]
@@ -107,11 +111,7 @@ export async function endPreviews(pass: SourcePass): Promise<Outcome> {
 export function previewSources(object: KubeObject, records: Workspace): (string | undefined)[] {
   const found = KINDS_WITH_SOURCES.find(({ kind }) => kind === object.kind)
   if (found === undefined) return []
-  const { namespace } = object.metadata
-  const previews = records
-    .cache(found.resource)
-    .list({ namespace })
-    .filter((each) => isPreviewOf(each, object))
+  const previews = previewsOf(object, found.resource, records)
   const owner = ownerOfPreview(object, found.resource, records)
   return [...previews, ...(owner === undefined ? [] : [owner])].map(sourceOf)
 }

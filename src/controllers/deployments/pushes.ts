@@ -9,10 +9,11 @@ import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { headToDeploy } from '../../desired/pushes.ts'
-import { KINDS_WITH_SOURCES, sourceOf } from '../../desired/sources.ts'
+import { KINDS_WITH_SOURCES } from '../../desired/sources.ts'
 import { namespace } from '../../kube/builtin.ts'
 import { ignoreKubeAlreadyExists, isKubeError } from '../../kube/errors.ts'
 import type { Pass, Workspace } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { deploymentsOf } from './owners.ts'
 
 type SourcePass = Pass<typeof DeploymentSource>
@@ -68,10 +69,8 @@ export function followersOf<Follower extends KubeObject>(
   { object: source, records }: SourcePass,
   resource: Resource,
 ): Follower[] {
-  return records
-    .cache<Follower>(resource)
-    .list()
-    .filter((one) => sourceOf(one) === source.metadata.name && one.metadata.deletionTimestamp === undefined)
+  return related(records.cache<Follower>(resource), 'source', source.metadata.name)
+    .filter((one) => one.metadata.deletionTimestamp === undefined)
     .filter((one) => groupInSourceBoundary(one, source, records) !== undefined)
 }
 

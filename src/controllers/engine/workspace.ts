@@ -5,6 +5,7 @@ import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheSet, ScopedCaches } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { CacheView, Controller, Workspace, WorkspaceName } from './controller.ts'
+import { LOOKUP_INDEX, lookupKeys } from './lookups.ts'
 import { OWNER_INDEX, ownerIndexKeys } from './ownership.ts'
 import { PHASE_INDEX, phaseIndexKeys } from './phaseIndex.ts'
 import {
@@ -20,6 +21,7 @@ export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 /** Indexes for controllers, in every cache that they read. */
 export const INDEXES = {
   [OWNER_INDEX]: ownerIndexKeys,
+  [LOOKUP_INDEX]: lookupKeys,
   [PHASE_INDEX]: phaseIndexKeys,
   [UNBOUND_PRINCIPAL_INDEX]: unboundPrincipalKeys,
   [BINDING_HOLDER_INDEX]: bindingHolderKeys,

@@ -1,4 +1,4 @@
-import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
+import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { copiesWithin, type Demand, NO_DEMAND } from '../../core/sizing/demand.ts'
@@ -7,6 +7,7 @@ import { wantedCopies } from '../../desired/functions.ts'
 import { hasEnded } from '../../desired/workload/evicted.ts'
 import { isDeployed, type LiveDeployment, type LivePod } from '../../desired/workload/podProblems.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
+import { related } from '../engine/lookups.ts'
 import { checkQuota, ensureGrantedDemand, releaseSurplusQuota } from '../quota.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { isNamespaceTerminating, refOfPass } from '../workload/pass.ts'
@@ -23,8 +24,7 @@ export const endedPodsOf = (pass: FunctionPass) => allPodsOf(pass).filter(hasEnd
 
 function allPodsOf({ object, workloads }: FunctionPass): LivePod[] {
   const { namespace, name } = refOfPass({ object })
-  const pods = workloads.cache<LivePod>(pod).list({ namespace })
-  return pods.filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
+  return [...related(workloads.cache<LivePod>(pod), 'owner', namespace, object.kind, name)]
 }
 
 /** Checks the quota for the maximum number of copies. If it does not fit, what was granted before keeps running. */

@@ -3,6 +3,7 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
+import { lookupKeys } from '../engine/lookups.ts'
 import { functionController } from './function.ts'
 
 /** Caches of these objects, in the order of the list. */
@@ -12,6 +13,7 @@ function holding(...stored: KubeObject[]): Workspace {
     const isIn = (object: KubeObject, home?: string) => home === undefined || object.metadata.namespace === home
     return {
       list: ({ namespace }: { namespace?: string } = {}) => held.filter((each) => isIn(each, namespace)),
+      byIndex: (_index: string, key: string) => held.filter((each) => lookupKeys(each).includes(key)),
       get: (namespace: string, name: string) =>
         held.find((each) => isIn(each, namespace) && each.metadata.name === name),
     }

@@ -1,5 +1,6 @@
 import { functionNames, pathClaim } from '../../contracts/functions.ts'
 import { remoteCopyName } from '../../contracts/remoteCopies.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { describeReadyCount, pluralize, pluralizeVerb } from '../../core/pluralize.ts'
@@ -13,6 +14,7 @@ import { deployment, namespace, secret } from '../../kube/builtin.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
+import { LOOKUP_INDEX } from '../engine/lookups.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, releaseClaims, releaseNames } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
@@ -23,12 +25,12 @@ import { scaleToZero } from '../workload/halt.ts'
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
 import { planOf, refOfPass, stepAdapter, withSpec } from '../workload/pass.ts'
-import { type ReferencingResource, referenceObservers } from '../workload/references.ts'
+import { referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { ignoreMissingRights } from '../workload/secrets.ts'
 import { awaitCopiesGone, checkCopies, endedPodsOf, namespaceOf, podsOf, releaseCopyQuota } from './copies.ts'
 import { findIdentity, withdrawIdentity } from './identity.ts'
-import { clusterOfFunction, otherClusterObservers } from './otherClusters.ts'
+import { clusterOfFunction, functionsOf, functionsOnCluster, otherClusterObservers } from './otherClusters.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
 import {
   type CachedFunction,
@@ -41,20 +43,11 @@ import {
 import { DIGEST_RIGHTS, keepValues, pruneSourceFiles, reportKeyDigests, requireKeys, type Variables } from './values.ts'
 import { refuseWithheldSecrets, refuseWithheldVariables } from './withheldSecrets.ts'
 
-const functionsIn = (records: Workspace, namespace?: string) => records.cache(ServerlessFunction).list({ namespace })
-
-function readersIn(records: Workspace, namespace: string | undefined): ReferencingResource[] {
-  const namespaces = records.cache(FunctionNamespace)
-  return functionsIn(records, namespace).map((each) => {
-    const functionNamespace = namespaces.get(each.metadata.namespace, each.spec.namespaceName)
-    const variables = mergeVariables(functionNamespace?.spec.env ?? [], each.spec.env)
-    const keys = triggersOf(each.spec).map(({ keySecret }) => keySecret)
-    return {
-      key: keyOf(each),
-      secrets: [...keys, ...variables.map(({ secret }) => secret)],
-      outputs: variables.map(({ output }) => output),
-    }
-  })
+/** Returns the functions with this reference, in their own variables or those of their namespace. */
+function readersOf(records: Workspace, key: string): KubeObject[] {
+  const namespaces = records.cache(FunctionNamespace).byIndex(LOOKUP_INDEX, key)
+  const inNamespaces = namespaces.flatMap(({ metadata }) => functionsOf(records, metadata.namespace, metadata.name))
+  return [...records.cache(ServerlessFunction).byIndex(LOOKUP_INDEX, key), ...inNamespaces]
 }
 
 const OTHERS: readonly Observed[] = [
@@ -62,10 +55,7 @@ const OTHERS: readonly Observed[] = [
   deploymentObserver(ServerlessFunction),
   {
     resource: FunctionNamespace.resource,
-    keysOf: ({ metadata }, records) =>
-      functionsIn(records, metadata.namespace)
-        .filter(({ spec }) => spec.namespaceName === metadata.name)
-        .map(keyOf),
+    keysOf: ({ metadata }, records) => functionsOf(records, metadata.namespace, metadata.name).map(keyOf),
     relevant: ({ spec, metadata, status }) => {
       const { identitySecret } = (status as CachedNamespace['status']) ?? {}
       return [spec, metadata.deletionTimestamp, identitySecret]
@@ -80,9 +70,9 @@ const OTHERS: readonly Observed[] = [
       return waiting.filter((each) => claimsOf(each).includes(value)).map(keyOf)
     },
   },
-  ...referenceObservers(readersIn),
-  ...workloadObservers(ServerlessFunction),
-  ...otherClusterObservers(functionsIn),
+  ...referenceObservers(readersOf),
+  ...workloadObservers(ServerlessFunction, functionsOnCluster),
+  ...otherClusterObservers(),
 ]
 
 const CHILDREN = [deployment]

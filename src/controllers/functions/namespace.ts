@@ -37,6 +37,7 @@ import { judgeStop } from '../workload/judge.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { refOfPass, withSpec } from '../workload/pass.ts'
 import { resolvePlan } from '../workload/resolve.ts'
+import { functionsOf } from './otherClusters.ts'
 import { type CachedFunction, type CachedNamespace, type NamespacePass, newNamespaceState } from './types.ts'
 
 const ROUTES = [ingress, httpRoute, certificate]
@@ -97,14 +98,11 @@ const isCallable = (status: CachedFunction['status']) =>
     ({ type, status: holds, reason }) => type === 'Ready' && holds === 'True' && reason === 'Available',
   ) === true
 
-const functionsOf = ({ object, records }: NamespacePass) =>
-  records
-    .cache(ServerlessFunction)
-    .list({ namespace: object.metadata.namespace })
-    .filter(({ spec }) => spec.namespaceName === object.metadata.name)
+const functionsIn = ({ object, records }: NamespacePass) =>
+  functionsOf(records, object.metadata.namespace, object.metadata.name)
 
 function countFunctions(pass: NamespacePass): Outcome {
-  const functions = functionsOf(pass)
+  const functions = functionsIn(pass)
   const ready = functions.filter(({ status }) => isCallable(status)).length
   const servingDeployments = functions.flatMap(({ status }) => status?.servingDeployment ?? []).sort()
   const { boundaryId = '', resourceGroup = '' } = pass.scope
@@ -197,13 +195,13 @@ function reportIdentity({ report, state: { identitySecret } }: NamespacePass): O
 
 function judge(pass: NamespacePass): Outcome {
   if (pass.object.spec.running === false) return judgeStopped(pass)
-  const count = functionsOf(pass).length
+  const count = functionsIn(pass).length
   return judgeHost(pass) ?? done({ message: count === 1 ? 'It has one function.' : `It has ${count} functions.` })
 }
 
 /** Functions stop by themselves when they see that their namespace is stopped. */
 function judgeStopped(pass: NamespacePass): Outcome {
-  const remaining = functionsOf(pass).filter(({ status }) => isCallable(status)).length
+  const remaining = functionsIn(pass).filter(({ status }) => isCallable(status)).length
   const progress = `${pluralize(remaining, 'function')} ${pluralizeVerb(remaining, 'is', 'are')} being stopped.`
   return judgeStop(remaining, progress, 'It is stopped: its functions answer no calls.')
 }

@@ -32,6 +32,8 @@ import {
   steps,
   type Workspace,
 } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
+import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { holdsName } from '../nameClaims.ts'
 import { ignoreMissingRights, withSecretRights } from '../workload/secrets.ts'
 import {
@@ -234,8 +236,7 @@ async function followIdentity(pass: KeyPass): Promise<Outcome> {
   const { managedIdentityId } = pass.object.spec
   if (managedIdentityId === undefined) return done()
   const { namespace } = pass.object.metadata
-  const identities = pass.records.cache(ManagedIdentity).list({ namespace })
-  const found = identities.find((identity) => identityIdOf(identity) === managedIdentityId)
+  const [found] = related(pass.records.cache(ManagedIdentity), 'identity', namespace, managedIdentityId)
   if (found !== undefined && found.metadata.deletionTimestamp === undefined) return done()
   if (pass.object.status?.accessKeyId !== undefined) return removeSelf(pass, 'Its managed identity is gone.')
   if (found !== undefined) return waiting('TearingDown', `Managed identity "${managedIdentityId}" is being deleted.`)
@@ -302,24 +303,19 @@ function keysOfBucket({ metadata, spec }: KubeObject, records: Workspace): strin
 function keysOfIdentity(identity: KubeObject, records: Workspace): string[] {
   const { namespace } = identity.metadata
   const id = identityIdOf(identity)
-  return keys(
-    allKeys(records)
-      .list({ namespace })
-      .filter(({ spec }) => spec.managedIdentityId === id),
-  )
+  return keys(related(allKeys(records), 'identity', namespace, id))
 }
 
 function sessionsOf({ metadata }: KubeObject, records: Workspace): string[] {
-  const all = allKeys(records).list()
-  return keys(all.filter((key) => key.spec.isSession && createdByOf(key.metadata) === metadata.name))
+  return keys(related(allKeys(records), 'session', metadata.name))
 }
 
 function waitingSiblings({ metadata }: KubeObject, records: Workspace): string[] {
   const { namespace } = metadata
   return keys(
     allKeys(records)
-      .list({ namespace })
-      .filter(({ status }) => status?.phase === 'QuotaExceeded'),
+      .byIndex(PHASE_INDEX, 'QuotaExceeded')
+      .filter((key) => key.metadata.namespace === namespace),
   )
 }
 

@@ -6,6 +6,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { ObjectScope, Workspace } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { holdsName } from '../nameClaims.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
 
@@ -55,13 +56,11 @@ export function unsupported({ field, feature }: UnsupportedField): Outcome {
 }
 
 export function bucketsOf(records: Workspace, namespace: string | undefined, account: string) {
-  const all = records.cache(AccountBucket).list({ namespace })
-  return all.filter(({ spec }) => spec.accountName === account)
+  return [...related(records.cache(AccountBucket), 'parent', namespace, account)]
 }
 
 export function keysOfAccount(records: Workspace, namespace: string | undefined, account: string) {
-  const all = records.cache(ObjectAccessKey).list({ namespace })
-  return all.filter(({ spec }) => spec.accountName === account)
+  return [...related(records.cache(ObjectAccessKey), 'parent', namespace, account)]
 }
 
 type FoundAccount =

@@ -14,6 +14,7 @@ import {
 } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
+import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import {
@@ -44,10 +45,7 @@ export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 
     const reads = object.spec.restoreFrom !== undefined
     if ((isWanted || reads) && !workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
     if (!isWanted || target === undefined) return done()
-    const snapshots = records
-      .cache(RelationalSnapshot)
-      .list({ namespace })
-      .filter(({ spec }) => spec.clusterName === name)
+    const snapshots = related(records.cache(RelationalSnapshot), 'parent', namespace, name)
     state.backup = {
       target,
       destinationPath: destinationPath(target, namespace),

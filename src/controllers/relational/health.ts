@@ -18,6 +18,7 @@ import {
 } from '../../desired/relational/index.ts'
 import { pod } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
+import { related } from '../engine/lookups.ts'
 import { describeProgress, findPodProblem } from '../stateful/health.ts'
 import type { Pod } from '../stateful/types.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
@@ -193,8 +194,7 @@ export function judgeStopped({ state }: RelationalPass): Outcome {
 function podsOfEngine(pass: RelationalPass): Pod[] {
   const { namespace, name } = refOfPass(pass)
   const { cluster } = relationalNames(name)
-  const all = pass.workloads.cache<Pod>(pod).list({ namespace })
-  return all.filter(({ metadata }) => metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)
+  return [...related(pass.workloads.cache<Pod>(pod), 'engine', namespace, cluster)]
 }
 
 /** Returns undefined if every instance is as it should be. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relational.ts'
+import { ENGINE_CLUSTER_LABEL } from '../../contracts/relational.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
@@ -13,6 +13,7 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { cannotStart } from '../stateful/health.ts'
@@ -46,13 +47,11 @@ import { checkStorage } from './volumes.ts'
 import { completeWal } from './wal.ts'
 import { applyChildren, mirrorBackups } from './workload.ts'
 
-const allClusters = (records: Workspace) => records.cache(RelationalCluster).list()
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 /** Finds the database of a Cluster. Long names are cut, so the name cannot be derived from the Cluster's. */
 function keysOfEngine(records: Workspace, namespace: string | undefined, cluster: string | undefined): string[] {
-  const databases = records.cache(RelationalCluster).list({ namespace })
-  return keys(databases.filter(({ metadata }) => relationalNames(metadata.name).cluster === cluster))
+  return keys(related(records.cache(RelationalCluster), 'engine', namespace, cluster))
 }
 
 const byEngineLabel = ({ metadata }: KubeObject, records: Workspace) => {
@@ -78,17 +77,15 @@ const OTHERS: readonly Observed[] = [
     resource: RelationalSnapshot.resource,
     keysOf: (object, records) => {
       const { clusterName } = (object as StoredSnapshot).spec
-      const restoring = allClusters(records).filter(({ spec }) => spec.restoreFrom?.snapshotId === object.metadata.name)
+      const restoring = related(records.cache(RelationalCluster), 'restoredFrom', object.metadata.name)
       return [objectKey(object.metadata.namespace, clusterName), ...keys(restoring)]
     },
   },
   // Databases whose connection Services point to it.
   {
     resource: RelationalCluster.resource,
-    keysOf: ({ metadata: { namespace, name } }, records) => {
-      const databases = records.cache(RelationalCluster).list({ namespace })
-      return keys(databases.filter(({ spec }) => spec.connectTo === name))
-    },
+    keysOf: ({ metadata: { namespace, name } }, records) =>
+      keys(related(records.cache(RelationalCluster), 'connectedTo', namespace, name)),
   },
   volumeObserver(RelationalCluster),
   ...workloadObservers(RelationalCluster),

@@ -15,6 +15,7 @@ import {
   steps,
   type Workspace,
 } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { childRights } from '../workload/observers.ts'
 import {
@@ -55,13 +56,12 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
       keysOf: (object, records) => {
         const { metadata, spec } = object as StoredCluster
         const snapshots = records.cache(RelationalSnapshot)
-        const inNamespace = snapshots.list({ namespace: metadata.namespace })
-        const unsettled = inNamespace.filter(
-          ({ spec: { clusterName }, status, metadata: { deletionTimestamp } }) =>
-            clusterName === metadata.name && (status?.completedAt === undefined || deletionTimestamp !== undefined),
+        const unsettled = related(snapshots, 'parent', metadata.namespace, metadata.name).filter(
+          ({ status, metadata: { deletionTimestamp } }) =>
+            status?.completedAt === undefined || deletionTimestamp !== undefined,
         )
         const origin = spec.restoreFrom?.snapshotId
-        const read = origin === undefined ? [] : snapshots.list().filter((one) => one.metadata.name === origin)
+        const read = origin === undefined ? [] : related(snapshots, 'name', origin)
         return [...unsettled, ...read].map(keyOf)
       },
     },
@@ -244,13 +244,12 @@ function storageOf(pass: SnapshotPass): string | undefined {
 
 /** Returns databases that are restored from it and do not have their data yet. */
 function restoringFrom(records: Workspace, snapshot: SnapshotPass['object']): StoredCluster[] {
-  const databases = records.cache(RelationalCluster).list()
+  const databases = related(records.cache(RelationalCluster), 'restoredFrom', snapshot.metadata.name)
   return databases.filter((database) => isBeingRestored(database, snapshot))
 }
 
 function siblingsOf(records: Workspace, namespace: string | undefined, clusterName: string): StoredSnapshot[] {
-  const all = records.cache(RelationalSnapshot).list({ namespace })
-  return all.filter(({ spec }) => spec.clusterName === clusterName)
+  return [...related(records.cache(RelationalSnapshot), 'parent', namespace, clusterName)]
 }
 
 /** Whether an older snapshot has the same name. */

@@ -1,4 +1,4 @@
-import { archiveServerName, ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relational.ts'
+import { archiveServerName, relationalNames } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
@@ -15,6 +15,7 @@ import {
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
+import { related } from '../engine/lookups.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
 import { ignoreMissingRights, removeRecordSecret } from '../workload/secrets.ts'
@@ -49,9 +50,9 @@ function isDeletedWithCluster(pass: RelationalPass): (snapshot: StoredSnapshot) 
 /** Points connections redirected here back to the databases they are named after; nothing would do so later. */
 export async function releaseConnections(pass: RelationalPass): Promise<Outcome> {
   const { namespace, name } = refOfPass(pass)
-  for (const other of pass.records.cache<StoredCluster>(pass.kind.resource).list({ namespace })) {
+  for (const other of related(pass.records.cache<StoredCluster>(pass.kind.resource), 'connectedTo', namespace, name)) {
     const { uid, deletionTimestamp } = other.metadata
-    if (other.spec.connectTo !== name || deletionTimestamp !== undefined) continue
+    if (deletionTimestamp !== undefined) continue
     await pass.records.client.mergePatch(pass.kind.resource, refOf(other), { spec: { connectTo: null } }, { uid })
   }
   return done()
@@ -124,9 +125,9 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
 
 /** Deletes the snapshots that are not retained. */
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
-  const { namespace } = refOfPass(pass)
+  const { namespace, name } = refOfPass(pass)
   const isGoing = isDeletedWithCluster(pass)
-  const listSnapshots = () => pass.records.cache(RelationalSnapshot).list({ namespace }).filter(isGoing)
+  const listSnapshots = () => related(pass.records.cache(RelationalSnapshot), 'parent', namespace, name).filter(isGoing)
   for (const snapshot of listSnapshots()) {
     if (snapshot.metadata.deletionTimestamp !== undefined) continue
     const { uid } = snapshot.metadata
@@ -152,9 +153,8 @@ export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
   const isGone = await pass.children.remove(postgresqlCluster, namespace, names.cluster)
   if (isNamespaceTerminating(pass.records, refOfPass(pass).namespace)) return done()
   if (!isGone) return waiting('TearingDown', 'The instances are being deleted.')
-  const isOurs = ({ metadata: { labels } }: KubeObject) => labels?.[ENGINE_CLUSTER_LABEL] === names.cluster
   const remaining = [pod, persistentVolumeClaim].flatMap((resource) =>
-    pass.workloads.cache(resource).list({ namespace }).filter(isOurs),
+    related(pass.workloads.cache(resource), 'engine', namespace, names.cluster),
   )
   const list = remaining.map(({ metadata }) => metadata.name).sort()
   return list.length === 0 ? done() : waiting('TearingDown', `Still there: ${list.join(', ')}.`)

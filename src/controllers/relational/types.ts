@@ -9,6 +9,7 @@ import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { BackupDestination, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Step, Workspace } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { belongsTo } from '../engine/ownership.ts'
 import { newWorkloadState, refOfPass, type WorkloadState } from '../workload/pass.ts'
 
@@ -111,17 +112,14 @@ export function observedEngine(pass: RelationalPass): EngineCluster | undefined 
 
 /** Returns the Backups of a Cluster, in any state. */
 export function backupsOf(workloads: Workspace, namespace: string, cluster: string): EngineBackup[] {
-  return workloads
-    .cache<EngineBackup>(postgresqlBackup)
-    .list({ namespace })
-    .filter(({ spec }) => spec.cluster?.name === cluster)
+  return [...related(workloads.cache<EngineBackup>(postgresqlBackup), 'engine', namespace, cluster)]
 }
 
 /** Filters Backups of this incarnation of the database, by the archive in the snapshot, otherwise by start time. */
 export function backupsOfIncarnation(pass: RelationalPass, backups: readonly EngineBackup[]): EngineBackup[] {
   const { namespace, name } = refOfPass(pass)
   const own = archiveServerName(relationalNames(name).cluster, pass.incarnation)
-  const snapshots = pass.records.cache(RelationalSnapshot).list({ namespace })
+  const snapshots = related(pass.records.cache(RelationalSnapshot), 'parent', namespace, name)
   const servers = new Map(snapshots.map(({ status }) => [status?.backupName, status?.serverName]))
   const begin = Date.parse(pass.object.metadata.creationTimestamp ?? '')
   return backups.filter(({ metadata, status }) => {

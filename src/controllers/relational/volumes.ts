@@ -1,7 +1,8 @@
-import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relational.ts'
+import { relationalNames } from '../../contracts/relational.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
+import { related } from '../engine/lookups.ts'
 import { planOf } from '../workload/pass.ts'
 import { observedEngine, type RelationalPass, refOfPass, type StoredCluster } from './types.ts'
 
@@ -63,8 +64,7 @@ type Claim = { [key: string]: unknown } & Parameters<typeof claimGrowth>[0]
 function claimsOf(pass: RelationalPass): Claim[] {
   const { namespace, name } = refOfPass(pass)
   const { cluster } = relationalNames(name)
-  const claims = pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace })
-  return claims.filter((claim) => claim.metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)
+  return [...related(pass.workloads.cache<Claim>(persistentVolumeClaim), 'engine', namespace, cluster)]
 }
 
 /** Returns a storage class in use that does not allow expansion. */

@@ -3,6 +3,7 @@ import { childName } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { pod, statefulSet } from '../../kube/builtin.ts'
+import { related } from '../engine/lookups.ts'
 import { belongsTo } from '../engine/ownership.ts'
 import {
   newWorkloadState,
@@ -63,10 +64,9 @@ export function ordinalOf(pass: Pick<StatefulPass, 'kind' | 'object'>, podOrClai
 /** Returns the remaining pods of this resource, in any state. */
 export function podsOfStateful(pass: StatefulPass): Pod[] {
   const { namespace } = placeOfStateful(pass)
-  return pass.workloads
-    .cache<Pod & KubeObject>(pod)
-    .list({ namespace })
-    .filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)
+  return related(pass.workloads.cache<Pod & KubeObject>(pod), 'numbered', namespace, workloadOf(pass)).filter(
+    (each) => ordinalOf(pass, each.metadata.name) !== undefined,
+  )
 }
 
 /** Returns the number of remaining pods, at least the StatefulSet's own count, which lags behind and is shown. */

@@ -4,8 +4,17 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
+import { related } from '../engine/lookups.ts'
 import { adopt, isKeptFor } from '../workload/retainedIncarnations.ts'
-import { observedWorkload, ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME } from './pass.ts'
+import {
+  observedWorkload,
+  ordinalOf,
+  placeOfStateful,
+  planOfStateful,
+  type StatefulPass,
+  VOLUME,
+  workloadOf,
+} from './pass.ts'
 import { type EngineOf, engineObstacle } from './retainedEngine.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
@@ -13,8 +22,8 @@ import type { Claim, StatefulSet } from './types.ts'
 export function claimsByName(pass: StatefulPass): Map<number, Claim> {
   const { namespace } = placeOfStateful(pass)
   const found = new Map<number, Claim>()
-  for (const claim of pass.workloads.cache<Claim>(persistentVolumeClaim).list({ namespace })) {
-    if (!claim.metadata.name.startsWith(`${VOLUME}-`)) continue
+  const claims = pass.workloads.cache<Claim>(persistentVolumeClaim)
+  for (const claim of related(claims, 'numbered', namespace, `${VOLUME}-${workloadOf(pass)}`)) {
     const ordinal = ordinalOf(pass, claim.metadata.name)
     if (ordinal !== undefined) found.set(ordinal, claim)
   }

@@ -8,6 +8,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { type ClaimObject, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
@@ -44,8 +45,6 @@ import {
   removeEntries,
 } from './vault.ts'
 
-const vaults = (records: Workspace) => records.cache(SecretVault).list()
-
 const OTHERS: readonly Observed[] = [
   {
     resource: VaultEntry.resource,
@@ -57,9 +56,7 @@ const OTHERS: readonly Observed[] = [
       const { type, value } = (claim as ClaimObject).spec
       if (type !== 'Vault') return []
       // The holder, and vaults that wait for the name.
-      return vaults(records)
-        .filter(({ metadata }) => metadata.name === value)
-        .map((vault) => keyOf(vault as KubeObject))
+      return related(records.cache(SecretVault), 'name', value).map(keyOf)
     },
   },
   {
@@ -93,10 +90,7 @@ const vaultController = controllerWith(
 /** Returns the entries that do not reflect their vault's settings or state yet. */
 function outdatedEntries(vault: KubeObject, records: Workspace): string[] {
   const { spec, metadata } = vault as CachedVault
-  return records
-    .cache(VaultEntry)
-    .list({ namespace: metadata.namespace })
-    .filter((entry) => entry.spec.vaultName === metadata.name)
+  return related(records.cache(VaultEntry), 'parent', metadata.namespace, metadata.name)
     .filter(({ spec: { history }, status }) => {
       const isStopped = ['ReferenceMissing', 'NameOccupied', 'WaitingForDependency'].includes(status?.phase ?? '')
       if (isStopped === isUsable(vault as CachedVault)) return true
@@ -108,11 +102,9 @@ function outdatedEntries(vault: KubeObject, records: Workspace): string[] {
 
 /** Returns the entries whose value comes from the Secret. */
 function entriesFromSecret({ metadata }: KubeObject, records: Workspace): string[] {
-  return records
-    .cache(VaultEntry)
-    .list({ namespace: metadata.namespace })
-    .filter(({ spec }) => spec.valueFrom?.secretName === metadata.name)
-    .map((entry) => keyOf(entry as KubeObject))
+  return related(records.cache(VaultEntry), 'secret', metadata.namespace, metadata.name).map((entry) =>
+    keyOf(entry as KubeObject),
+  )
 }
 
 /** Values and keys are accessed with rights granted in each group's namespace instead. */

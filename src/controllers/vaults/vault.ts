@@ -6,6 +6,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { pluralize } from '../../core/pluralize.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
+import { related } from '../engine/lookups.ts'
 import { acquireNameClaim } from '../nameClaims.ts'
 import { checkQuota } from '../quota.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
@@ -34,8 +35,7 @@ export async function claimVaultName(pass: VaultPass): Promise<Outcome> {
 
 function entriesOf({ records, object }: Pick<VaultPass, 'records' | 'object'>): CachedEntry[] {
   const { namespace, name } = object.metadata
-  const entries = records.cache(VaultEntry).list({ namespace })
-  return entries.filter((entry) => entry.spec.vaultName === name)
+  return [...related(records.cache(VaultEntry), 'parent', namespace, name)]
 }
 
 /** Milliseconds between two counts of a vault, so that a thousand concurrent writes do not cause a thousand counts. */

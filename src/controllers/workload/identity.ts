@@ -8,6 +8,7 @@ import { identityOwnership } from '../../desired/managedidentities.ts'
 import { secret } from '../../kube/builtin.ts'
 import { ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Observed, Rights } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { refOfPass, type WorkloadPass } from './pass.ts'
 import { readSecret, withSecretRights } from './secrets.ts'
@@ -35,10 +36,9 @@ export function identityObserver({ segment }: AnyKind): Observed {
 
 function identityOf({ kind, object, records }: IdentifiedPass): Cached | undefined {
   const { namespace } = refOfPass({ object })
-  return records
-    .cache(ManagedIdentity)
-    .list({ namespace })
-    .find((each) => each.spec.resourceType === kind.segment && isWorkloadOf(object, each))
+  return related(records.cache(ManagedIdentity), 'parent', namespace, object.metadata.name).find(
+    (each) => each.spec.resourceType === kind.segment && isWorkloadOf(object, each),
+  )
 }
 
 /**

@@ -6,6 +6,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { pod, storageClass } from '../../kube/builtin.ts'
 import type { Observed, Rights, Workspace } from '../engine/controller.ts'
+import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { quotaObservers } from '../quota.ts'
 
@@ -26,8 +27,17 @@ export function podObserver(kind: AnyKind): Observed {
   }
 }
 
-/** Wakes resources when their plan, their cluster or the rest of their quota changes. */
-export function workloadObservers(kind: AnyKind): Observed[] {
+type OnCluster = (records: Workspace, clusterId: string) => readonly KubeObject[]
+
+/**
+ * Wakes resources when their plan, their cluster or the room in their quota changes.
+ *
+ * @param onCluster returns those on another cluster; those that name it by default
+ */
+export function workloadObservers(
+  kind: AnyKind,
+  onCluster: OnCluster = (records, clusterId) => related(records.cache(kind.resource), 'cluster', clusterId),
+): Observed[] {
   const all = (records: Workspace) => records.cache<Planned>(kind.resource).list()
   return [
     {
@@ -37,10 +47,20 @@ export function workloadObservers(kind: AnyKind): Observed[] {
           .filter((each) => mayUsePlan(each, name))
           .map(keyOf),
     },
+    // The domains of all clusters decide which hosts a resource may have.
     {
       resource: PlatformCluster.resource,
       keysOf: (_, records) => all(records).map(keyOf),
-      relevant: clusterSettingsOf,
+      relevant: ({ spec }) => spec,
+    },
+    // A cluster that comes and goes must not wake the rest of the platform.
+    {
+      resource: PlatformCluster.resource,
+      keysOf: (cluster, records) => {
+        const { isPlatform } = cluster.spec as PlatformCluster['spec']
+        return (isPlatform ? all(records) : onCluster(records, cluster.metadata.name)).map(keyOf)
+      },
+      relevant: stateOf,
     },
     ...(kind.runsAnywhere === true ? [projectionObserver(kind)] : []),
     ...quotaObservers(kind),
@@ -62,21 +82,17 @@ export function volumeObserver(kind: AnyKind): Observed {
 }
 
 /** Returns a cluster's settings and state, without its heartbeats. */
-export function clusterSettingsOf({ spec, status }: KubeObject): unknown {
-  return [spec, (status as { state?: string } | undefined)?.state]
+export function clusterSettingsOf(cluster: KubeObject): unknown {
+  return [cluster.spec, stateOf(cluster)]
 }
+
+const stateOf = ({ status }: KubeObject) => (status as { state?: string } | undefined)?.state
 
 /** Wakes the resources that run on the projection's cluster. */
 function projectionObserver(kind: AnyKind): Observed {
-  type Placed = KubeObject & { spec: { clusterId?: string } }
   return {
     resource: BoundaryProjection.resource,
-    keysOf: ({ metadata: { name } }, records) =>
-      records
-        .cache<Placed>(kind.resource)
-        .list()
-        .filter(({ spec }) => spec.clusterId === name)
-        .map(keyOf),
+    keysOf: ({ metadata: { name } }, records) => related(records.cache(kind.resource), 'cluster', name).map(keyOf),
   }
 }
 

@@ -1,60 +1,41 @@
-import type { ResourceOutput, VaultReference } from '../../contracts/references.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { type KubeObject, keyOf } from '../../core/object.ts'
 import { ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
+import { lookupKey, secretKey } from '../engine/lookups.ts'
 import { OUTPUT_KINDS } from './outputs.ts'
 
-/** A resource's key and what it refers to. */
-export type ReferencingResource = {
-  key: string
-  secrets: readonly (VaultReference | undefined)[]
-  outputs: readonly (ResourceOutput | undefined)[]
-}
-
-type ReadersIn = (records: Workspace, namespace: string | undefined) => readonly ReferencingResource[]
+/** Returns the resources with this key in the index of lookups. */
+type ReadersOf = (records: Workspace, key: string) => readonly KubeObject[]
 
 /** Wakes the resources that refer to a vault that was created or deleted, or to one of its changed secrets. */
-export function vaultObservers(readersIn: ReadersIn): Observed[] {
+export function vaultObservers(readersOf: ReadersOf): Observed[] {
   return [
     {
       resource: SecretVault.resource,
       relevant: ({ metadata }) => metadata.uid,
       keysOf: ({ metadata }, records) =>
-        readersIn(records, metadata.namespace)
-          .filter(({ secrets }) => secrets.some((secret) => secret?.vaultName === metadata.name))
-          .map(({ key }) => key),
+        readersOf(records, lookupKey('vault', metadata.namespace, metadata.name)).map(keyOf),
     },
     {
       resource: VaultEntry.resource,
       keysOf: ({ metadata, spec }, records) => {
-        const { vaultName, secretName } = spec as { vaultName?: string; secretName?: string }
-        return readersIn(records, metadata.namespace)
-          .filter(({ secrets }) =>
-            secrets.some(
-              (secret) =>
-                secret?.vaultName === vaultName && secret?.secretName.toLowerCase() === secretName?.toLowerCase(),
-            ),
-          )
-          .map(({ key }) => key)
+        const { vaultName, secretName = '' } = spec as { vaultName?: string; secretName?: string }
+        return readersOf(records, secretKey(metadata.namespace, vaultName, secretName)).map(keyOf)
       },
     },
   ]
 }
 
 /** As `vaultObservers`, and for outputs of other resources in the group. */
-export function referenceObservers(readersIn: ReadersIn): Observed[] {
+export function referenceObservers(readersOf: ReadersOf): Observed[] {
   return [
-    ...vaultObservers(readersIn),
+    ...vaultObservers(readersOf),
     ...Object.entries(OUTPUT_KINDS).map(([collection, { resource }]) => ({
       resource,
       relevant: relevantOutputs,
       keysOf: ({ metadata }: KubeObject, records: Workspace) =>
-        readersIn(records, metadata.namespace)
-          .filter(({ outputs }) =>
-            outputs.some((output) => output?.collection === collection && output.name === metadata.name),
-          )
-          .map(({ key }) => key),
+        readersOf(records, lookupKey('output', metadata.namespace, collection, metadata.name)).map(keyOf),
     })),
   ]
 }

@@ -46,7 +46,7 @@ export function limitsAmounts(limits: QuotaLimits): boolean {
 }
 
 const AMOUNTS = ['cpu', 'memory', 'storage', 'pods', 'resources'] as const
-type Amounts = Record<(typeof AMOUNTS)[number], bigint>
+export type Amounts = Record<(typeof AMOUNTS)[number], bigint>
 
 type Limits = { boundary: QuotaLimits; groups: ReadonlyMap<string, QuotaLimits> }
 
@@ -63,6 +63,39 @@ export function evaluateQuota(input: Limits & { subject: QuotaUser; others: Iter
   const before = others.filter((other) => other.isGranted === true || byAge(other, subject) < 0)
   const kept = storageOf(others.filter(({ isRetained }) => isRetained === true))
   return usageCounter(input, before, kept).refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
+}
+
+/** Amounts that are taken, in the boundary and by group. */
+export type Usage = { readonly boundary: Amounts; readonly groups: ReadonlyMap<string, Amounts> }
+
+/** Returns what these users take together. */
+export function usageOf(users: Iterable<QuotaUser>): Usage {
+  let boundary = zero()
+  const groups = new Map<string, Amounts>()
+  for (const user of users) {
+    const amounts = amountsOf(user)
+    boundary = sum(boundary, amounts)
+    groups.set(user.resourceGroup, sum(groups.get(user.resourceGroup) ?? zero(), amounts))
+  }
+  return { boundary, groups }
+}
+
+/**
+ * Whether a waiting resource fits beside what is granted alone. If it does not, `evaluateQuota` refuses it, whatever
+ * else waits: it need not be asked.
+ *
+ * @param granted of all resources; what `subject` holds of it is not counted against it
+ */
+export function mightFit(limits: Limits, granted: Usage, subject: QuotaUser): boolean {
+  const wanted = amountsOf(subject)
+  const held = subject.held === undefined ? zero() : amountsOf({ ...subject, demand: subject.held })
+  const without = (used: Amounts = zero()) => (subject.held === undefined ? used : difference(used, held))
+  const ofGroup = without(granted.groups.get(subject.resourceGroup))
+  return (
+    exceeded('resourceGroup', limits.groups.get(subject.resourceGroup), { used: ofGroup, wanted, held }) ===
+      undefined &&
+    exceeded('boundary', limits.boundary, { used: without(granted.boundary), wanted, held }) === undefined
+  )
 }
 
 /** Returns the users that take a share of the quotas: those granted or retained, and those waiting that fit. */
@@ -185,6 +218,10 @@ function zero(): Amounts {
 
 function sum(a: Amounts, b: Amounts): Amounts {
   return Object.fromEntries(AMOUNTS.map((name) => [name, a[name] + b[name]])) as Amounts
+}
+
+function difference(a: Amounts, b: Amounts): Amounts {
+  return Object.fromEntries(AMOUNTS.map((name) => [name, a[name] - b[name]])) as Amounts
 }
 
 function byAge(a: { key: string; createdAt: string }, b: { key: string; createdAt: string }): number {
