@@ -29,6 +29,11 @@ export const RETENTION_DAYS = 90
  * new names would fill etcd.
  */
 export const BOUNDARY_RECORDS_MAX = 20_000
+/**
+ * Maximum compressed bytes of all records of a boundary: the largest are thinned beyond it. About as much as the objects
+ * of a boundary may take; etcd holds 8 GiB of everybody.
+ */
+export const BOUNDARY_BYTES_MAX = 256 * 1024 * 1024
 /** Milliseconds that a reported time may be in the future, because the clocks of callers differ. */
 export const MAX_CLOCK_SKEW_MS = 300_000
 /** Maximum bytes of an entry as JSON; the longest lists of changes are cut. */

@@ -151,7 +151,7 @@ describe('SecretActivity', () => {
     }
     await store.sweep(exists)
     expect(await names()).to.have.length(5)
-    await store.sweep(exists, 2)
+    await store.sweep(exists, { records: 2, bytes: Number.POSITIVE_INFINITY })
     expect(await names()).to.deep.equal(['gone-4', 'gone-3', 'kept'])
   })
 

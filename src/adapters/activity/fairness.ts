@@ -13,7 +13,7 @@ export function selectFairly(
   weightOf: (entry: Entry) => number,
   capacity: number,
 ): ReadonlySet<Entry> {
-  const newestFirst = [...entries].sort((one, other) => (one.occurredAt < other.occurredAt ? 1 : -1))
+  const newestFirst = entries.toReversed().sort(byTimeDescending)
   const kept = new Set<Entry>()
   let left = capacity
   /** @returns the rest of the room */
@@ -51,6 +51,11 @@ function shareOut(
     left -= share
     return { members, share }
   })
+}
+
+/** Of entries of the same time, the one that was added later stays first. */
+function byTimeDescending(one: Entry, other: Entry): number {
+  return one.occurredAt < other.occurredAt ? 1 : one.occurredAt > other.occurredAt ? -1 : 0
 }
 
 export const actorOf = ({ actor }: Entry): string => JSON.stringify(actor)

@@ -105,6 +105,17 @@ export function isOverBounds({ chapters, entries }: Pick<Head, 'entries' | 'chap
   return sumOf(({ count }) => count) + entries.length > bounds.entries || sumOf(({ bytes }) => bytes) > bounds.bytes
 }
 
+/** Returns the head with the newest state only: earlier ones are for sightings that come minutes late. */
+export function withNewestState({ known, ...head }: Head): Head {
+  return { ...head, known: known && { ...known, states: known.states.slice(-1) } }
+}
+
+/** Returns the head with as many entries as fit. */
+export function shortenHead(head: Head, bytes: number): Head {
+  const kept = selectFairly(head.entries, (entry) => Buffer.byteLength(JSON.stringify(entry)), bytes)
+  return { ...head, entries: head.entries.filter((entry) => kept.has(entry)) }
+}
+
 export type ReadChapter = { readonly chapter: Chapter; readonly entries: readonly Entry[] }
 /** What takes the place of the chapters of a record: some stay as they are, some entries get new ones. */
 export type Thinning = readonly (Chapter | { readonly entries: readonly Entry[] })[]

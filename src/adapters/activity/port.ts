@@ -79,7 +79,7 @@ export interface ActivityStore {
   newest(boundaryId: string, wanted: EntryFilter): Promise<readonly ResourceEntry[]>
   /**
    * Deletes the records whose newest entry is past the retention period, and of a boundary with too many those of
-   * resources that do not exist.
+   * resources that do not exist. Thins the largest records of a boundary whose records take too many bytes.
    */
   sweep(exists: (resource: ResourcePath) => boolean): Promise<void>
 }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import {
+  BOUNDARY_BYTES_MAX,
   BOUNDARY_RECORDS_MAX,
   ENTRIES_MAX,
   MAX_CLOCK_SKEW_MS,
@@ -12,7 +13,6 @@ import {
 } from '../../contracts/activity.ts'
 import { MAX_CONFLICT_ATTEMPTS, pauseAfterConflict } from '../../core/conflictBackoff.ts'
 import { KeyedMutex } from '../../core/keyedMutex.ts'
-import { PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -27,18 +27,26 @@ import {
   selectEntriesToClose,
   selectReadableEntries,
   selectUnexpiredChapters,
+  shortenHead,
   thinChapters,
+  withNewestState,
 } from './history.ts'
+import {
+  ACTIVITY_LABEL,
+  CHAPTER_MARKS,
+  chapterName,
+  contentMarks,
+  type Marks,
+  marksOf,
+  newestOf,
+  ownerOf,
+} from './marks.ts'
 import { type EntrySource, mergeNewestEntries } from './newest.ts'
 import type { ActivityStore, Entry, EntryFilter, ObservedAction, ResourceEntry, ResourcePath } from './port.ts'
+import { type BoundaryLimits, planSweep } from './sweeping.ts'
 
-/** On a head, the boundary id of the resource; on a chapter, a constant. */
-const ACTIVITY_LABEL = `${PREFIX}activity`
-const CHAPTER = 'true'
-/** The resource of a head, as group/type/name. */
-const OF_ANNOTATION = `${PREFIX}activity-of`
-/** When the newest entry was added: lets the sweep decide from metadata alone. */
-const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
+const BOUNDARY_LIMITS: BoundaryLimits = { records: BOUNDARY_RECORDS_MAX, bytes: BOUNDARY_BYTES_MAX }
+const NO_MARKS: Marks = { labels: {}, annotations: {} }
 
 /** Bytes of JSON in each of the three caches (heads, shown heads, chapters), so 96 MiB together. */
 const CACHE_BYTES = 32 * 1024 * 1024
@@ -52,7 +60,6 @@ type Held = { head: Head; version: string | undefined; bytes: number }
 type Shown = Pick<Head, 'entries' | 'chapters'>
 /** One of the two parts of a record: what the platform saw, or what callers reported. */
 type Part = { readonly name: string; readonly bounds: RecordBounds; readonly isReported: boolean }
-type Marks = { readonly labels: Record<string, string>; readonly annotations: Record<string, string> }
 
 /**
  * Stores records in Secrets of the platform's namespace. The head holds the newest entries and is rewritten with each;
@@ -121,17 +128,14 @@ export class SecretActivity implements ActivityStore {
     const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: `${ACTIVITY_LABEL}=${boundaryId}` }
     const { items } = await this.#client.list({ ...secret, metadataOnly: true }, selection)
     return mergeNewestEntries(
-      items.flatMap(({ metadata }) => this.#source(boundaryId, metadata, wanted)),
+      items.flatMap(({ metadata }) => this.#source(metadata, wanted)),
       ENTRIES_MAX,
     )
   }
 
-  #source(
-    boundaryId: string,
-    { name, resourceVersion, annotations = {} }: ObjectMeta,
-    wanted: EntryFilter,
-  ): EntrySource[] {
-    const resource = resourceOf(boundaryId, annotations)
+  #source(metadata: ObjectMeta, wanted: EntryFilter): EntrySource[] {
+    const { name, resourceVersion } = metadata
+    const resource = ownerOf(metadata)
     const part = partsOf(resource).find((one) => one.name === name)
     const isWanted = wanted(resource)
     if (part === undefined || isWanted === undefined) return []
@@ -143,7 +147,7 @@ export class SecretActivity implements ActivityStore {
       open: async () => ({ entries: matching(await this.#readChapters([one])), older: [] }),
     })
     // A reported time may be ahead of the time of its report.
-    const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + MAX_CLOCK_SKEW_MS).toISOString()
+    const newest = new Date(Date.parse(newestOf(metadata)) + MAX_CLOCK_SKEW_MS).toISOString()
     const open = async () => {
       const head = await this.#readShownHead(name, resourceVersion)
       return { entries: matching(head.entries), older: selectUnexpiredChapters(head, this.#now()).map(chapter) }
@@ -161,24 +165,38 @@ export class SecretActivity implements ActivityStore {
     return shown
   }
 
-  async sweep(exists: (resource: ResourcePath) => boolean, limit = BOUNDARY_RECORDS_MAX): Promise<void> {
-    const oldest = retentionCutoff(this.#now())
+  async sweep(exists: (resource: ResourcePath) => boolean, limits: BoundaryLimits = BOUNDARY_LIMITS): Promise<void> {
     const selection = { namespace: SYSTEM_NAMESPACE, labelSelector: ACTIVITY_LABEL }
     const { items } = await this.#client.list({ ...secret, metadataOnly: true }, selection)
     const all = items.map(({ metadata }) => metadata)
-    const isPast = (metadata: ObjectMeta) => newestOf(metadata) < oldest
-    const heads = Map.groupBy(
-      all.filter((one) => !isPast(one) && one.labels?.[ACTIVITY_LABEL] !== CHAPTER),
-      ({ labels }) => labels?.[ACTIVITY_LABEL] ?? '',
-    )
-    const surplus = [...heads].flatMap(([boundaryId, records]) =>
-      records
-        .toSorted((one, other) => (newestOf(one) < newestOf(other) ? 1 : -1))
-        .slice(limit)
-        .filter(({ annotations }) => !exists(resourceOf(boundaryId, annotations))),
-    )
-    for (const { name, uid, resourceVersion } of [...all.filter(isPast), ...surplus])
+    const { removed, thinned } = planSweep(all, retentionCutoff(this.#now()), exists, limits)
+    for (const { name, uid, resourceVersion } of removed)
       await this.#client.remove(secret, refOf(name), { uid, resourceVersion })
+    for (const [head, bytes] of thinned) await this.#writeLocks.take(head.name, () => this.#thin(head, bytes))
+  }
+
+  /** Thins a record to this size. One that somebody writes meanwhile is left to the next sweep. */
+  async #thin(metadata: ObjectMeta, bytes: number): Promise<void> {
+    const { name } = metadata
+    const { head: before, version } = await this.#readHead(name)
+    if (version === undefined) return
+    const sizeOf = async (one: Head) => (await compress(JSON.stringify(one))).length
+    const whole = withNewestState(before)
+    const short = (await sizeOf(whole)) <= bytes ? whole : shortenHead(whole, bytes)
+    const headBytes = await sizeOf(short)
+    const bounds = { entries: ENTRIES_MAX, bytes: Math.max(1, bytes - headBytes) }
+    const made: Chapter[] = []
+    const chapters = await this.#thinned(
+      name,
+      { ...short, chapters: selectUnexpiredChapters(before, this.#now()) },
+      bounds,
+      made,
+    )
+    const content = await compress(JSON.stringify({ ...short, chapters }))
+    this.#heads.delete(name)
+    const written = await this.#put(name, content, newestOf(metadata), NO_MARKS, version)
+    const isLeft = ({ name: one }: Chapter) => !chapters.some((kept) => kept.name === one)
+    await this.#removeChapters(written === undefined ? made : [...before.chapters, ...made].filter(isLeft))
   }
 
   /** Returns the ids of entries in chapters, which late actions may repeat. */
@@ -227,16 +245,16 @@ export class SecretActivity implements ActivityStore {
 
   /** @returns the version that was written; undefined if another writer was faster */
   #put(name: string, bytes: Uint8Array, newest: string, marks: Marks, version?: string): Promise<string | undefined> {
-    const annotations = { ...marks.annotations, [NEWEST_ANNOTATION]: newest }
+    const annotations = { ...marks.annotations, ...contentMarks(newest, bytes.length) }
     return this.#values.write(refOf(name), bytes, { version, labels: marks.labels, annotations })
   }
 
   /** Stores a chapter under a unique name. It is not part of the record until the head names it. */
   async #writeChapter(head: string, entries: readonly Entry[]): Promise<Chapter> {
-    const name = `${head}-${randomBytes(6).toString('hex')}`
+    const name = chapterName(head, randomBytes(6).toString('hex'))
     const bytes = await compress(JSON.stringify(entries))
     const newest = entries.at(-1)?.occurredAt ?? ''
-    await this.#put(name, bytes, newest, { labels: { [ACTIVITY_LABEL]: CHAPTER }, annotations: {} })
+    await this.#put(name, bytes, newest, CHAPTER_MARKS)
     return { name, count: entries.length, newest, bytes: bytes.length }
   }
 
@@ -259,25 +277,12 @@ export class SecretActivity implements ActivityStore {
   }
 }
 
-function resourceOf(boundaryId: string, annotations: ObjectMeta['annotations']): ResourcePath {
-  const [resourceGroup = '', resourceType = '', resourceName = ''] = (annotations?.[OF_ANNOTATION] ?? '').split('/')
-  return { boundaryId, resourceGroup, resourceType, resourceName }
-}
-
-const newestOf = ({ annotations, creationTimestamp }: ObjectMeta) =>
-  annotations?.[NEWEST_ANNOTATION] ?? creationTimestamp ?? ''
-
 function partsOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): Part[] {
   const name = `activity-${sha256([boundaryId, resourceGroup, resourceType, resourceName].join('/')).slice(0, 40)}`
   return [
     { name, bounds: OWN_BOUNDS, isReported: false },
     { name: `${name}-reported`, bounds: REPORTED_BOUNDS, isReported: true },
   ]
-}
-
-function marksOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): Marks {
-  const of = [resourceGroup, resourceType, resourceName].join('/')
-  return { labels: { [ACTIVITY_LABEL]: boundaryId }, annotations: { [OF_ANNOTATION]: of } }
 }
 
 const compress = (text: string): Promise<Buffer> => promisify<string, Buffer>(gzip)(text)
