@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import {
   INCARNATION_ANNOTATION,
   PRINCIPAL_INCARNATIONS_ANNOTATION,
@@ -18,7 +19,12 @@ import {
 } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { type Projection, projectedBindings } from '../desired/projectedBindings.ts'
+import {
+  type ProjectedGrants,
+  type Projection,
+  projectedBindings,
+  projectedGrants,
+} from '../desired/projectedBindings.ts'
 import { projectedRoles } from '../iam/projection.ts'
 import { clusterRole, roleBinding } from '../kube/builtin.ts'
 import {
@@ -133,7 +139,7 @@ async function renewProjection(pass: Pass): Promise<Outcome> {
   return done({ after: nextEnd && nextEnd - pass.clock.now() })
 }
 
-/** Projections by running pass: computing one looks at all assignments, and the first and last step need it. */
+/** Projections by running pass, because the first and last step need it. */
 const projections = new WeakMap<Pass, Projection | undefined>()
 
 /** Returns undefined while the boundary is not in the cache. */
@@ -148,7 +154,37 @@ function computeProjection(pass: Pass): Projection | undefined {
   const boundaryId = isGroup ? boundaryOfNamespace(object.metadata.namespace ?? '') : object.metadata.name
   const boundary = isGroup ? records.cache(Boundary).get(undefined, boundaryId ?? '') : (object as KubeObject)
   if (boundary === undefined) return undefined
-  const namespaces = [boundaryNamespace(boundary.metadata.name), SYSTEM_NAMESPACE]
+  const group = isGroup ? (object as KubeObject) : undefined
+  return projectedBindings({ boundary, group, grants: grantsIn(records, boundary.metadata.name), now: clock.now() })
+}
+
+type KnownGrants = { readonly version: string; readonly grants: ProjectedGrants; readonly size: number }
+
+/** Grants by boundary: a change wakes each of its groups, and a boundary may have hundreds. */
+const knownGrants = new WeakMap<Workspace, LRUCache<string, KnownGrants>>()
+/** Maximum assignments and group members in the cache. */
+const KNOWN_GRANTS_MAX = 500_000
+
+/** Returns the grants of a boundary, which are worked out again once anything that they depend on has changed. */
+function grantsIn(records: Workspace, boundaryId: string): ProjectedGrants {
+  const namespaces = [boundaryNamespace(boundaryId), SYSTEM_NAMESPACE]
+  const sources = [RoleAssignment.resource, ...PRINCIPAL_RESOURCES]
+  const revisions = sources.flatMap((each) =>
+    namespaces.map((namespace) => records.cache(each).revision({ namespace })),
+  )
+  const version = revisions.join(' ')
+  const known =
+    knownGrants.get(records) ??
+    new LRUCache<string, KnownGrants>({ maxSize: KNOWN_GRANTS_MAX, sizeCalculation: ({ size }) => size })
+  knownGrants.set(records, known)
+  const found = known.get(boundaryId)
+  if (found?.version === version) return found.grants
+  const computed = computeGrants(records, namespaces)
+  known.set(boundaryId, { version, ...computed })
+  return computed.grants
+}
+
+function computeGrants(records: Workspace, namespaces: readonly string[]): Omit<KnownGrants, 'version'> {
   const listVisible = <T extends KubeObject>(resource: Resource) =>
     namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
   const find: PrincipalLookup = (resource, principalNamespace, name) =>
@@ -156,19 +192,15 @@ function computeProjection(pass: Pass): Projection | undefined {
   // Without the webhook, a disabled principal could act until its token expires.
   const selectActivePrincipals = (record: KubeObject, ids: readonly string[]) =>
     currentPrincipalsOf(find, record, ids).filter((id) => isPrincipalEnabled(find, id))
-  return projectedBindings({
-    boundary,
-    group: isGroup ? (object as KubeObject) : undefined,
-    assignments: listVisible<RoleAssignment>(RoleAssignment.resource).filter(
-      (one) => selectActivePrincipals(one, [one.spec.principalId]).length > 0,
-    ),
-    groups: listVisible<PrincipalGroup>(PrincipalGroup.resource).map((group) => ({
-      ...group,
-      spec: { ...group.spec, memberIds: selectActivePrincipals(group, group.spec.memberIds) },
-    })),
-    clusterRoles: CLUSTER_ROLES,
-    now: clock.now(),
-  })
+  const assignments = listVisible<RoleAssignment>(RoleAssignment.resource).filter(
+    (one) => selectActivePrincipals(one, [one.spec.principalId]).length > 0,
+  )
+  const groups = listVisible<PrincipalGroup>(PrincipalGroup.resource).map((group) => ({
+    ...group,
+    spec: { ...group.spec, memberIds: selectActivePrincipals(group, group.spec.memberIds) },
+  }))
+  const size = groups.reduce((sum, { spec }) => sum + spec.memberIds.length, 1 + assignments.length)
+  return { grants: projectedGrants({ assignments, groups, clusterRoles: CLUSTER_ROLES }), size }
 }
 
 async function withdrawProjection({ children }: Pass): Promise<Outcome> {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
-import { projectedBindings } from './projectedBindings.ts'
+import { projectedBindings, projectedGrants } from './projectedBindings.ts'
 
 const B = '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b'
 const HOME = boundaryNamespace(B)
@@ -39,7 +39,8 @@ function holders(
   boundary = BOUNDARY_OBJECT,
 ) {
   const clusterRoles = new Map(['Reader', 'Owner'].map((name) => [name, name.toLowerCase()]))
-  const input = { boundary, group: inGroup ? group : undefined, assignments, groups, clusterRoles, now: NOW }
+  const grants = projectedGrants({ assignments, groups, clusterRoles })
+  const input = { boundary, group: inGroup ? group : undefined, grants, now: NOW }
   const { bindings, nextEnd } = projectedBindings(input)
   const subjects = bindings.map((binding) => (binding.subjects as { name: string }[]).map(({ name }) => name))
   return { roles: bindings.map(({ metadata }) => metadata.name), subjects, bindings, nextEnd }

@@ -27,6 +27,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
   readonly #handlers = new Set<CacheHandler<T>>()
   readonly #listeners = new Set<() => void>()
   #objects: WatchCache<T> | undefined
+  #revisionBefore = 0
   #started = false
 
   constructor(options: WatchCacheOptions<T>) {
@@ -79,6 +80,11 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
 
   byUid(uid: string): T | undefined {
     return this.#objects?.byUid(uid)
+  }
+
+  /** As for a cache that is always there; it grows over times without the type as well. */
+  revision(filter: { namespace?: string | undefined } = {}): number {
+    return this.#revisionBefore + (this.#objects?.revision(filter) ?? 0)
   }
 
   /** True for a type that is not served: there is nothing to wait for. */
@@ -140,6 +146,7 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
   /** Reports all objects as removed: the API server deletes them before it deletes their definition. */
   #stopCache(objects: WatchCache<T>): void {
     this.#objects = undefined
+    this.#revisionBefore += objects.revision() + 1
     void objects.stop()
     for (const object of objects.list()) this.#emit({ type: 'removed', object })
     this.#notifyListeners()

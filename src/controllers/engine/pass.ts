@@ -11,7 +11,7 @@ import type { KubeClient } from '../../kube/client.ts'
 /** A controller's view of a cache. Objects are frozen and without managedFields. */
 export type CacheView<T extends KubeObject = KubeObject> = Pick<
   WatchCache<T>,
-  'get' | 'list' | 'byIndex' | 'byUid' | 'isAtLeast' | 'subscribe'
+  'get' | 'list' | 'byIndex' | 'byUid' | 'revision' | 'isAtLeast' | 'subscribe'
 >
 
 /** One cluster as a controller sees it: a client that writes, and caches that are kept current by watches. */
