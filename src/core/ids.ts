@@ -30,10 +30,17 @@ export function idOf(object: { kind: string; group: string; namespace?: string |
   return uuidV5([object.group, object.kind, object.namespace ?? '', object.name].join('/'))
 }
 
+type Named = { readonly namespace?: string | undefined; readonly name: string }
+
+/** Ids by metadata of cached objects, which are frozen: a followed list asks for the id of each row after each change. */
+const knownIds = new WeakMap<Named, string>()
+
 /** Returns the id of an object, given its type and metadata. */
-export function objectId(
-  { group, kind }: { group: string; kind: string },
-  { namespace, name }: { namespace?: string | undefined; name: string },
-): string {
-  return idOf({ kind, group, namespace, name })
+export function objectId({ group, kind }: { group: string; kind: string }, metadata: Named): string {
+  const known = knownIds.get(metadata)
+  if (known !== undefined) return known
+  const { namespace, name } = metadata
+  const id = idOf({ kind, group, namespace, name })
+  if (Object.isFrozen(metadata)) knownIds.set(metadata, id)
+  return id
 }

@@ -1,6 +1,6 @@
 import { jobStatusOf } from '../../contracts/jobs.ts'
 import { RESOURCE_STATES, type ResourceState, summaryOf } from '../../core/conditions.ts'
-import { idOf } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { REASONS } from '../../core/reasons.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -85,7 +85,7 @@ export function resourceShape<K extends AnyKind>(
 /** The id that the interface shows for a resource. */
 export function resourceId(view: Pick<ResourceView, 'object'>): string {
   const { apiVersion, kind, metadata } = view.object
-  return idOf({ kind, group: apiVersion.split('/')[0] ?? '', namespace: metadata.namespace, name: metadata.name })
+  return objectId({ kind, group: apiVersion.split('/')[0] ?? '' }, metadata)
 }
 
 /** The head of every resource record (records: head of every resource record). */
