@@ -16,7 +16,6 @@ import {
   parseTemplateSliced,
   problemsOfIssue,
 } from '../../contracts/blueprints/validate.ts'
-import type { ActionName } from '../../core/actions.ts'
 import { asSentence, notFound, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
@@ -30,19 +29,21 @@ import { safeParseModel } from '../http/model.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import type { RecordOf } from '../records/records.ts'
 import { componentBodySchema } from './bodies.ts'
+import { type ShownTemplate, shownOf } from './shown.ts'
 
 export type TemplateObject = RecordOf<typeof BlueprintTemplate>
 export const BLUEPRINT_ORIGINS = ['BuiltIn', 'Source', 'Boundary'] as const
 export type BlueprintOrigin = (typeof BLUEPRINT_ORIGINS)[number]
 
-export type Blueprint = {
+export type ListedBlueprint = {
   readonly object: TemplateObject
   readonly origin: BlueprintOrigin
   readonly id: string
   /** The source of the template, if it comes from one. */
   readonly source: RecordOf<typeof BlueprintSource> | undefined
-  readonly read: ParsedTemplate
+  readonly shown: ShownTemplate
 }
+export type Blueprint = ListedBlueprint & { readonly read: ParsedTemplate }
 
 const REST_COLLECTIONS: Catalogue = BLUEPRINT_COLLECTIONS
 
@@ -155,11 +156,6 @@ function isTemplated(spec: unknown, path: readonly PropertyKey[]): boolean {
 }
 
 /** Returns the actions that deploying a template needs in the group. */
-export function permissionsOf({ components }: Template): ActionName[] {
-  const actions = components.flatMap(({ collection }) => BLUEPRINT_COLLECTIONS.get(collection)?.action ?? [])
-  return [...new Set(actions)].sort()
-}
-
 const idOfTemplate = ({ metadata }: TemplateObject): string => objectId(BlueprintTemplate.resource, metadata)
 
 function originOf({ metadata, spec }: TemplateObject): BlueprintOrigin {
@@ -167,17 +163,30 @@ function originOf({ metadata, spec }: TemplateObject): BlueprintOrigin {
   return spec.sourceId === undefined ? 'Boundary' : 'Source'
 }
 
-export async function blueprintOf(
-  object: TemplateObject,
-  source?: RecordOf<typeof BlueprintSource>,
-): Promise<Blueprint> {
-  return {
-    object,
-    origin: originOf(object),
-    id: idOfTemplate(object),
-    source,
-    read: await parseCached(keyOf(object), object.spec.content),
-  }
+export async function blueprintOf(object: TemplateObject, source?: ListedTemplate['source']): Promise<Blueprint> {
+  const read = await parseCached(keyOf(object), object.spec.content)
+  return { object, origin: originOf(object), id: idOfTemplate(object), source, read, shown: shownOf(read) }
+}
+
+/** As many characters as the longest templates of one boundary show; of those of many, some are parsed again. */
+const SHOWN_TEMPLATES = new LRUCache<string, { shown: ShownTemplate; size: number }>({
+  maxSize: 67_108_864,
+  sizeCalculation: ({ size }) => size,
+})
+/** One in so many replaces others in a full cache: a list that does not fit would otherwise find nothing in it. */
+const FULL_ADMITS_ONE_IN = 16
+
+async function shownTemplate(object: TemplateObject): Promise<ShownTemplate> {
+  const key = keyOf(object)
+  const known = SHOWN_TEMPLATES.get(key)
+  if (known !== undefined) return known.shown
+  // Parse one at a time, and yield to other work after each.
+  if (!PARSED_TEMPLATES.has(key)) await setImmediate()
+  const shown = shownOf(await parseCached(key, object.spec.content))
+  const size = key.length + JSON.stringify(shown).length
+  const isFull = SHOWN_TEMPLATES.calculatedSize + size > SHOWN_TEMPLATES.maxSize
+  if (!isFull || Math.random() * FULL_ADMITS_ONE_IN < 1) SHOWN_TEMPLATES.set(key, { shown, size })
+  return shown
 }
 
 /** Returns the templates of the platform and of the boundary. */
@@ -212,12 +221,15 @@ function listedTemplates({ records }: Pick<Services, 'records'>, boundaryId: str
   return [...shown.values()]
 }
 
-/** Parses unknown templates one at a time, yielding to other work after each. */
-export async function listBlueprints(services: Pick<Services, 'records'>, boundaryId: string): Promise<Blueprint[]> {
-  const blueprints: Blueprint[] = []
+/** Returns the blueprints of a boundary. Templates that are not known yet are parsed. */
+export async function listBlueprints(
+  services: Pick<Services, 'records'>,
+  boundaryId: string,
+): Promise<ListedBlueprint[]> {
+  const blueprints: ListedBlueprint[] = []
   for (const { object, source } of listedTemplates(services, boundaryId)) {
-    if (!PARSED_TEMPLATES.has(keyOf(object))) await setImmediate()
-    blueprints.push(await blueprintOf(object, source))
+    const shown = await shownTemplate(object)
+    blueprints.push({ object, origin: originOf(object), id: idOfTemplate(object), source, shown })
   }
   return blueprints
 }

@@ -20,10 +20,11 @@ import { inGroup } from '../resources/collection/parents.ts'
 import { clusterInfo, findBoundary } from '../resources/find.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { planFieldOf } from './bodies.ts'
-import { type Blueprint, findBlueprint, permissionsOf, requireValid, templateOfId } from './catalogue.ts'
+import { type Blueprint, findBlueprint, requireValid, templateOfId } from './catalogue.ts'
 import { executionDto } from './executions.ts'
 import { type DeploymentTarget, requireActions } from './mapping.ts'
 import { planDeployment, planDto } from './plan.ts'
+import { permissionsOf } from './shown.ts'
 import { startExecution } from './start.ts'
 
 const Override = strictRecord('DeployComponentOverride', {

@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import { BLUEPRINT_CATEGORIES, BlueprintParameter, type Template } from '../../contracts/blueprints/template.ts'
+import { BLUEPRINT_CATEGORIES, BlueprintParameter } from '../../contracts/blueprints/template.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { planFieldOf } from './bodies.ts'
-import { BLUEPRINT_ORIGINS, type Blueprint, permissionsOf } from './catalogue.ts'
+import { BLUEPRINT_ORIGINS, type ListedBlueprint } from './catalogue.ts'
 
 const ParameterValue = BlueprintParameter.shape.default.unwrap().meta({ id: 'BlueprintParameterValue' })
 const ParameterDto = namedRecord('BlueprintParameter', {
@@ -61,31 +60,18 @@ export const BLUEPRINT_LIST = {
   name: 'slug',
 } as const
 
-const textIn = (spec: Readonly<Record<string, unknown>>, field: string) => {
-  const value = spec[field]
-  return typeof value === 'string' ? value : null
-}
-
-function componentOf({ name, collection, spec }: Template['components'][number]) {
-  const { replicas } = spec
-  const isCount = typeof replicas === 'number' && Number.isSafeInteger(replicas)
-  const computePlan = textIn(spec, planFieldOf(collection, spec))
-  return { name, collection, computePlan, replicas: isCount ? replicas : null }
-}
-
 /** Whether the file is invalid in the last synced commit, so that the template is from an earlier one. */
-function isOlder(path: string | undefined, source: Blueprint['source']): boolean {
+function isOlder(path: string | undefined, source: ListedBlueprint['source']): boolean {
   return (source?.status?.invalidTemplates ?? []).some((one) => one.keeps !== undefined && one.path === path)
 }
 
 export function blueprintDto(
-  { id, object, origin, source, read }: Blueprint,
+  { id, object, origin, source, shown }: ListedBlueprint,
   { services, caller }: Context,
   boundaryId: string,
 ): BlueprintDto {
   const { metadata, spec, status } = object
-  const { template, problems, head } = read
-  const permissions = template === undefined ? [] : permissionsOf(template)
+  const { head, category = 'Tools', isValid, parameters, components, outputs, permissions } = shown
   const scope = boundaryScope(boundaryId)
   return wholeRecord(BlueprintDto, {
     id,
@@ -93,16 +79,12 @@ export function blueprintDto(
     name: head.name ?? spec.slug,
     version: head.version ?? '0.0.0',
     description: head.description ?? '',
-    category: template?.category ?? 'Tools',
+    category,
     icon: head.icon ?? DEFAULT_ICON,
     origin,
     sourceId: spec.sourceId,
     isEnabled: source?.spec.enabled ?? true,
-    isValid: template !== undefined && !problems.some(({ severity }) => severity === 'Error'),
-    parameters: template?.parameters ?? [],
-    components: (template?.components ?? []).map(componentOf),
-    outputs: (template?.outputs ?? []).map(({ name, secret }) => ({ name, secret })),
-    permissions,
+    ...{ isValid, parameters, components: [...components], outputs: [...outputs], permissions: [...permissions] },
     missingPermissions: permissions.filter((name) => !services.access.isAllowed(caller.principalId, name, scope)),
     updatedAt: status?.updatedAt ?? createdAtOf(metadata),
     revision: isOlder(spec.sourcePath, source) ? null : (source?.status?.revision ?? null),

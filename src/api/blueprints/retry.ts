@@ -7,10 +7,10 @@ import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts
 import { accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { permissionsOf } from './catalogue.ts'
 import { executionDto, retryOf } from './executions.ts'
 import { requireActions } from './mapping.ts'
 import { planDeployment } from './plan.ts'
+import { permissionsOf } from './shown.ts'
 import { alreadyRetried, type ExecutionRecord, startExecution } from './start.ts'
 
 type Retry = Context<string, unknown, undefined>
