@@ -21,7 +21,7 @@ import {
   type PrincipalLookup,
 } from '../../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { roleIncarnationOf, roleNamed } from '../../crds/roleIncarnations.ts'
+import { roleIncarnationOf } from '../../crds/roleIncarnations.ts'
 import {
   isAllowedInNamespace,
   SCOPE_KINDS,
@@ -38,6 +38,7 @@ import type { Access } from '../http/context.ts'
 import type { GrantRefresher } from './grantRefresher.ts'
 import { groupId, memberKeys, PLATFORM_SUFFIX, subjectKeys } from './groupIds.ts'
 import { isAnotherIncarnation } from './incarnationEvents.ts'
+import { RolesByName } from './rolesByName.ts'
 
 type Caches = {
   get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'get' | 'list' | 'subscribe'>
@@ -82,6 +83,7 @@ class CachedAccess implements Access {
   /** By object, the callbacks that evaluate again the records that name its incarnation. */
   readonly #rechecksByKey = new Map<string, Map<string, () => void>>()
   readonly #keysOfRecord = new Map<string, readonly string[]>()
+  readonly #roles = new RolesByName()
 
   constructor({ caches, clock, log, refresher }: AccessOptions) {
     this.#caches = caches
@@ -166,33 +168,33 @@ class CachedAccess implements Access {
   }
 
   #role({ type, object, previous }: CacheEvent<Role>): void {
-    const { displayName } = object.spec
-    if (type === 'removed') this.#evaluator.policy.removeRole(object.metadata.name)
-    try {
-      this.#chooseRole(displayName)
-    } finally {
-      const before = previous?.spec.displayName
-      if (before !== undefined && before !== displayName) this.#chooseRole(before)
-    }
-    const first = roleNamed(this.#roles(), displayName)
-    if (type === 'removed' || first?.metadata.name === object.metadata.name) return
     const { name } = object.metadata
+    const [displayName, before] = [object.spec.displayName, previous?.spec.displayName]
+    const isRenamed = before !== undefined && before !== displayName
+    if (isRenamed) this.#roles.remove(before, name)
+    if (type === 'removed') {
+      this.#roles.remove(displayName, name)
+      this.#evaluator.policy.removeRole(name)
+    } else this.#roles.add(object)
+    try {
+      this.#chooseRole(displayName, type === 'removed' ? undefined : object)
+    } finally {
+      if (isRenamed) this.#chooseRole(before)
+    }
+    if (type === 'removed' || this.#roles.choose(displayName).first === name) return
     this.#log.warn({ name, displayName }, 'The display name of a role is taken: the role is ignored.')
   }
 
-  #roles(): readonly Role[] {
-    return this.#caches.get<Role>(RoleDefinition.resource).list()
-  }
-
-  /** If several roles have the same display name, the same one counts after every restart. */
-  #chooseRole(displayName: string): void {
+  /** @param changed the role that was added or changed: what an event brings may be newer than the cache */
+  #chooseRole(displayName: string, changed?: Role): void {
     const { policy } = this.#evaluator
-    const roles = this.#roles().filter(({ spec }) => spec.displayName === displayName)
-    const first = roleNamed(roles, displayName)
-    for (const { metadata } of roles) if (metadata.name !== first?.metadata.name) policy.removeRole(metadata.name)
-    if (first === undefined) return
-    const { name, annotations } = first.metadata
-    policy.upsertRole({ ...first.spec, name, incarnation: annotations?.[INCARNATION_ANNOTATION] })
+    const { first = '', others } = this.#roles.choose(displayName)
+    for (const name of others) policy.removeRole(name)
+    const roles = this.#caches.get<Role>(RoleDefinition.resource)
+    const role = changed?.metadata.name === first ? changed : roles.get(undefined, first)
+    if (role === undefined) return
+    const { name, annotations } = role.metadata
+    policy.upsertRole({ ...role.spec, name, incarnation: annotations?.[INCARNATION_ANNOTATION] })
   }
 
   /**
