@@ -74,6 +74,15 @@ describe('vector databases over REST', () => {
     expect((await create('orders', sizes)).body).to.include({ ...sizes, ...none })
     const ref = { namespace: NAMESPACE, name: 'orders' }
     expect((await server.client.get(VectorCluster.resource, ref)).spec).to.include(sizes)
+    // What only the default plan says stays with it.
+    const { storageSize: _size, ...compute } = sizes
+    await create('small', compute)
+    for (const method of ['patch', 'put'] as const) {
+      const { body: read } = await call('get', `${RG}/vectorclusters/small`)
+      await call(method, `${RG}/vectorclusters/small`).send(method === 'patch' ? { tags: { a: 'b' } } : read)
+      const { spec } = await server.client.get(VectorCluster.resource, { ...ref, name: 'small' })
+      expect(spec).to.include(compute).and.to.not.have.any.keys('storageSize', 'computePlan')
+    }
     // Also when a record that was read is sent back without its plan.
     const { body } = await create('index')
     const answer = await call('put', `${RG}/vectorclusters/index`).send({ ...body, ...none })
