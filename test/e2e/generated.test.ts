@@ -56,16 +56,12 @@ const SQL_BODIES = [
   { keys: [KEY] },
 ]
 
-/** Browsers return a state, which does not reveal what else exists. */
-const isReturn = ({ path }: Route) => /\/sources\/\{sourceName\}\/(finalize|validate)$/.test(path)
-
 /** The kernel answers problem-details, with codes in kebab-case. */
 const notFoundOf = ({ errors }: Route) => (errors === 'problem' ? '404 not-found' : '404 NOT_FOUND')
 
 /** Invitations, sources, components and plans have codes of their own for what is missing (interface sections 7, 4.20, records 19). */
 function missingThing(route: Route): string {
   const { method, path } = route
-  if (isReturn(route)) return '400 state-invalid'
   if (path.includes('/sources/{sourceName}')) return '404 source-unknown'
   if (path.startsWith('/lifecycle/components/')) return '404 ComponentNotFound'
   if (path.startsWith('/lifecycle/rollouts/plans/')) return '404 PlanNotFound'
@@ -75,9 +71,8 @@ function missingThing(route: Route): string {
 
 function missingBoundary(route: Route): string {
   const { method, path } = route
-  if (isReturn(route)) return '400 state-invalid'
   // Anybody may send one, and does not learn which boundaries exist.
-  if (path.endsWith('/sources/{sourceName}/webhooks')) return '404 source-unknown'
+  if (/\/sources\/\{sourceName\}\/(finalize|validate|webhooks)$/.test(path)) return '404 source-unknown'
   return method === 'POST' && path.endsWith('/invitations') ? '503 tenant_resolution_failed' : notFoundOf(route)
 }
 
