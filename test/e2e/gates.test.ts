@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { shownAs } from '../../src/api/http/problem.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../src/core/errors.ts'
 import { BOUNDARY_LABEL, LEAVING_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
@@ -286,7 +287,8 @@ describe('refusals of the API server and of REST', () => {
         for (const [code, request] of Object.entries(rest) as [ErrorCode, RestRequest][]) {
           const answer = await world.rest(request)
           const answered = [answer.status, answer.body.code]
-          expect(answered, `${request.method} ${request.path}`).to.deep.equal([ERROR_STATUS[code], code])
+          const shown = answer.body.module === 'rbac' ? shownAs('snake', code).code : code
+          expect(answered, `${request.method} ${request.path}`).to.deep.equal([ERROR_STATUS[code], shown])
         }
       } finally {
         await clean()

@@ -13,7 +13,7 @@ export type RestRequest = {
   /** Whose token it has; by default that of the platform's first Owner. */
   by?: 'owner' | 'contributor' | 'nobody' | 'stranger'
 }
-type RestAnswer = { status: number; body: { id?: string; code?: string; items?: { id: string }[] } }
+type RestAnswer = { status: number; body: { id?: string; code?: string; module?: string; items?: { id: string }[] } }
 
 /** Callers from two boundaries, and a group of one of them. */
 export type RefusalWorld = {
