@@ -1,6 +1,14 @@
 import { expect } from 'chai'
 import { parseQuantity } from '../quantity.ts'
-import { evaluateGroupCount, evaluateQuota, type QuotaLimits, type QuotaUser, quotaSentence } from './quota.ts'
+import {
+  countedUsers,
+  evaluateGroupCount,
+  evaluateQuota,
+  extraRetainedStorage,
+  type QuotaLimits,
+  type QuotaUser,
+  quotaSentence,
+} from './quota.ts'
 
 type Requests = { cpu?: string; memory?: string; storage?: string; pods?: number }
 
@@ -74,6 +82,30 @@ describe('evaluateQuota, quotaSentence and evaluateGroupCount', () => {
       ]),
       'fits',
     ],
+    [
+      'count a younger resource that was granted before an older one that waits',
+      verdict({ cpu: '1' }, user('a', 1, { cpu: '1' }), [{ ...user('b', 2, { cpu: '1' }), isGranted: true }]),
+      'boundary cpu: 1 + 1 > 1',
+    ],
+    [
+      'count what was granted beyond a lowered limit',
+      verdict({ cpu: '1' }, user('c', 3, { cpu: '1' }), [{ ...user('a', 1, { cpu: '3' }), isGranted: true }]),
+      'boundary cpu: 3 + 1 > 1',
+    ],
+    [
+      'skip an older resource that does not fit beside what was granted',
+      verdict({ cpu: '4' }, user('c', 3, { cpu: '1' }), [
+        user('a', 1, { cpu: '2' }),
+        { ...user('b', 2, { cpu: '3' }), isGranted: true },
+      ]),
+      'fits',
+    ],
+    [
+      'count the resources of the group against its limits',
+      verdict({}, user('c', 3, { cpu: '1' }), [user('a', 1, { cpu: '1' }), user('b', 2, { cpu: '1' })], { cpu: '2' }),
+      'resourceGroup cpu: 2 + 1 > 2',
+    ],
+    ['do not count retained volumes as resources', verdict({ resources: 1 }, user('b', 2), [kept('a', '1Gi')]), 'fits'],
     ['do not count the subject twice', verdict({ resources: 1 }, user('a', 1), [user('a', 1)]), 'fits'],
     ['count resources', verdict({ resources: 1 }, user('b', 2), [user('a', 1)]), 'boundary resources: 1 + 1 > 1'],
     [
@@ -160,6 +192,54 @@ describe('evaluateQuota, quotaSentence and evaluateGroupCount', () => {
     expect(answer.kind === 'exceeded' && quotaSentence(answer)).to.equal(
       "The boundary's quota of memory is 4Gi; 3Gi is used and 2Gi more was requested.",
     )
+  })
+
+  it('name the limit of the group', () => {
+    const input = { boundary: {}, groups: new Map([['shop', { pods: 1 }]]), others: [] }
+    const answer = evaluateQuota({ ...input, subject: user('b', 2, { pods: 2 }) })
+    expect(answer.kind === 'exceeded' && quotaSentence(answer)).to.equal(
+      "The resource group's quota of pods is 1; 0 is used and 2 more was requested.",
+    )
+  })
+
+  it('return who takes a share: granted ones first, then those that wait and fit, oldest first', () => {
+    const users = [
+      user('a-late', 4, { cpu: '1' }),
+      user('large', 1, { cpu: '9' }),
+      user('z-early', 2, { cpu: '1' }),
+      { ...user('granted', 3, { cpu: '3' }), isGranted: true },
+    ]
+    const counted = (cpu: string) => countedUsers({ boundary: { cpu }, groups: new Map() }, users).map(({ key }) => key)
+    expect(counted('5')).to.deep.equal(['granted', 'z-early', 'a-late'])
+    expect(counted('4')).to.deep.equal(['granted', 'z-early'])
+    expect(counted('1')).to.deep.equal(['granted'])
+  })
+
+  it('count a resource beside its retained volumes, and no other', () => {
+    const users = [kept('a', '10Gi'), user('a', 1, { storage: '10Gi' }), user('b', 2, { storage: '1Gi' })]
+    const counted = countedUsers({ boundary: { storage: '10Gi' }, groups: new Map() }, users)
+    expect(counted.map(({ key }) => key)).to.deep.equal(['a', 'a'])
+  })
+
+  it('count of retained storage what their resources do not hold', () => {
+    const retained = [kept('a', '10Gi'), kept('b', '5Gi'), kept('c', '1Gi')]
+    const users = [user('a', 1, { storage: '8Gi' }), user('b', 1, { storage: '6Gi' })]
+    expect(extraRetainedStorage(retained, users)).to.equal(parseQuantity('3Gi'))
+  })
+
+  it('say how many groups a boundary may have, and count granted ones first', () => {
+    const exceeded = {
+      kind: 'exceeded',
+      at: 'boundary',
+      quota: 'resourceGroups',
+      limit: '1',
+      used: '1',
+      requested: '1',
+    }
+    const granted = { ...user('b', 2), isGranted: true }
+    expect(evaluateGroupCount({ resourceGroups: 1 }, user('a', 1), [granted])).to.deep.equal(exceeded)
+    expect(evaluateGroupCount({ resourceGroups: 1 }, granted, [granted])).to.deep.equal({ kind: 'fits' })
+    expect(evaluateGroupCount({ resourceGroups: 1 }, user('b', 1), [user('a', 1)])).to.deep.equal(exceeded)
   })
 
   it('admit as many groups as the limit, oldest first', () => {
