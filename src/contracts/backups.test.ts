@@ -5,11 +5,16 @@ import {
   type Backup,
   type BackupLocation,
   backupLocationObstacle,
+  backupScheduleName,
   expiryOf,
   failureOf,
+  findLastEndedBackup,
   listSurplusBackups,
+  phaseOf,
+  selectBackedUpVolumes,
   selectBackupLocation,
   snapshotObstacle,
+  sortBackupsNewestFirst,
 } from './backups.ts'
 
 const place = (name: string, spec: object = {}, phase = 'Available'): BackupLocation => ({
@@ -61,19 +66,20 @@ describe('snapshotObstacle', () => {
     provisioner,
   })
   const isDefault = { 'storageclass.kubernetes.io/is-default-class': 'true' }
-  const storage = [storageClass('disks', 'disks.example'), storageClass('folders', 'folders.example', isDefault)]
-  const snapshot = [
-    {
-      apiVersion: 'snapshot.storage.k8s.io/v1',
-      kind: 'VolumeSnapshotClass',
-      metadata: { name: 's' },
-      driver: 'disks.example',
-    },
+  const storage = [
+    storageClass('disks', 'disks.example'),
+    storageClass('folders', 'folders.example', isDefault),
+    storageClass('tapes', 'tapes.example'),
   ]
+  const snapshot = ['disks.example', 'tapes.example'].map((driver) => ({
+    ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshotClass', metadata: { name: driver } },
+    driver,
+  }))
   const volume = (storageClass?: string) => ({ name: 'site', kind: 'Persistent', storageClass })
   const cases: [string, ReturnType<typeof volume>, object, boolean][] = [
     ['accepts a volume whose driver has a snapshot class', volume('disks'), {}, true],
     ['reports a default storage class without a snapshot class', volume(), {}, false],
+    ['accepts a volume if one of several snapshot classes is of its driver', volume('tapes'), {}, true],
     ['reports a missing storage class', volume('attic'), {}, false],
     ['ignores a volume that the policy omits', volume(), { volumes: ['other'] }, true],
     ['ignores volumes whose files are copied', volume(), { method: 'FileSystem' }, true],
@@ -84,6 +90,79 @@ describe('snapshotObstacle', () => {
       expect(found === undefined).to.equal(isPossible)
     })
   }
+})
+
+describe('snapshotObstacle and selectBackedUpVolumes', () => {
+  it('name the volume and its storage class', () => {
+    const volumes = [{ name: 'site', kind: 'Persistent', storageClass: 'attic' }]
+    const storage = [
+      { apiVersion: 'v', kind: 'StorageClass', metadata: { name: 'attic' }, provisioner: 'attic.example' },
+    ]
+    expect(snapshotObstacle(volumes, { method: 'Snapshot' }, { storage, snapshot: [] })).to.deep.equal({
+      volume: 'site',
+      message:
+        'Volume "site" cannot be backed up by Snapshot: storage class "attic" has no VolumeSnapshotClass. Use the method FileSystem.',
+    })
+  })
+
+  it('judge a volume without a storage class by the default one', () => {
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' }
+    const disks = { apiVersion: 'v', kind: 'StorageClass', metadata: { name: 'disks', annotations }, provisioner: 'd' }
+    const others = ['a', 'b'].map((name) => ({ ...disks, metadata: { name }, provisioner: 'other' }))
+    const snapshot = [{ apiVersion: 'v', kind: 'VolumeSnapshotClass', metadata: { name: 's' }, driver: 'd' }]
+    const storage = [...others, disks]
+    expect(
+      snapshotObstacle([{ name: 'site', kind: 'Persistent' }], { method: 'Snapshot' }, { storage, snapshot }),
+    ).to.equal(undefined)
+  })
+
+  it('cover persistent volumes only, and those that the policy names', () => {
+    const volumes = [
+      { name: 'site', kind: 'Persistent' },
+      { name: 'logs', kind: 'Persistent' },
+      { name: 'cache', kind: 'Ephemeral' },
+    ]
+    const names = (policy: object) => selectBackedUpVolumes(volumes, { method: 'a', ...policy }).map(({ name }) => name)
+    expect(names({})).to.deep.equal(['site', 'logs'])
+    expect(names({ volumes: ['logs', 'cache'] })).to.deep.equal(['logs'])
+    expect(names({ volumes: [] })).to.deep.equal([])
+  })
+})
+
+describe('backupScheduleName', () => {
+  it('differs between namespaces, kinds and names', () => {
+    const nameOf = (kind: string, namespace: string, name: string) =>
+      backupScheduleName({ kind, metadata: { namespace, name } })
+    expect(nameOf('ContainerInstance', 'a', 'site')).to.match(/^ctibackup-site-[0-9a-f]{10}$/)
+    expect(nameOf('PlatformApp', 'a', 'site')).to.match(/^pappbackup-site-[0-9a-f]{10}$/)
+    const all = [
+      ['a', 'site'],
+      ['b', 'site'],
+      ['a', 'site-2'],
+    ].map(([space = '', name = '']) => nameOf('PlatformApp', space, name))
+    expect(new Set(all).size).to.equal(3)
+  })
+})
+
+describe('sortBackupsNewestFirst and findLastEndedBackup', () => {
+  const named = (name: string, more: object): Backup => ({ ...backup(1, 'Completed'), metadata: { name }, ...more })
+
+  it('sort by start, then by name; a backup that has not begun counts from its creation', () => {
+    const waiting: Backup = {
+      ...backup(2, ''),
+      metadata: { name: 'w', creationTimestamp: '2026-01-05T00:00:00Z' },
+      status: {},
+    }
+    const backups = [named('a', {}), named('b', {}), waiting, backup(3, 'Completed')]
+    expect(sortBackupsNewestFirst(backups).map(({ metadata }) => metadata.name)).to.deep.equal(['w', 'b3', 'b', 'a'])
+    expect(phaseOf(waiting)).to.equal('New')
+  })
+
+  it('return the newest one that is over', () => {
+    const backups = [backup(1, 'Completed'), backup(2, 'PartiallyFailed'), backup(3, 'InProgress')]
+    expect(findLastEndedBackup(backups)?.metadata.name).to.equal('b2')
+    expect(findLastEndedBackup([backup(3, 'InProgress')])).to.equal(undefined)
+  })
 })
 
 describe('listSurplusBackups, failureOf and expiryOf', () => {
@@ -97,6 +176,14 @@ describe('listSurplusBackups, failureOf and expiryOf', () => {
       [],
     ],
     ['list nothing while a newer backup is in progress', [backup(1, 'Completed'), backup(2, 'InProgress')], 1, []],
+    ['never list a backup in progress', [backup(1, 'InProgress'), backup(2, 'Completed')], 1, []],
+    ['never list a backup that has not begun', [{ ...backup(1, ''), status: {} }, backup(2, 'Completed')], 1, []],
+    [
+      'list a refused backup before a completed one',
+      [backup(1, 'FailedValidation'), backup(2, 'Completed')],
+      1,
+      ['b1'],
+    ],
     ['list a failed backup before a completed one', [backup(1, 'Failed'), backup(2, 'Completed')], 1, ['b1']],
   ]
   it('list all beyond 500 backups, including failed ones', () => {
@@ -118,12 +205,19 @@ describe('listSurplusBackups, failureOf and expiryOf', () => {
   it('return a failure with the numbers of errors and warnings', () => {
     expect(failureOf(backup(1, 'PartiallyFailed'))).to.equal('It ended as PartiallyFailed with 2 errors and 1 warning.')
     expect(failureOf(backup(1, 'Completed'))).to.equal(undefined)
+    expect(failureOf({ ...backup(1, ''), status: {} })).to.equal(undefined)
+    expect(failureOf(backup(1, 'FailedValidation'))).to.match(/^Velero refused/)
   })
 
   const began = { startTimestamp: '2026-01-01T02:00:00Z' }
   const ends: [string, Pick<Backup, 'spec' | 'status'>, string][] = [
     ["Velero's expiration", { status: { ...began, expiration: '2026-02-01T00:00:00Z' } }, '2026-02-01T00:00:00Z'],
     ['the requested TTL', { spec: { ttl: '48h30m0s' }, status: began }, '2026-01-03T02:30:00Z'],
+    [
+      "Velero's default for a TTL that is no duration",
+      { spec: { ttl: 'x48h' }, status: began },
+      '2026-01-31T02:00:00Z',
+    ],
     ["Velero's default of 30 days without a TTL", { status: began }, '2026-01-31T02:00:00Z'],
   ]
   for (const [sentence, more, end] of ends) {
