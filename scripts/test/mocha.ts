@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { join, relative, resolve } from 'node:path'
 import { beforeInterrupted } from './interruption.ts'
+import { lowerPriority } from './priority.ts'
 import { endWithAllItStarted, type Patience, Watchdog } from './watchdog.ts'
 
 const root = join(import.meta.dirname, '../..')
 const MOCHA = join(root, 'node_modules/mocha/bin/mocha.js')
 /**
  * Tests create objects faster than Node's default young generation of 16 MB can hold: short-lived objects would be
- * promoted, for up to a sixth of a file's processor time. Applies to the workers of Mocha too.
+ * promoted, for up to a sixth of a file's processor time. Threads that collect garbage save no time where all cores are
+ * busy, and take a tenth more. Applies to the workers of Mocha too.
  */
-const NODE_FLAGS = ['--max-semi-space-size=64']
+const NODE_FLAGS = ['--max-semi-space-size=64', '--single-threaded-gc']
 
 /** A failed test or hook; `file` is relative to the root, and `reason` the first line of the error. */
 export type Failure = { file: string; title: string; reason: string }
@@ -29,6 +31,8 @@ export type MochaRun = {
   isHeldBack: boolean
   /** For a part whose output is held back, so that its progress is not visible. */
   patience?: Patience
+  /** Whether it mainly gets the processor time that the other parts leave, because nothing waits for it. */
+  isBackground?: boolean
 }
 
 /** If more files than this fail together, there is a common reason, and they are not repeated. */
@@ -54,6 +58,7 @@ export async function runMocha({
   environment,
   isHeldBack,
   patience,
+  isBackground = false,
 }: MochaRun): Promise<Result> {
   const started = performance.now()
   console.log(isHeldBack ? `\n.. ${title}` : `\n== ${title}`)
@@ -64,7 +69,10 @@ export async function runMocha({
     cwd: root,
     stdio: ['ignore', stdio, stdio, 'ipc'],
     env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+    // A session has its own share of the processor (`autogroup` in sched(7)).
+    detached: isBackground,
   })
+  if (isBackground) lowerPriority(child)
   let lastMessage: ReporterMessage = { passes: 0, pending: 0, milliseconds: {}, failed: [], isOver: false }
   child.on('message', (message) => {
     lastMessage = message as ReporterMessage
