@@ -61,6 +61,8 @@ type StreamSending = Pick<Sending, 'spend'> & {
   readonly held: number | undefined
 }
 
+const LISTENERS_MAX = 20
+
 async function sendStream(
   stream: Readable,
   request: IncomingMessage,
@@ -77,6 +79,8 @@ async function sendStream(
   else if (held !== undefined) spend(held)
   // A page of a log may be long, and stays in memory until a slow client reads it.
   else stream.on('data', (piece: { length: number }) => spend(piece.length))
+  // `pump` adds six, and Node.js would report more than ten as a leak.
+  response.setMaxListeners(LISTENERS_MAX)
   await pump(stream, response, { end: rest === undefined }).catch((error: NodeJS.ErrnoException) => {
     // A client that closes a stream without an end has not failed.
     if (!isOpenEnded || error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
