@@ -53,6 +53,12 @@ function titlesIn(suite: Mocha.Suite): string[] {
   return found
 }
 
+/** A suite takes this over when it is made only, and without it each failing test may wait for its timeout. */
+function endAtFirstFailure(suite: Mocha.Suite): void {
+  suite.bail(true)
+  for (const inner of suite.suites) endAtFirstFailure(inner)
+}
+
 async function ran(mocha: Mocha, listen: (runner: Mocha.Runner) => void = () => {}): Promise<Outcome> {
   let outcome: Outcome = 'survived'
   await new Promise<void>((done) => {
@@ -103,7 +109,7 @@ async function tryAll({ path, target, tests, reloaded, ids }: Task): Promise<voi
   const mocha = await loaded(tests)
   const broken = await observed(mocha)
   if (broken.length > 0) send({ broken })
-  mocha.suite.bail(true)
+  endAtFirstFailure(mocha.suite)
   const all = titlesIn(mocha.suite)
 
   async function tried(id: number): Promise<{ outcome: Outcome; tests: number }> {
