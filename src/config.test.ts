@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { z } from 'zod'
 import {
   Configuration,
   ConfigurationError,
@@ -133,6 +134,15 @@ describe('configuration', () => {
       'PLATFORM_ISSUER is required (a string).',
       `"unknownKey" in ${file} is not a setting.`,
     ])
+  })
+
+  it('has patterns that Helm can read too, which knows no look-ahead, look-behind or back-reference', () => {
+    const schema = JSON.stringify(z.toJSONSchema(Configuration, { io: 'input', unrepresentable: 'any' }))
+    const patterns = [...schema.matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(([, text = '']) =>
+      String(JSON.parse(text)),
+    )
+    expect(patterns.length).to.be.greaterThan(5)
+    expect(patterns.filter((pattern) => /\(\?[=!<]|\\[1-9k]/.test(pattern))).to.deep.equal([])
   })
 
   it('has a description of every setting', () => {

@@ -11,7 +11,7 @@ export const buildSettings = {
   buildImageMirror: z
     .string()
     .max(255)
-    .regex(/^(?!\w+:\/\/)\S+$/, 'must be a host, with its port and path, and without https://')
+    .regex(/^[\w.[\]:-]+(\/[\w.-]+)*$/, 'must be a host, with its port and path, and without https://')
     .optional()
     .describe('Mirror from which builds pull images of other registries, as host, with port and path'),
   buildPackageMirrors: listSettingMatching(
