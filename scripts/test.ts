@@ -34,12 +34,11 @@ const UNIT_TIMEOUT = 300_000
 /** Milliseconds for a whole run, twice the time on a slow machine: if something hangs, the end of the run says what. */
 const LONGEST = 60 * 60_000
 /**
- * Cores for each part that waits now and then: the shared platform keeps one busy; a file with its own platform mostly
- * waits for that, and files on a node for pods.
+ * Cores for each part: slightly less than it used alone, because all wait now and then, which would leave a core idle.
+ * The shared platform keeps one busy; a file with its own platform mostly waits for that, and files on a node for pods.
+ * The crash tests keep a core busy too, but must fit beside the shared platform.
  */
-const WEIGHTS = { shared: 1.1, node: 0.3, alone: 0.3 }
-/** For parts that never wait: they run in the background from the start, with the time that the others leave. */
-const BACKGROUND = 0
+const WEIGHTS = { unit: 0.5, crashes: 0.8, shared: 1.1, node: 0.4, alone: 0.3 }
 /** The number of slowest files that a run lists at its end. */
 const SLOWEST = 10
 
@@ -152,22 +151,24 @@ class TestRun {
     return named.length === 0 ? all : all.filter((file) => named.includes(file))
   }
 
-  /** Flows in which the operator dies at every write take a minute, so they are a part of their own. */
+  /** Flows in which the operator dies at every write keep a core busy, so they are a part of their own. */
   #unit(): Planned[] {
     // The checks run the files in test/policy; a run repeats nothing.
     const policy = this.#selection.checks ? [] : ['test/policy']
     const parts = [
       {
+        weight: WEIGHTS.unit,
+        isLong: true,
         title: 'unit tests',
         files: this.#filesIn('src', 'scripts', ...policy),
         options: ['--parallel', `--jobs=${UNIT_JOBS}`],
         timeout: UNIT_TIMEOUT,
       },
-      { title: 'crashes', files: this.#filesIn('test/crashes') },
+      { weight: WEIGHTS.crashes, isLong: false, title: 'crashes', options: [], files: this.#filesIn('test/crashes') },
     ]
     return parts
       .filter(({ files }) => files.length > 0)
-      .map((part) => ({ ...this.#mocha(BACKGROUND, { ...part, isBackground: true }), isLong: true }))
+      .map(({ weight, isLong, ...part }) => ({ ...this.#mocha(weight, part), isLong }))
   }
 
   /**
@@ -254,7 +255,6 @@ class TestRun {
     const play = async (files: readonly string[], ...more: string[]) => {
       const { milliseconds, ...outcome } = await runMocha({
         ...{ ...run, files, environment, isHeldBack: this.#isHeldBack },
-        isBackground: run.isBackground === true && this.#isHeldBack,
         options: [...more, ...own],
       })
       for (const [file, time] of Object.entries(milliseconds))

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join, relative, resolve } from 'node:path'
 import { beforeInterrupted } from './interruption.ts'
-import { lowerPriority } from './priority.ts'
 import { endWithAllItStarted, type Patience, Watchdog } from './watchdog.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -31,8 +30,6 @@ export type MochaRun = {
   isHeldBack: boolean
   /** For a part whose output is held back, so that its progress is not visible. */
   patience?: Patience
-  /** Whether it mainly gets the processor time that the other parts leave, because nothing waits for it. */
-  isBackground?: boolean
 }
 
 /** If more files than this fail together, there is a common reason, and they are not repeated. */
@@ -58,7 +55,6 @@ export async function runMocha({
   environment,
   isHeldBack,
   patience,
-  isBackground = false,
 }: MochaRun): Promise<Result> {
   const started = performance.now()
   console.log(isHeldBack ? `\n.. ${title}` : `\n== ${title}`)
@@ -69,10 +65,7 @@ export async function runMocha({
     cwd: root,
     stdio: ['ignore', stdio, stdio, 'ipc'],
     env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
-    // A session has its own share of the processor (`autogroup` in sched(7)).
-    detached: isBackground,
   })
-  if (isBackground) lowerPriority(child)
   let lastMessage: ReporterMessage = { passes: 0, pending: 0, milliseconds: {}, failed: [], isOver: false }
   child.on('message', (message) => {
     lastMessage = message as ReporterMessage
