@@ -7,10 +7,9 @@ const root = join(import.meta.dirname, '../..')
 const MOCHA = join(root, 'node_modules/mocha/bin/mocha.js')
 /**
  * Tests create objects faster than Node's default young generation of 16 MB can hold: short-lived objects would be
- * promoted, for up to a sixth of a file's processor time. Threads that collect garbage save no time where all cores are
- * busy, and take a tenth more. Applies to the workers of Mocha too.
+ * promoted, for up to a sixth of a file's processor time. Applies to the workers of Mocha too.
  */
-const NODE_FLAGS = ['--max-semi-space-size=64', '--single-threaded-gc']
+const NODE_FLAGS = ['--max-semi-space-size=64']
 
 /** A failed test or hook; `file` is relative to the root, and `reason` the first line of the error. */
 export type Failure = { file: string; title: string; reason: string }
