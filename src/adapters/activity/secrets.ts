@@ -179,7 +179,7 @@ export class SecretActivity implements ActivityStore {
   async #thin(metadata: ObjectMeta, bytes: number): Promise<void> {
     const { name } = metadata
     const { head: before, version } = await this.#readHead(name)
-    if (version === undefined) return
+    if (version === undefined || version !== metadata.resourceVersion) return
     const sizeOf = async (one: Head) => (await compress(JSON.stringify(one))).length
     const whole = withNewestState(before)
     const short = (await sizeOf(whole)) <= bytes ? whole : shortenHead(whole, bytes)

@@ -124,28 +124,33 @@ describe('SecretActivity.sweep', () => {
     expect(client.calls.map(({ verb }) => verb)).to.deep.equal(['list'])
   })
 
-  it('leaves a record to the next sweep if somebody writes to it meanwhile', async () => {
-    const client = new FakeKubeClient()
-    const [store, other] = [new SecretActivity(client), new SecretActivity(client)]
-    for (let batch = 0; batch < 4; batch += 1)
-      await store.append(
-        of('loud'),
-        Array.from({ length: 100 }, (_, at) => observedAction(noise(batch * 100 + at))),
-      )
-    const late = observedAction()
-    const get = client.get.bind(client)
-    let isRead = false
-    client.get = async (...asked: Parameters<typeof get>) => {
-      const found = await get(...asked)
-      if (!isRead) {
-        isRead = true
-        await other.append(of('loud'), [late])
+  for (const [moment, verb] of [
+    ['before it is read', 'list'],
+    ['before it is written', 'get'],
+  ] as const)
+    it(`leaves a record to the next sweep if somebody writes to it ${moment}`, async () => {
+      const client = new FakeKubeClient()
+      const [store, other] = [new SecretActivity(client), new SecretActivity(client)]
+      for (let batch = 0; batch < 4; batch += 1)
+        await store.append(
+          of('loud'),
+          Array.from({ length: 100 }, (_, at) => observedAction(noise(batch * 100 + at))),
+        )
+      const late = observedAction()
+      const asked = client[verb].bind(client) as (...wanted: never[]) => Promise<unknown>
+      let isAnswered = false
+      const answerThenAppend = async (...wanted: never[]) => {
+        const found = await asked(...wanted)
+        if (!isAnswered) {
+          isAnswered = true
+          await other.append(of('loud'), [late])
+        }
+        return found as never
       }
-      return found as never
-    }
-    await store.sweep(() => true, { records: 10, bytes: 20 * KIB })
-    const kept = (await new SecretActivity(client).read(of('loud'))) ?? []
-    expect(kept).to.have.length(401)
-    expect(kept.at(-1)?.id).to.equal(late.id)
-  })
+      Object.assign(client, { [verb]: answerThenAppend })
+      await store.sweep(() => true, { records: 10, bytes: 20 * KIB })
+      const kept = (await new SecretActivity(client).read(of('loud'))) ?? []
+      expect(kept.length).to.equal(401)
+      expect(kept.at(-1)?.id).to.equal(late.id)
+    })
 })
