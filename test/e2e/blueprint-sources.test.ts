@@ -200,7 +200,7 @@ describe('blueprint sources', () => {
         })) as unknown as BlueprintSource
         return status?.phase === 'NameOccupied'
       })
-      expect((await sourceNow(id)).status).to.equal('Failing')
+      await until('REST shows it as Failing', async () => (await sourceNow(id)).status === 'Failing')
       await tenant.remove(BlueprintSource.resource, { namespace, name: id })
     } finally {
       await tenant.close()

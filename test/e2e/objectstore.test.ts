@@ -62,8 +62,10 @@ describe('versitygw', () => {
       if (id !== undefined) asked.set(id, decodeURIComponent(wanted.target.split('?', 1)[0] ?? ''))
     }
     expect(asked.size, 'most are answered').to.be.greaterThan(100)
-    const last = await requestIdOf(endpoint, 'GET', { target: `/${bucket}/honest` })
-    asked.set(last ?? '', `/${bucket}/honest`)
+    const last = await until('the last request is answered', () =>
+      requestIdOf(endpoint, 'GET', { target: `/${bucket}/honest` }),
+    )
+    asked.set(last, `/${bucket}/honest`)
     const found = await until('the audit contains the last request', async () => {
       const records = await administered.audit(new Set([bucket]), 10_000)
       return records[0]?.requestId === last && records
