@@ -65,10 +65,11 @@ export async function setSecret(context: SetSecretContext) {
 /** @throws PlatformError QUOTA_EXCEEDED, before anything is stored */
 function refuseWithoutRoom({ services, parameters, body }: SetSecretContext, found: EntryRecord | undefined): void {
   const growth = growthWith(found?.spec ?? {}, Buffer.byteLength(body.value, 'utf8'))
+  if (growth <= 0) return
   const used = services.records
     .peekAll(VaultEntry, { boundaryId: parameters.boundaryId })
     .reduce((sum, { spec }) => sum + storedBytesOf(spec), 0)
-  if (growth <= 0 || used + growth <= MAX_BOUNDARY_VALUE_BYTES) return
+  if (used + growth <= MAX_BOUNDARY_VALUE_BYTES) return
   const limit = MAX_BOUNDARY_VALUE_BYTES
   const message = `The values of all secrets of the boundary may have ${limit} bytes with their versions, and have ${used}: purge secrets that are not needed.`
   throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'secretValues', limit, used, requested: growth })
