@@ -1,14 +1,6 @@
 import { expect } from 'chai'
 import type { StatementKind } from './classification.ts'
-import {
-  type HistoryEntry,
-  maskedSql,
-  packHistory,
-  shownSql,
-  unexpiredEntries,
-  unpackHistory,
-  withEntry,
-} from './history.ts'
+import { type HistoryEntry, historyTexts, packHistory, unexpiredEntries, unpackHistory, withEntry } from './history.ts'
 
 const entry = (id: string, executedAt: string): HistoryEntry => ({
   id,
@@ -24,6 +16,10 @@ const entry = (id: string, executedAt: string): HistoryEntry => ({
   rowsAffected: null,
   error: null,
 })
+
+type Read = Parameters<typeof historyTexts>
+const maskedSql = (dialect: Read[0], sql: string) => historyTexts(dialect, sql, 'Read').masked
+const shownSql = (...read: Read) => historyTexts(...read).shown
 
 describe('history of the editor', () => {
   it('masks the literals of a statement', () => {

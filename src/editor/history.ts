@@ -31,20 +31,24 @@ const ENTRIES_MAX = 1000
 const DAYS_MAX = 30
 const STATEMENT_MAX_BYTES = 4096
 
-/** Masks a statement: every string and number becomes a question mark. Truncated to 4 KiB. */
-export function maskedSql(dialect: Dialect, sql: string): string {
-  return rewritten(tokensOf(dialect, sql), () => '?')
+/** A statement as the history shows it. */
+export type HistoryTexts = {
+  /** Every string and number is a question mark. */
+  masked: string
+  /**
+   * For callers who may read rows: literals longer than 256 characters are cut, and all are masked if one may be a
+   * password.
+   */
+  shown: string
 }
 
-/**
- * Returns a statement for callers who may read rows: literals longer than 256 characters are cut, and all are masked if
- * one may be a password. Truncated to 4 KiB.
- */
-export function shownSql(dialect: Dialect, sql: string, kind: StatementKind): string {
+/** Returns both texts of a statement, each truncated to 4 KiB. */
+export function historyTexts(dialect: Dialect, sql: string, kind: StatementKind): HistoryTexts {
   const tokens = tokensOf(dialect, sql)
   const isSecret =
     kind === 'Admin' || kind === 'Unknown' || tokens.some(({ kind, text }) => NAMES.has(kind) && SECRET_NAME.test(text))
-  return rewritten(tokens, isSecret ? () => '?' : cutLiteral)
+  const masked = rewritten(tokens, () => '?')
+  return { masked, shown: isSecret ? masked : rewritten(tokens, cutLiteral) }
 }
 
 const NAMES: ReadonlySet<TokenKind> = new Set(['word', 'identifier', 'parameter'])
