@@ -43,6 +43,9 @@ function keycloakVersion(): string {
   return version
 }
 
+/** For 180 MB on a slow network; less than the time after which a silent part of a run is ended. */
+const DOWNLOAD_TIMEOUT_MS = 900_000
+
 /** `$XDG_CACHE_HOME/freehold/keycloak-<version>` */
 function installFolder(): string {
   return cachedAt(`keycloak-${keycloakVersion()}`)
@@ -56,7 +59,7 @@ async function install(): Promise<string> {
   const place = await mkdtemp(join(dirname(folder), 'keycloak-'))
   try {
     const words = ['-q', '-B', '-f', POM, 'dependency:unpack', `-Dkeycloak.folder=${place}`]
-    await promisify(execFile)('mvn', words, { timeout: 300_000 })
+    await promisify(execFile)('mvn', words, { timeout: DOWNLOAD_TIMEOUT_MS })
     await rename(join(place, `keycloak-${keycloakVersion()}`), folder)
   } catch (error) {
     if (!existsSync(folder)) throw new Error(`Maven could not get Keycloak: ${POM}`, { cause: error })
