@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { TARGET } from '../../../test/make/relational.ts'
 import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type SecretObject, secretText } from '../../core/secretData.ts'
@@ -79,31 +80,52 @@ describe('RelationalSnapshot controller', () => {
     })
   })
 
-  it('mirrors each scheduled Backup and deletes the snapshot with it', async () => {
-    await begin()
-    world.database('orders')
-    await world.bench.rest()
-    await world.play('orders')
-    world.bench.client.seed(postgresqlBackup, {
-      apiVersion: 'postgresql.cnpg.io/v1',
-      kind: 'Backup',
-      metadata: { name: 'nightly', namespace: world.home, labels: { 'cnpg.io/scheduled-backup': 'relcbackup-orders' } },
-      spec: { cluster: { name: 'relc-orders' } },
-      status: {
-        phase: 'completed',
-        backupId: 'n1',
-        startedAt: '2026-01-01T02:00:00Z',
-        stoppedAt: '2026-01-01T02:01:00Z',
-      },
-    })
-    await world.bench.rest()
+  describe('of a scheduled Backup', () => {
     const list = async () => (await world.bench.client.list(RelationalSnapshot.resource)).items
-    const [mirrored] = await list()
-    expect(mirrored?.spec).to.deep.include({ kind: 'Scheduled', clusterName: 'orders' })
-    expect(mirrored).to.have.nested.property('status.status', 'Running')
-    await world.bench.client.remove(postgresqlBackup, { namespace: world.home, name: 'nightly' })
-    await world.bench.rest()
-    expect(await list()).to.deep.equal([])
+    const mirror = async () => {
+      await begin()
+      world.database('orders')
+      await world.bench.rest()
+      await world.play('orders')
+      const now = new Date(world.bench.clock.now()).toISOString()
+      world.bench.client.seed(postgresqlBackup, {
+        apiVersion: 'postgresql.cnpg.io/v1',
+        kind: 'Backup',
+        metadata: {
+          name: 'nightly',
+          namespace: world.home,
+          labels: { 'cnpg.io/scheduled-backup': 'relcbackup-orders' },
+        },
+        spec: { cluster: { name: 'relc-orders' } },
+        status: { phase: 'completed', backupId: 'n1', startedAt: now, stoppedAt: now },
+      })
+      await world.bench.rest()
+    }
+    const loseBackup = async () => {
+      await world.bench.client.remove(postgresqlBackup, { namespace: world.home, name: 'nightly' })
+      await world.bench.rest()
+    }
+
+    it('mirrors each and deletes the snapshot with it once its retention has ended', async () => {
+      await mirror()
+      const [mirrored] = await list()
+      expect(mirrored?.spec).to.deep.include({ kind: 'Scheduled', clusterName: 'orders' })
+      expect(mirrored).to.have.nested.property('status.status', 'Running')
+      await world.bench.clock.advance(14 * DAY_MS)
+      await loseBackup()
+      expect(await list()).to.deep.equal([])
+    })
+
+    it('keeps the snapshot until then if the Backup is lost before, as in a restore of the platform', async () => {
+      await mirror()
+      await loseBackup()
+      const [kept] = await list()
+      expect(kept).to.have.nested.property('status.status', 'Running')
+      expect(kept).to.have.nested.property('status.statusMessage').that.includes('Its Backup is gone')
+      await world.bench.clock.advance(14 * DAY_MS)
+      await world.bench.rest()
+      expect(await list()).to.deep.equal([])
+    })
   })
 
   it('deletes a snapshot after its retentionDays', async () => {

@@ -208,7 +208,10 @@ function isBefore(time: string | undefined, other: string | undefined): boolean 
   return time !== undefined && other !== undefined && Date.parse(time) <= Date.parse(other)
 }
 
-/** A scheduled snapshot lives as long as its Backup, which the store's retention deletes. */
+/**
+ * A scheduled snapshot lives as long as its Backup, which the store's retention deletes. A Backup that is gone before
+ * its time was lost with its cluster, such as in a restore of the platform; the target may still hold the data.
+ */
 async function followBackup(pass: SnapshotPass): Promise<Outcome> {
   const { metadata } = pass.object
   const scheduled = metadata.annotations?.[BACKUP_ANNOTATION]
@@ -218,8 +221,21 @@ async function followBackup(pass: SnapshotPass): Promise<Outcome> {
     !pass.workloads.isServed(postgresqlBackup)
   )
     return done({ message: 'It can be restored from.' })
+  const retainedUntil = retentionEnd(pass)
+  if (retainedUntil === undefined || retainedUntil > pass.clock.now())
+    return done({
+      message: 'Its Backup is gone from the cluster. It can be restored from while the backup target has its data.',
+      after: retainedUntil && retainedUntil - pass.clock.now(),
+    })
   await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
   return waiting('TearingDown', 'Its retention in the backup target has ended.')
+}
+
+/** Returns until when the store retains the backup at least; undefined if that is not known. */
+function retentionEnd(pass: SnapshotPass): number | undefined {
+  const days = clusterOf(pass)?.spec.backupRetentionDays
+  const completedAt = Date.parse(pass.object.status?.completedAt ?? '')
+  return days === undefined || Number.isNaN(completedAt) ? undefined : completedAt + days * DAY_MS
 }
 
 function backupNamed(pass: SnapshotPass, name: string): EngineBackup | undefined {
