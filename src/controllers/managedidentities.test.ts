@@ -208,6 +208,25 @@ describe('ManagedIdentity controller', () => {
     expect((await identity())?.status?.status).to.equal('Running')
   })
 
+  it('waits for a resource that a restore creates after it, and deletes itself without one', async () => {
+    const annotations = { 'freehold.dev/incarnation-of-owner': 'life-of-the-shop' }
+    const creationTimestamp = new Date(bench.clock.now()).toISOString()
+    seedIdentity({ resourceUid: 'uid-before-the-restore' }, { annotations, creationTimestamp })
+    await bench.start()
+    expect(await phase()).to.equal('WaitingForDependency')
+    app('shop', 'life-of-the-shop')
+    await bench.rest()
+    expect((await identity())?.status?.status).to.equal('Running')
+    await bench.client.remove(StandInApp.resource, { namespace: space, name: 'shop' })
+    await bench.rest()
+    expect(await identity()).to.equal(undefined)
+    seedIdentity({ resourceUid: 'uid-before-the-restore' }, { annotations, creationTimestamp })
+    await bench.rest()
+    await bench.clock.advance(600_000)
+    await bench.rest()
+    expect(await identity()).to.equal(undefined)
+  })
+
   it('reports ReferenceMissing and creates no account without the resource', async () => {
     seedIdentity({ resourceUid: 'nobody' })
     await bench.start()

@@ -30,6 +30,7 @@ import { secret } from '../kube/builtin.ts'
 import { absent, ignoreKubeAlreadyExists } from '../kube/errors.ts'
 import { type Controller, controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { related } from './engine/lookups.ts'
+import { ownerRestoreMs } from './engine/ownership.ts'
 import { keepSecret, readSecret, withSecretRights } from './workload/secrets.ts'
 
 const NO_SIGN_IN: TokenEndpoint = { tokenUrl: '', audience: '', realm: '' }
@@ -85,6 +86,9 @@ export function managedIdentityController(
       return stalled('ReferenceMissing', message)
     }
     const workload = await pass.records.client.get(kind.resource, { namespace, name: resourceName }).catch(absent)
+    const remainingMs = workload === undefined ? ownerRestoreMs(pass.object as KubeObject, pass.clock.now()) : 0
+    if (remainingMs > 0)
+      return waiting('WaitingForDependency', `There is no "${resourceName}" of ${resourceType} yet.`, remainingMs)
     if (!isWorkloadOf(workload, pass.object)) {
       await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: pass.object.metadata.uid })
     }

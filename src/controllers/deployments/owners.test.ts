@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { seedGroup } from '../../../test/crashes/seeds.ts'
+import { HOME, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
-import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
@@ -64,6 +64,43 @@ describe('DeploymentRecord without an owner', () => {
   })
 
   it('deletes itself', async () => {
+    await world.until('it is gone', () => world.isGone(DeploymentRecord, ID))
+  })
+})
+
+describe('DeploymentRecord that is restored before its owner', () => {
+  let world: World
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => ['platformapp', 'deploymentrecord'].includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+    const { apiVersion, kind, resource } = DeploymentRecord
+    // Velero keeps annotations, and drops owner references.
+    const annotations = { [OWNER_INCARNATION_ANNOTATION]: 'a-life' }
+    const told = { ownerCollection: 'apps', ownerName: 'shop', strategy: 'Reported', phase: 'Succeeded' }
+    const spec = DeploymentRecord.spec.parse({ ...told, image: 'shop:former' })
+    await world.server.create(resource, {
+      apiVersion,
+      kind,
+      metadata: { name: ID, namespace: HOME, annotations },
+      spec,
+    })
+    await world.rest()
+  })
+  afterEach(() => world.stop())
+
+  it('waits for it', async () => {
+    const { apiVersion, kind, resource } = PlatformApp
+    const spec = PlatformApp.spec.parse({ sourceKind: 'Upload' })
+    const metadata = { name: 'shop', namespace: HOME, annotations: LIVING }
+    await world.server.create(resource, { apiVersion, kind, metadata, spec })
+    await world.rest()
+    const found = await world.find(DeploymentRecord.resource, ID)
+    expect(found?.metadata.ownerReferences?.map(({ name }) => name)).to.deep.equal(['shop'])
+  })
+
+  it('deletes itself if none comes', async () => {
+    await world.pass(600_000)
     await world.until('it is gone', () => world.isGone(DeploymentRecord, ID))
   })
 })

@@ -8,6 +8,7 @@ import { KINDS } from '../../crds/index.ts'
 import { absent } from '../../kube/errors.ts'
 import type { Observed, Pass, Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
+import { ownerRestoreMs } from '../engine/ownership.ts'
 import { refOfPass } from '../workload/pass.ts'
 
 /** Deployments and their owners, which may be of several kinds. */
@@ -110,8 +111,10 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   const { ownerCollection, ownerName } = object.spec
   const bound = object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
   const owner = ownerOf(pass)
-  if (owner !== undefined && bound === incarnationOf(owner)) return done()
-  if (bound !== '') return removeOrphan(pass)
+  const isReferenced = object.metadata.ownerReferences?.some(({ uid }) => uid === owner?.metadata.uid) === true
+  const isBoundToIt = owner !== undefined && bound === incarnationOf(owner)
+  if (isBoundToIt && isReferenced) return done()
+  if (bound !== '' && !isBoundToIt) return removeOrphan(pass)
   if (owner === undefined) {
     const remainingMs = createdAt(object) + OWNER_TIMEOUT_MS - pass.clock.now()
     if (remainingMs <= 0) return removeOrphan(pass)
@@ -151,12 +154,14 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   const kind = kindOf(object.spec.ownerCollection)
   if (kind === undefined) return done()
   const { namespace } = refOfPass(pass)
-  const owner = await records.client.get(kind.resource, { namespace, name: object.spec.ownerName }).catch(absent)
+  const { ownerCollection, ownerName } = object.spec
+  const owner = await records.client.get(kind.resource, { namespace, name: ownerName }).catch(absent)
+  const isBound = OWNER_INCARNATION_ANNOTATION in (object.metadata.annotations ?? {})
+  const remainingMs = owner === undefined && isBound ? ownerRestoreMs(object as KubeObject, pass.clock.now()) : 0
+  if (remainingMs > 0)
+    return waiting('WaitingForDependency', `There is no "${ownerName}" of ${ownerCollection} yet.`, remainingMs)
   if (owner === undefined || !isOwner(owner, object)) {
     await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid })
   }
-  return waiting(
-    'TearingDown',
-    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment is deleted too.`,
-  )
+  return waiting('TearingDown', `"${ownerName}" of ${ownerCollection} is gone; its deployment is deleted too.`)
 }

@@ -94,6 +94,18 @@ export function ownerKeyOf(object: KubeObject, kind: Resource): string | undefin
   return objectKey(kind.namespaced ? (annotations[OWNER_NAMESPACE_ANNOTATION] ?? namespace) : undefined, name)
 }
 
+/** Milliseconds within which a restore from backup, which goes by type, creates the owner of what it restored before. */
+const OWNER_RESTORE_MS = 600_000
+
+/**
+ * Returns the milliseconds for which the owner of a bound object may still come. A restore drops owner references,
+ * which every other bound object has.
+ */
+export function ownerRestoreMs({ metadata }: KubeObject, now: number): number {
+  if ((metadata.ownerReferences ?? []).length > 0) return 0
+  return Math.max(0, Date.parse(metadata.creationTimestamp ?? '') + OWNER_RESTORE_MS - now) || 0
+}
+
 /** The index by which children are found again: under their owner's uid and incarnation. */
 export const OWNER_INDEX = 'owner'
 
