@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import {
   changesBetween,
+  isRevisionOf,
   nextRevision,
   type Revision,
   revisionOf,
@@ -130,4 +131,24 @@ describe('revisionsToDelete', () => {
     it(`returns ${sentence}`, () => {
       expect(revisionsToDelete(stored(count, bytes)).sort((one, other) => one - other)).to.deep.equal(deleted)
     })
+})
+
+describe('isRevisionOf', () => {
+  const owner = { name: 'shop', uid: 'now', annotations: { 'freehold.dev/incarnation': 'a-life' } }
+  const revision = (uid: string, incarnation: string) => ({
+    name: 'shop-1',
+    ownerReferences: uid === '' ? [] : [{ apiVersion: 'v1', kind: 'Shop', name: 'shop', uid }],
+    annotations: incarnation === '' ? {} : { 'freehold.dev/incarnation-of-owner': incarnation },
+  })
+  const cases: [title: string, uid: string, incarnation: string, expected: boolean][] = [
+    ['returns true for an owner reference to the resource', 'now', '', true],
+    ['returns true for the incarnation of a restored resource', '', 'a-life', true],
+    ['returns false for a former incarnation', 'then', 'another-life', false],
+    ['returns false without any mark', '', '', false],
+  ]
+  for (const [title, uid, incarnation, expected] of cases)
+    it(title, () => expect(isRevisionOf(revision(uid, incarnation), owner)).to.equal(expected))
+
+  it('returns false for a resource without an incarnation', () =>
+    expect(isRevisionOf(revision('', ''), { name: 'shop' })).to.equal(false))
 })

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { escapedPart } from '../core/jsonPointer.ts'
+import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { ObjectMeta } from '../core/object.ts'
 
 /** What a revision of a resource is and when one is made. Stored as `data` of a ControllerRevision. */
 
@@ -96,6 +98,13 @@ export function newestRevision<Content>(known: readonly Revision<Content>[]): Re
     (newest, one) => (newest === undefined || one.number > newest.number ? one : newest),
     undefined,
   )
+}
+
+/** Whether a ControllerRevision is of this incarnation of a resource. A restore from backup changes every uid. */
+export function isRevisionOf({ ownerReferences, annotations }: ObjectMeta, owner: ObjectMeta): boolean {
+  if (ownerReferences?.some(({ uid }) => uid === owner.uid) === true) return true
+  const incarnation = owner.annotations?.[INCARNATION_ANNOTATION] ?? ''
+  return incarnation !== '' && annotations?.[OWNER_INCARNATION_ANNOTATION] === incarnation
 }
 
 type Stored = { metadata: { name: string }; revision?: number; data?: unknown }

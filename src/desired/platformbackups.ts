@@ -23,8 +23,8 @@ export type TargetKey = { accessKeyId: string; secretAccessKey: string }
 export const KUBERNETES_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
 
 /**
- * The Velero schedule of the platform backup: all objects of our kinds, and Secrets, which hold the keys of the
- * platform and its tenants. No volumes: engines back up their data by their own means.
+ * The Velero schedule of the platform backup: all objects of our kinds, their revisions, and Secrets, which hold the
+ * keys of the platform and its tenants. No volumes: engines back up their data by their own means.
  *
  * @param kinds every kind of the platform
  * @param velero Velero's namespace, which also holds the target's key
@@ -48,7 +48,7 @@ export function platformSchedule(
         metadata: { labels: { [SCHEDULE_LABEL]: PLATFORM_SCHEDULE } },
         includedNamespaces: ['*'],
         excludedNamespaces: [...KUBERNETES_NAMESPACES, velero],
-        includedNamespaceScopedResources: ['secrets', ...idsOf(true)].sort(),
+        includedNamespaceScopedResources: ['secrets', 'controllerrevisions.apps', ...idsOf(true)].sort(),
         includedClusterScopedResources: ['namespaces', ...idsOf(false)].sort(),
         snapshotVolumes: false,
         defaultVolumesToFsBackup: false,

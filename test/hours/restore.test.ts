@@ -185,6 +185,7 @@ describe('a platform restored by Velero', () => {
       ['/clusters', ['id', 'name']],
       [snapshots, ['id', 'name', 'status', 'completedAt']],
       [at('jobs'), ['id', 'name', 'status', 'startedAt', 'completedAt']],
+      [at('containerinstances/site/revisions'), ['number', 'reason']],
     ] as const
     const known = () =>
       Promise.all(

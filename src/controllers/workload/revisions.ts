@@ -1,4 +1,5 @@
 import {
+  isRevisionOf,
   newestRevision,
   nextRevision,
   type Revision,
@@ -56,7 +57,7 @@ export async function keepRevision<Content>(
   if (status.revisionHash === revisionHash && status.partRevisions !== undefined)
     return { since: status.partRevisions, newest: undefined }
   const labelled = await labelledRevisions(pass)
-  const stored = labelled.filter(isOwnedByObject(pass))
+  const stored = labelled.filter((one) => isRevisionOf(one.metadata, metadata))
   const known = stored.flatMap((one) => revisionOf<Content>(one) ?? [])
   const next = nextRevision(known, wanted, { at: pass.now, by: actorOf(metadata) })
   if (next !== undefined) {
@@ -73,13 +74,8 @@ export async function keepRevision<Content>(
   return { since: partRevisions, newest: current }
 }
 
-const isOwnedByObject =
-  ({ object }: RevisionPass) =>
-  ({ metadata }: StoredRevision) =>
-    metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true
-
 async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
-  return (await labelledRevisions(pass)).filter(isOwnedByObject(pass))
+  return (await labelledRevisions(pass)).filter((one) => isRevisionOf(one.metadata, pass.object.metadata))
 }
 
 /** Includes revisions of earlier incarnations. */
@@ -99,10 +95,8 @@ async function removeFormerRevision(
   name: string,
 ): Promise<void> {
   const former = labelled.find(({ metadata }) => metadata.name === name)
-  if (former === undefined || isOwnedByObject(pass)(former)) return
-  const { namespace, uid } = former.metadata
-  // After a restore from a backup it is still ours, because the incarnation is the same.
-  if ((await pass.recordChildren.get(controllerRevision, namespace, name)) !== undefined) return
+  if (former === undefined || isRevisionOf(former.metadata, pass.object.metadata)) return
+  const { uid } = former.metadata
   await pass.records.client.remove(controllerRevision, refOf(former), { uid })
 }
 

@@ -5,7 +5,7 @@ import {
   secretUsesOfPod,
 } from '../../contracts/podSecretAccess.ts'
 import { referencedRights } from '../../contracts/references.ts'
-import { revisionOf } from '../../contracts/revisions.ts'
+import { isRevisionOf, revisionOf } from '../../contracts/revisions.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
@@ -98,7 +98,7 @@ async function revisionsOf(
   const labelSelector = ownerLabelSelector(kind, name)
   const { items } = await client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
   return items
-    .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === owner.uid))
+    .filter(({ metadata }) => isRevisionOf(metadata, owner))
     .flatMap((one) => revisionOf<object>(one) ?? [])
     .map(({ number, content }) => ({ number, refers: referring.of(content) }))
 }
