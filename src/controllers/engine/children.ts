@@ -78,6 +78,12 @@ export class PassChildren implements Children {
     return held !== undefined && belongsTo(held, this.#owner) ? held : undefined
   }
 
+  /** A type whose definition is being replaced is not watched, but its objects may exist. */
+  async #readOwn(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
+    const found = await this.#read(resource, namespace, name)
+    return found !== undefined && belongsTo(found, this.#owner) ? found : undefined
+  }
+
   owned<T extends KubeObject>(resource: Resource): readonly T[] {
     const cache = this.#workspace.cache<T>(resource)
     const { object, incarnation } = this.#owner
@@ -92,7 +98,8 @@ export class PassChildren implements Children {
   }
 
   async remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean> {
-    const child = await this.get(resource, namespace, name)
+    const isWatched = this.#workspace.isServed(resource)
+    const child = isWatched ? await this.get(resource, namespace, name) : await this.#readOwn(resource, namespace, name)
     if (child === undefined) return true
     if (child.metadata.deletionTimestamp !== undefined) return false
     return this.#delete(resource, child)

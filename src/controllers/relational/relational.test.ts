@@ -5,7 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import { pod, secret, service } from '../../kube/builtin.ts'
+import { customResourceDefinition, pod, secret, service } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 
 describe('RelationalCluster controller', () => {
@@ -306,6 +306,21 @@ describe('RelationalCluster controller', () => {
       expect((await snapshots()).map(({ spec }) => (spec as { kind: string }).kind)).to.deep.equal(['Final'])
       const backups = (await world.bench.client.list(postgresqlBackup)).items
       expect(backups).to.have.length(1)
+    })
+
+    it('never deletes an engine that it cannot see without the snapshot', async () => {
+      const name = 'clusters.postgresql.cnpg.io'
+      const establish = (status: string) =>
+        world.bench.client.edit(customResourceDefinition, { name }, (definition) => {
+          definition.status = { conditions: [{ type: 'Established', status }] }
+        })
+      establish('False')
+      await world.bench.rest()
+      await remove()
+      expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.not.equal(undefined)
+      establish('True')
+      await world.bench.rest()
+      expect(await snapshots()).to.have.length(1)
     })
 
     it('retakes a deleted final snapshot only after a delay', async () => {

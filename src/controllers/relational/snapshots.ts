@@ -21,6 +21,7 @@ import { childRights } from '../workload/observers.ts'
 import {
   type EngineBackup,
   type EngineCluster,
+  findUnwatched,
   INSTALL_ENGINE,
   INSTALL_PLUGIN,
   type RelationalOptions,
@@ -306,7 +307,7 @@ async function removeBackup(pass: SnapshotPass): Promise<Outcome> {
     await pass.children.remove(postgresqlBackup, namespace, snapshotBackupName(name))
     return done()
   }
-  const backup = backupNamed(pass, scheduled)
+  const backup = backupNamed(pass, scheduled) ?? (await findUnwatched<EngineBackup>(pass, postgresqlBackup, scheduled))
   if (backup !== undefined && backup.metadata.deletionTimestamp === undefined) {
     const { uid, resourceVersion } = backup.metadata
     await pass.workloads.client.remove(postgresqlBackup, refOf(backup), { uid, resourceVersion })

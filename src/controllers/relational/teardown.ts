@@ -21,6 +21,7 @@ import { isNamespaceTerminating } from '../workload/pass.ts'
 import { ignoreMissingRights, removeRecordSecret } from '../workload/secrets.ts'
 import {
   type EngineCluster,
+  findUnwatched,
   observedEngine,
   type RelationalPass,
   refOfPass,
@@ -69,8 +70,9 @@ const SNAPSHOT_RETRY_MS = 10 * 60_000
  */
 export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   const { spec, status } = pass.object
-  const engine = observedEngine(pass)
   if (!spec.finalSnapshotOnDelete && spec.onDelete !== 'Retain') return done()
+  const { cluster } = relationalNames(pass.object.metadata.name)
+  const engine = observedEngine(pass) ?? (await findUnwatched<EngineCluster>(pass, postgresqlCluster, cluster))
   if (
     isNamespaceTerminating(pass.records, refOfPass(pass).namespace) ||
     engine === undefined ||
