@@ -34,8 +34,11 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
       manifests: await Array.fromAsync(await digests(name), (digest) => manifest(name, digest)),
       layers: await filesIn(layersOf(name), 'link'),
     }))
-    const data = await Array.fromAsync(await namesIn(blobs), (start) => filesIn(join(blobs, start), 'data'))
-    return { repositories: found, blobs: data.flat() }
+    const data = (await Array.fromAsync(await namesIn(blobs), (start) => filesIn(join(blobs, start), 'data'))).flat()
+    // The registry never deletes the folder of a repository.
+    if (found.length === 0 && data.length > 0)
+      throw new RegistryError('Unreadable', 'The folder of the registry has data but no repositories: is it mounted?')
+    return { repositories: found, blobs: data }
   }
   return {
     digests,
@@ -68,11 +71,21 @@ const hexOf = (digest: string) => digest.slice('sha256:'.length)
 const remove = (path: string) => rm(path, { recursive: true, force: true })
 
 async function namesIn(folder: string): Promise<string[]> {
+  return ((await unlessAbsent(readdir(folder), folder)) ?? []).sort()
+}
+
+/**
+ * Returns undefined for what does not exist. What exists but cannot be read must not look like it: the data that it
+ * refers to would be deleted.
+ *
+ * @throws RegistryError Unreadable
+ */
+async function unlessAbsent<T>(reading: Promise<T>, path: string): Promise<T | undefined> {
   try {
-    return (await readdir(folder)).sort()
+    return await reading
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw new RegistryError('Unreadable', `${path} cannot be read.`, error)
   }
 }
 
@@ -87,7 +100,8 @@ async function* repositoriesIn(root: string, name = ''): AsyncGenerator<string> 
 async function filesIn(folder: string, name: string): Promise<SweepBlob[]> {
   const files = await Promise.all(
     (await namesIn(folder)).map(async (hex) => {
-      const found = await stat(join(folder, hex, name)).catch(() => undefined)
+      const path = join(folder, hex, name)
+      const found = await unlessAbsent(stat(path), path)
       return found === undefined ? [] : [{ digest: `sha256:${hex}`, changedAt: found.mtimeMs, sizeBytes: found.size }]
     }),
   )

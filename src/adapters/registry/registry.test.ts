@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -198,6 +198,25 @@ describe('registryDisk', () => {
     expect(await disk.digests('x/y')).to.deep.equal([`sha256:${NAMING}`])
     await rm(join(base(), `repositories/x/y/_manifests/revisions/sha256/${NAMING}/link`))
     expect((await disk.sweep(later()))?.freedBytes).to.equal(26)
+  })
+
+  it('sweeps nothing while a link cannot be read', async () => {
+    const disk = await holding('{}')
+    const link = join(base(), `repositories/x/y/_manifests/revisions/sha256/${NAMING}/link`)
+    await rm(link)
+    // An error other than "not found", as a failing disk or a lost mount gives.
+    await symlink(link, link)
+    const failure = await disk.sweep(later()).catch((error: Error) => error)
+    expect(failure).to.be.instanceOf(RegistryError)
+    expect(await blobsLeft()).to.have.members([NAMING, NAMED, OTHER])
+  })
+
+  it('sweeps nothing if there are blobs but no repositories, as with a folder that is not mounted', async () => {
+    const disk = await holding('{}')
+    await rm(join(base(), 'repositories'), { recursive: true })
+    const failure = await disk.sweep(later()).catch((error: Error) => error)
+    expect(failure).to.be.instanceOf(RegistryError)
+    expect(await blobsLeft()).to.have.members([NAMING, NAMED, OTHER])
   })
 
   const layers = [{ digest: `sha256:${NAMED}`, size: 4 }]
