@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { appendFile, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -72,6 +72,15 @@ describe('createFileAuditLog', () => {
     await appendFile(join(folder, '2026-05-01.jsonl'), '{"id":"b","ti\n')
     await log.append([entry('c')])
     expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'a'])
+  })
+
+  it('rejects while a file cannot be read, as whoever relies on its entries would miss them', async () => {
+    const log = createFileAuditLog<Entry>({ folder, clock })
+    expect(await log.newest(10, everything)).to.deep.equal([])
+    const path = join(folder, '2026-05-01.jsonl')
+    await symlink(path, path)
+    const failure = await log.newest(10, everything).catch((error: NodeJS.ErrnoException) => error.code)
+    expect(failure).to.equal('ELOOP')
   })
 
   it('reads only the newest bytes of a file, unless all entries are requested', async () => {

@@ -2,6 +2,7 @@ import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { DAY_MS } from '../../core/clock.ts'
+import { unlessAbsent } from '../../core/unlessAbsent.ts'
 import { linesBackwards } from './lines.ts'
 import { AuditError, type AuditLine, type AuditLog, takeNewestEntries } from './port.ts'
 
@@ -42,7 +43,7 @@ export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOp
       const day = dayOf(clock.now())
       try {
         await begin(day)
-        const { size } = await stat(pathOf(day)).catch(() => ({ size: 0 }))
+        const size = (await unlessAbsent(stat(pathOf(day))))?.size ?? 0
         if (isMinor && size > dayBytes / 2) return
         if (size > dayBytes) throw new AuditError('The audit of this day is full.')
         const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
@@ -70,7 +71,7 @@ export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOp
 }
 
 async function daysIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => [])
+  const names = (await unlessAbsent(readdir(folder))) ?? []
   return names.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.jsonl$/.exec(name)?.[1] ?? []).sort()
 }
 

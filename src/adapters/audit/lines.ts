@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { unlessAbsent } from '../../core/unlessAbsent.ts'
 
 const BLOCK_BYTES = 256 * 1024
 
@@ -7,7 +8,7 @@ const BLOCK_BYTES = 256 * 1024
  * between blocks.
  */
 export async function* linesBackwards(path: string, maxBytes: number): AsyncGenerator<string> {
-  const file = await open(path, 'r').catch(() => undefined)
+  const file = await unlessAbsent(open(path, 'r'))
   if (file === undefined) return
   try {
     const { size } = await file.stat()

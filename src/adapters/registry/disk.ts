@@ -1,6 +1,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { planSweep, type SweepBlob, type SweepInventory } from '../../contracts/registry/sweep.ts'
+import { unlessAbsent } from '../../core/unlessAbsent.ts'
 import { type ImageRegistry, RegistryError } from './port.ts'
 
 /**
@@ -71,20 +72,14 @@ const hexOf = (digest: string) => digest.slice('sha256:'.length)
 const remove = (path: string) => rm(path, { recursive: true, force: true })
 
 async function namesIn(folder: string): Promise<string[]> {
-  return ((await unlessAbsent(readdir(folder), folder)) ?? []).sort()
+  return ((await readable(readdir(folder), folder)) ?? []).sort()
 }
 
-/**
- * Returns undefined for what does not exist. What exists but cannot be read must not look like it: the data that it
- * refers to would be deleted.
- *
- * @throws RegistryError Unreadable
- */
-async function unlessAbsent<T>(reading: Promise<T>, path: string): Promise<T | undefined> {
+/** @throws RegistryError Unreadable: what a link refers to would be deleted if the link seemed absent */
+async function readable<T>(reading: Promise<T>, path: string): Promise<T | undefined> {
   try {
-    return await reading
+    return await unlessAbsent(reading)
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw new RegistryError('Unreadable', `${path} cannot be read.`, error)
   }
 }
@@ -101,7 +96,7 @@ async function filesIn(folder: string, name: string): Promise<SweepBlob[]> {
   const files = await Promise.all(
     (await namesIn(folder)).map(async (hex) => {
       const path = join(folder, hex, name)
-      const found = await unlessAbsent(stat(path), path)
+      const found = await readable(stat(path), path)
       return found === undefined ? [] : [{ digest: `sha256:${hex}`, changedAt: found.mtimeMs, sizeBytes: found.size }]
     }),
   )
