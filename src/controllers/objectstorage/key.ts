@@ -238,9 +238,17 @@ async function followIdentity(pass: KeyPass): Promise<Outcome> {
   const { namespace } = pass.object.metadata
   const [found] = related(pass.records.cache(ManagedIdentity), 'identity', namespace, managedIdentityId)
   if (found !== undefined && found.metadata.deletionTimestamp === undefined) return done()
-  if (pass.object.status?.accessKeyId !== undefined) return removeSelf(pass, 'Its managed identity is gone.')
+  if (pass.object.status?.accessKeyId !== undefined && (await isIdentityGone(pass, managedIdentityId)))
+    return removeSelf(pass, 'Its managed identity is gone.')
   if (found !== undefined) return waiting('TearingDown', `Managed identity "${managedIdentityId}" is being deleted.`)
   return stalled('ReferenceMissing', `There is no managed identity "${managedIdentityId}" in the group.`)
+}
+
+/** Asks the API server: the cache may lack a new identity, and a deleted key does not come back. */
+async function isIdentityGone({ records, object }: KeyPass, id: string): Promise<boolean> {
+  const { namespace } = object.metadata
+  const { items } = await records.client.list(ManagedIdentity.resource, { namespace })
+  return items.every((one) => one.metadata.deletionTimestamp !== undefined || identityIdOf(one) !== id)
 }
 
 function identityIdOf({ metadata }: KubeObject): string {

@@ -234,4 +234,21 @@ describe('ObjectAccessKey controller', () => {
     expect(write(pair, 'media.one')).to.equal(403)
     expect(await find(ObjectAccessKey, 'app')).to.equal(undefined)
   })
+
+  it('keeps a key whose identity the cache does not show yet, as in a restore', async () => {
+    account()
+    bucket()
+    const show = bench.holdBack(ManagedIdentity.resource)
+    await bench.start()
+    const spec = { resourceName: 'shop', resourceType: 'apps', resourceUid: 'u' }
+    seed(ManagedIdentity, IDENTITY, spec)
+    key('app', { managedIdentityId: IDENTITY })
+    bench.client.edit(ObjectAccessKey.resource, { namespace: space, name: 'app' }, (object) => {
+      object.status = { accessKeyId: 'AK1' }
+    })
+    await bench.rest()
+    show()
+    await bench.rest()
+    expect(await find(ObjectAccessKey, 'app')).to.not.equal(undefined)
+  })
 })
