@@ -133,6 +133,22 @@ describe('linkPages', () => {
       expect((await request(app).post(path).type('form').send({ a: 'b' })).body).to.have.property('is')
     })
 
+  it('limits the pages of an address, with Retry-After and in the form of the routes, but not requests of programs', async () => {
+    const { app, links } = await open()
+    const ask = (accept: string) => request(app).get(links.reset).set('accept', accept)
+    const statuses = new Set<number>()
+    let refused = await ask(BROWSER)
+    for (let count = 0; count < 100 && refused.status !== 429; count += 1) {
+      statuses.add((await ask('application/json')).status)
+      refused = await ask(BROWSER)
+    }
+    expect([refused.status, refused.body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])
+    expect(refused.headers['content-type']).to.match(/^application\/json/)
+    expect(Number(refused.headers['retry-after'])).to.be.within(1, 60)
+    expect(refused.headers['x-correlation-id']).to.equal(refused.body.correlationId)
+    expect([...statuses, (await ask('application/json')).status]).to.deep.equal([200, 200])
+  })
+
   it('creates the account and grants the role', async () => {
     const { app, links, users, records } = await open()
     const form = { password: PASSWORD, firstName: 'Carl', lastName: 'Cramer' }

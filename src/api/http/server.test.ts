@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect } from 'chai'
+import express from 'express'
 import type { Response, Test } from 'supertest'
 import { badNames } from '../../../test/cases/names.ts'
 import { stillClock } from '../../../test/make/clock.ts'
@@ -49,6 +50,20 @@ describe('the facade over HTTP', () => {
     expect((await fresh(request(server.app).delete(ITEM))).status).to.equal(404)
     expect(callers).to.have.length.at.least(2)
     expect(new Set(callers)).to.deep.equal(new Set([OWNER]))
+  })
+
+  it('returns 404 for OPTIONS, also for the paths of pages', async () => {
+    const router = express.Router().get(['/', '/version'], (_request, response) => void response.send('a page'))
+    const { app, stop } = await startFacade({ pages: [router] })
+    try {
+      for (const path of ['/', '/version', ITEM]) {
+        const { status, body } = await request(app).options(path)
+        expect([status, body.code], path).to.deep.equal([404, 'NOT_FOUND'])
+      }
+      expect((await request(app).get('/')).text).to.equal('a page')
+    } finally {
+      await stop()
+    }
   })
 
   it('adopts a valid X-Correlation-Id and traceparent, and replaces malformed ones', async () => {

@@ -72,7 +72,10 @@ export function createFacade(options: FacadeOptions): Facade {
     if (isDraining) response.setHeader('connection', 'close')
     next()
   })
-  for (const pages of options.pages ?? []) app.use(pages)
+  for (const pages of options.pages ?? []) {
+    // Express would answer OPTIONS itself, which nothing else here does.
+    app.use((request, response, next) => (request.method === 'OPTIONS' ? next() : pages(request, response, next)))
+  }
   app.use((request, response) => pipeline.handle(request, response, request.ip))
   const server = createServer(app, limits, () => metrics.limited('address'))
   return {

@@ -1,11 +1,11 @@
 import express, { type Request, type RequestHandler, type Response } from 'express'
-import { rateLimit } from 'express-rate-limit'
 import Negotiator from 'negotiator'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { escapeHtml, type Page, page } from '../../core/page.ts'
 import { percentDecoded } from '../../core/percentDecoded.ts'
 import { NO_STORE } from '../http/answer.ts'
 import type { Services } from '../http/context.ts'
+import { pageLimit } from '../http/pageLimit.ts'
 import type { Route } from '../http/route.ts'
 
 /** Pages in front of anonymous routes, for people who follow a link of a mail in a browser. */
@@ -46,16 +46,17 @@ export function linkPages(
 ): RequestHandler {
   const routePaths = new Set(routes.map(({ path }) => path))
   const router = express.Router()
-  const limit = rateLimit({ windowMs: 60_000, limit: REQUESTS_PER_MINUTE, legacyHeaders: false, validate: false })
+  const limit = pageLimit(REQUESTS_PER_MINUTE)
   const form = express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 })
   for (const pages of all) {
     const isRoute = (request: Request) => routePaths.has(pages.path.replace(':token', () => tokenOf(request)))
-    router.get(pages.path, limit, (request, response, next) => {
-      if (!isRoute(request) && prefersPage(request))
-        void answer(services, response, 200, () =>
-          pages.show(services, tokenOf(request), browserOf(services, request, response)),
-        )
-      else next()
+    router.get(pages.path, (request, response, next) => {
+      if (isRoute(request) || !prefersPage(request)) next()
+      else
+        limit(request, response, () => {
+          const show = () => pages.show(services, tokenOf(request), browserOf(services, request, response))
+          void answer(services, response, 200, show)
+        })
     })
     router.post(pages.path, (request, response, next) => {
       if (isRoute(request) || request.is('application/x-www-form-urlencoded') === false) next()

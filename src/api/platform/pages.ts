@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import express, { type RequestHandler, type Response } from 'express'
-import { rateLimit } from 'express-rate-limit'
 import Negotiator from 'negotiator'
 import { escapeHtml, page } from '../../core/page.ts'
+import { pageLimit } from '../http/pageLimit.ts'
 import { METADATA_PATH } from '../http/protectedResource.ts'
 import type { Platform } from './index.ts'
 
@@ -37,7 +37,7 @@ const REFERENCE_POLICY = [
  */
 export function platformPages(platform: Platform): RequestHandler {
   const router = express.Router({ strict: true, caseSensitive: true })
-  router.use(rateLimit({ windowMs: 60_000, limit: REQUESTS_PER_MINUTE, legacyHeaders: false, validate: false }))
+  router.use(pageLimit(REQUESTS_PER_MINUTE))
   router.get('/', (request, response) => {
     response.vary('Accept')
     const isPage = new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
