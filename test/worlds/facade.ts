@@ -285,6 +285,7 @@ function callerOf(services: Services) {
       body: request.body === undefined ? undefined : draft.body?.parse(request.body),
       list: draft.list === undefined ? undefined : listOf(request.query, draft.list as ListShape<never>),
       ifMatch: undefined,
+      mediaType: draft.replyMediaType,
       fresh: false,
       header: () => undefined,
       prove: () => {},

@@ -62,6 +62,8 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
   readonly list: ListRequest
   /** The versions that If-Match names; undefined without the header or with `*`. */
   readonly ifMatch: readonly SeenVersion[] | undefined
+  /** The media type of the route that the client prefers. */
+  readonly mediaType: string
   /** `Cache-Control: no-cache`: read through to the API server. */
   readonly fresh: boolean
   header(name: string): string | undefined

@@ -8,7 +8,7 @@ import {
 } from 'zod-openapi'
 import type { ErrorCode } from '../../core/errors.ts'
 import { VERSION } from '../../core/release.ts'
-import { EVENT_STREAM, isFollowable, notFollowed } from './negotiation.ts'
+import { EVENT_STREAM, mediaTypesOf, notFollowed } from './negotiation.ts'
 import { parametersOf } from './openapiParameters.ts'
 import { withNamedRecords } from './openapiRecords.ts'
 import { documentedSchema } from './openapiSchemas.ts'
@@ -308,9 +308,7 @@ function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject,
   const isFile = route.reply === undefined && route.replyMediaType !== 'application/json'
   if (isFile) return { content: { [route.replyMediaType]: { schema: Bytes } } }
   if (route.reply === undefined || status === 204 || status === 302) return {}
-  const json = { 'application/json': { schema: route.reply } }
-  const isText = route.replyMediaType === 'text/plain'
-  if (isText) return { content: { 'text/plain': { schema: { type: 'string' } }, ...json } }
-  const events = isFollowable(route) ? { [EVENT_STREAM]: { schema: ListEvents } } : {}
-  return { content: { [route.replyMediaType]: { schema: route.reply }, ...events } }
+  const schemas: Readonly<Record<string, z.ZodType>> = { 'text/plain': z.string(), [EVENT_STREAM]: ListEvents }
+  const contents = mediaTypesOf(route).map((type) => [type, { schema: schemas[type] ?? route.reply }])
+  return { content: Object.fromEntries(contents) }
 }

@@ -26,7 +26,7 @@ import { checkCondition, checkFurtherPermission, checkRefusal, checkReply } from
 import type { Caller, Services, TokenVerifier } from './context.ts'
 import { checkLocation, withLocation } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { isFollowable, negotiate } from './negotiation.ts'
+import { EVENT_STREAM, mediaTypesOf, negotiate } from './negotiation.ts'
 import { refuseUnsupportedConditions } from './preconditions.ts'
 import { toPlatformError } from './problem.ts'
 import { metadataParameter } from './protectedResource.ts'
@@ -206,9 +206,10 @@ export class Pipeline {
     }
     if (this.#options.observer !== undefined && route.method !== 'GET' && state.caller !== undefined)
       state.writes = new RequestWrites(state.caller.principalId)
-    if (isFollowable(route)) state.response.setHeader('vary', 'Accept')
+    if (mediaTypesOf(route).length > 1) state.response.setHeader('vary', 'Accept')
     const scope = await this.#authorize(state, state.match)
-    const isFollowed = negotiate(route, firstHeader(request, 'accept'))
+    const mediaType = negotiate(route, firstHeader(request, 'accept'))
+    const isFollowed = mediaType === EVENT_STREAM
     refuseUnsupportedConditions(route, request.headers)
     const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
     const requirePermitted = this.#permissionCheck(state, state.match)
@@ -217,7 +218,7 @@ export class Pipeline {
     const body = await readRouteBody(sent, this.#limits, this.#options.services)
     if (body !== undefined) await requirePermitted()
     const rawBody = this.#rawBody(state, route, requirePermitted)
-    const parts = { query, list, body, rawBody, scope, fresh: !isFollowed && isNoCacheRequest(request) }
+    const parts = { query, list, body, rawBody, scope, mediaType, fresh: !isFollowed && isNoCacheRequest(request) }
     if (isFollowed) return this.#follow(state, state.match, parts)
     const context = this.#context(state, state.match, parts)
     const { writes, caller } = state

@@ -10,7 +10,7 @@ import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
 /** The results of the stages before the handler. */
-export type ParsedRequest = Pick<Context, 'query' | 'list' | 'body' | 'scope' | 'fresh'> & {
+export type ParsedRequest = Pick<Context, 'query' | 'list' | 'body' | 'scope' | 'mediaType' | 'fresh'> & {
   readonly rawBody: RawBody | undefined
 }
 
@@ -43,6 +43,7 @@ export class RequestContext implements Context {
   readonly correlationId: string
   /** Whether the handler has read If-Match. */
   hasComparedVersions = false
+  readonly mediaType: string
   readonly fresh: boolean
   readonly isAnonymous: boolean
   readonly #request: IncomingMessage
@@ -71,6 +72,7 @@ export class RequestContext implements Context {
     this.correlationId = trace.correlationId
     this.#request = request
     this.#rawBody = parts.rawBody
+    this.mediaType = parts.mediaType
     this.fresh = parts.fresh
     this.isAnonymous = caller === undefined
     this.#response = response

@@ -77,7 +77,7 @@ export function logRoute(
     replyMediaType: 'text/plain',
     handler: async (context) => {
       const request = context.query as LogRequest
-      const isJson = context.header('accept')?.includes('application/json') === true
+      const isJson = context.mediaType === 'application/json'
       if (isJson && request.follow) throw badParameter('follow', 'A log can only be followed as text/plain.')
       const found = await find(context, request)
       const isFollowable = found.sources.length > 0 && found.hasEnded !== true && !request.previous

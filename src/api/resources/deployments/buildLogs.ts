@@ -161,7 +161,7 @@ async function show(context: LogContext, record: StoredDeployment): Promise<Answ
   const { process = PROCESS } = query
   if (process !== PROCESS) throw badParameter('process', `There is no process "${process}", only ${PROCESS}.`)
   if (query.previous) throw notFound('An earlier run of the build')
-  if (context.header('accept')?.includes('application/json') === true) {
+  if (context.mediaType === 'application/json') {
     const kept = (offset: number) => storedLines(context, record, offset)
     const found = await services.deployments.logs.read(
       buildLogOwnerOf(record),
