@@ -27,7 +27,14 @@ describe('a route without a body', () => {
         'MODEL_BINDING_FAILED',
       ])
       expect(JSON.stringify(answer.body)).to.include('dryRun')
+      const ofNull = await server.ask({ method, path }).type('json').send('null')
+      expect([ofNull.status, ofNull.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
       expect(server.client.calls.length).to.equal(before)
+    })
+
+    it(`accepts a chunked body of no bytes, without a media type: ${method} ${path}`, async () => {
+      const answer = await server.ask({ method, path }).set('transfer-encoding', 'chunked')
+      expect(answer.body.code, JSON.stringify(answer.body)).to.not.equal('MODEL_BINDING_FAILED')
     })
   }
 })

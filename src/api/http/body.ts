@@ -72,8 +72,11 @@ export async function readJsonBody(
     if (rules.isOptional) return undefined
     throw refuse('A JSON body is required.')
   }
-  checkMediaType(request, rules.mediaTypes)
-  const announced = Number(request.headers['content-length'] ?? 0)
+  const { 'content-type': type, 'content-length': length } = request.headers
+  // A chunked body may turn out to be empty, and then needs no media type.
+  const mayBeEmpty = rules.isOptional && type === undefined && length === undefined
+  if (!mayBeEmpty) checkMediaType(request, rules.mediaTypes)
+  const announced = Number(length ?? 0)
   const isWaiting = expectsContinue(request)
   if (announced > (isWaiting ? 1 : DRAIN_FACTOR) * rules.limitBytes) throw tooLarge(rules.limitBytes)
   // Spend before reading: reading a body only to refuse it costs memory, and garbage collection delays everybody else.
@@ -84,6 +87,7 @@ export async function readJsonBody(
     if (rules.isOptional) return undefined
     throw refuse('A JSON body is required.')
   }
+  if (mayBeEmpty) checkMediaType(request, rules.mediaTypes)
   return unwrapStrictJson(bytes.length <= WORKER_MIN_BYTES ? parseStrictJson(bytes) : await rules.readLarge(bytes))
 }
 

@@ -162,6 +162,7 @@ describe('the facade', () => {
       })
       expect(answer).to.match(/^HTTP\/1\.1 400 /)
       const [head = '', body = ''] = answer.split('\r\n\r\n')
+      expect(head).to.match(/^Date: /im)
       const { code, correlationId } = JSON.parse(body) as { code: string; correlationId: string }
       expect([code, head.toLowerCase().includes(`x-correlation-id: ${correlationId}`)]).to.deep.equal([
         'BAD_REQUEST',

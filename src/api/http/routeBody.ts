@@ -47,7 +47,8 @@ export async function readRouteBody(
   }
   if (route.bodyKind === 'none' && route.method !== 'GET' && hasBody(request)) {
     const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, ...costs }
-    readModel(NOTHING, (await readJsonBody(request, response, rules, clock)) ?? {})
+    const value = await readJsonBody(request, response, rules, clock)
+    if (value !== undefined) readModel(NOTHING, value)
   }
   if (route.bodyKind !== 'json') return undefined
   const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route

@@ -149,6 +149,7 @@ function endWith(socket: Duplex, message: string): void {
   const body = JSON.stringify({ error: message, code: 'BAD_REQUEST', module: 'platform', correlationId, traceId })
   const head = [
     'HTTP/1.1 400 Bad Request',
+    `Date: ${new Date().toUTCString()}`,
     'Content-Type: application/json; charset=utf-8',
     `X-Correlation-Id: ${correlationId}`,
     `Content-Length: ${Buffer.byteLength(body)}`,

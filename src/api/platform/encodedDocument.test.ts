@@ -24,6 +24,20 @@ describe('documentAnswer', () => {
     expect(gunzipSync(bytes ?? Buffer.of()).toString()).to.equal('Größe: 3')
   })
 
+  for (const coding of ['gzip;q=0', 'gzip; q=0.000, *', 'identity', 'br, *;q=0'])
+    it(`returns the plain document with Accept-Encoding: ${coding}`, () => {
+      expect(answerFor({ 'accept-encoding': coding }).headers).not.to.have.property('content-encoding')
+    })
+
+  it('has another ETag for each encoding, and returns 304 for both', () => {
+    const codings = [{ 'accept-encoding': 'identity' }, { 'accept-encoding': 'gzip' }]
+    const tags = codings.map((coding) => String(answerFor(coding).headers?.etag))
+    expect(new Set(tags)).to.have.length(2)
+    codings.forEach((coding, index) => {
+      expect(answerFor({ ...coding, 'if-none-match': tags[index] ?? '' }).status).to.equal(304)
+    })
+  })
+
   const known: [sentence: string, tags: (etag: string) => string, status: number][] = [
     ['returns 304 for its ETag', (etag) => etag, 304],
     ['returns 304 for its ETag among several', (etag) => `"other", ${etag}`, 304],

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip as gzipWith } from 'node:zlib'
+import Negotiator from 'negotiator'
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { contentTag } from '../http/etag.ts'
@@ -20,9 +21,13 @@ export function documentAnswer(
   context: Pick<Context, 'header'>,
   headers: Readonly<Record<string, string>>,
 ): Answer<never> {
-  const known = { ...headers, etag, vary: 'Accept-Encoding' }
-  if (matchesEtag(context.header('if-none-match'), etag)) return { status: 304, headers: known }
-  if (!/\bgzip\b/.test(context.header('accept-encoding') ?? '')) return { status: 200, headers: known, bytes: plain }
+  const accepted = new Negotiator({ headers: { 'accept-encoding': context.header('accept-encoding') } })
+  const isGzip = accepted.encoding(['gzip', 'identity']) === 'gzip'
+  // A strong tag names these very bytes, so each encoding has its own (RFC 9110 section 8.8.3.3).
+  const own = isGzip ? etag.replace(/"$/, '-gzip"') : etag
+  const known = { ...headers, etag: own, vary: 'Accept-Encoding' }
+  if (matchesEtag(context.header('if-none-match'), own)) return { status: 304, headers: known }
+  if (!isGzip) return { status: 200, headers: known, bytes: plain }
   return { status: 200, headers: { ...known, 'content-encoding': 'gzip' }, bytes: gzip }
 }
 
