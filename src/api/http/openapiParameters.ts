@@ -68,13 +68,13 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
     sort: z
       .enum(sortsOf(list).flatMap((field) => [field, `-${field}`]))
       .optional()
-      .describe('Upper and lower case count the same; a leading - reverses the order'),
+      .describe('Texts are ordered without regard to case; a leading - reverses the order'),
     filter: z
       .array(z.string().max(FILTER_MAX_LENGTH).regex(filterPattern(list)))
       .max(FILTERS_MAX)
       .optional()
       .describe(
-        'field:operator:value; may be given several times, all must hold; upper and lower case of values count the same',
+        'field:operator:value; may be given several times, all must hold. eq, ne and in compare texts exactly; words of an enumeration, and the other operators, without regard to case',
       ),
     ...limit,
   }

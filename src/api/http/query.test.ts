@@ -3,17 +3,35 @@ import { SERVED_ROUTES } from '../index.ts'
 import { documentedPaths, documentOf } from './openapi.ts'
 import { parseQuery } from './query.ts'
 
-type Parameter = { name: string; in: string; schema?: { type?: string; minimum?: number } }
+type Parameter = { name: string; in: string; schema?: { type?: string; minimum?: number; maxItems?: number } }
 type Document = { paths: Record<string, Record<string, { parameters?: Parameter[] }>> }
 
-describe('integer query parameters', () => {
-  const { paths } = documentOf('all', SERVED_ROUTES) as Document
-  const pathOf = documentedPaths(SERVED_ROUTES)
-  const documented = SERVED_ROUTES.flatMap((route) => {
+const { paths } = documentOf('all', SERVED_ROUTES) as Document
+const pathOf = documentedPaths(SERVED_ROUTES)
+
+/** The documented query parameters of this type, of all routes. */
+const documentedOf = (type: string) =>
+  SERVED_ROUTES.flatMap((route) => {
     const { parameters = [] } = paths[pathOf(route)]?.[route.method.toLowerCase()] ?? {}
-    const integers = parameters.filter((one) => one.in === 'query' && one.schema?.type === 'integer')
-    return integers.map(({ name, schema = {} }) => ({ route, name, least: schema.minimum ?? 0 }))
+    const found = parameters.filter((one) => one.in === 'query' && one.schema?.type === type)
+    return found.map(({ name, schema = {} }) => ({ route, name, schema }))
   })
+
+describe('repeatable query parameters', () => {
+  it('may be given as often as documented', () => {
+    const repeatable = documentedOf('array')
+    expect(repeatable.map(({ name }) => name)).to.include.members(['filter', 'claim', 'scope'])
+    for (const { route, name, schema } of repeatable) {
+      const { maxItems = Number.POSITIVE_INFINITY } = schema
+      expect(maxItems, `${route.path} ${name}`).to.be.at.most(100)
+      const text = Array(maxItems).fill(`${name}=x`).join('&')
+      expect(() => parseQuery(route, text), `${route.path} ${name}`).not.to.throw(/more than|at most/)
+    }
+  })
+})
+
+describe('integer query parameters', () => {
+  const documented = documentedOf('integer').map((one) => ({ ...one, least: one.schema.minimum ?? 0 }))
 
   it('include those of lists, logs and metrics', () => {
     expect(documented.map(({ name }) => name)).to.include.members(['page', 'pageSize', 'tail', 'limit', 'stepSeconds'])

@@ -6,7 +6,8 @@ import { safeParseModel } from './model.ts'
 import type { Route } from './route.ts'
 
 const QUERY_MAX_LENGTH = 8192
-const PARAMETERS_MAX = 64
+/** As many as the longest list of a parameter may have, and the other parameters of its route. */
+const PARAMETERS_MAX = 128
 const EMPTY_LIST: ListRequest = { page: 1, pageSize: 1, search: undefined, sort: '', filters: [] }
 
 /** A boolean query parameter. */

@@ -207,6 +207,7 @@ const TokenQuery = z.object({
   service: z.string().max(255).optional().describe('Name of this registry, as its challenge says it'),
   scope: z
     .array(z.string().max(1024))
+    .max(100)
     .default([])
     .describe('`repository:<name>:pull,push`; may be given several times'),
   account: z.string().max(255).optional().describe('Without effect: the credentials say who asks'),

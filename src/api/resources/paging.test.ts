@@ -117,6 +117,8 @@ describe('applyListRequest', () => {
     ['filters by the existence of a tag', 'filter=tags.team:exists:true', ['b2', 'Orders, all4']],
     ['keeps colons in the value', 'filter=name:eq:a:b:c', []],
     ['searches names and tag values', 'search=SHOP', ['Orders, all4']],
+    ['counts an emoji of a search as one character', `search=${encodeURIComponent('🦆'.repeat(128))}`, []],
+    ['counts an emoji of a filter as one character', `filter=name:eq:${encodeURIComponent('🦆'.repeat(2000))}`, []],
     ['treats a tag named constructor as absent', 'filter=tags.constructor:exists:true', []],
   ]
   for (const [sentence, text, wanted] of answers) it(sentence, () => expect(ids(text)).to.deep.equal(wanted))
@@ -157,6 +159,7 @@ describe('applyListRequest', () => {
     ['a limit beyond that of the list', 'limit=201', 'limit'],
     ['an empty search', 'search=', 'search'],
     ['a long search', `search=${'a'.repeat(129)}`, 'search'],
+    ['a long search of emoji', `search=${encodeURIComponent('🦆'.repeat(129))}`, 'search'],
     ['an unknown sort', 'sort=color', 'sort'],
     ['a sort that is not offered', 'sort=secretive', 'sort'],
     ['a sort by an inherited property', 'sort=constructor', 'sort'],

@@ -142,11 +142,14 @@ function integer(name: string, text: string | undefined, fallback: number, max: 
 
 function parseSearch(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
-  if (text.length < 1 || text.length > SEARCH_MAX_LENGTH) {
+  if (text === '' || isLongerThan(SEARCH_MAX_LENGTH, text)) {
     throw badParameter('search', `search must have 1 to ${SEARCH_MAX_LENGTH} characters.`)
   }
   return text.toLowerCase()
 }
+
+/** In code points, as schemas count: an emoji has two code units. */
+const isLongerThan = (length: number, text: string) => text.length > length && [...text].length > length
 
 function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string {
   if (text === undefined) return shape.defaultSort
@@ -188,7 +191,7 @@ const SHOWN_CHARACTERS_MAX = 64
 const TAG_FILTER = new RegExp(`^(tags\\..{1,128}?):(${OPERATORS.join('|')}):([\\s\\S]*)$`)
 
 function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
-  if (text.length > FILTER_MAX_LENGTH)
+  if (isLongerThan(FILTER_MAX_LENGTH, text))
     throw badParameter('filter', `A filter has at most ${FILTER_MAX_LENGTH} characters.`)
   const match = TAG_FILTER.exec(text) ?? /^([^:]+):([^:]*):([\s\S]*)$/.exec(text)
   const [, field = '', word = '', value = ''] = match ?? []
