@@ -182,6 +182,12 @@ describe('the OpenAPI document', () => {
     for (const reference of new Set(used)) expect(names).to.include(reference)
   })
 
+  it('contains nothing for the API server alone, and declares the items of sets as unique', () => {
+    expect(JSON.stringify(whole)).to.not.contain('x-kubernetes-')
+    const { acknowledgedFailures } = whole.components.schemas.CreateExecutionRequest?.properties ?? {}
+    expect(acknowledgedFailures).to.have.nested.property('anyOf[0].uniqueItems', true)
+  })
+
   it('uses portable regular expressions only', () => {
     const patterns = new Set(valuesOf(whole, 'pattern'))
     expect(patterns.size).to.be.above(100)

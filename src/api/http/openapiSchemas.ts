@@ -13,9 +13,17 @@ export const documentedSchema: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
 }
 
+/** What only the API server reads; of it, readers of documents know sets. */
+function translateExtensions(schema: DocumentedSchema): void {
+  const all = schema as Record<string, unknown>
+  if (all['x-kubernetes-list-type'] === 'set') schema.uniqueItems = true
+  for (const name of Object.keys(all)) if (name.startsWith('x-kubernetes-')) delete all[name]
+}
+
 /** Idempotent, because the parts of a schema may be visited before or after it. */
 function normalizeSchema(schema: DocumentedSchema): void {
   mergeNullChoice(schema)
+  translateExtensions(schema)
   if (schema.pattern !== undefined) schema.pattern = portablePattern(schema.pattern)
   if (schema.format === 'date-time' || schema.format === 'uuid') keepFormatOnly(schema)
   if (String(schema.enum) === 'true,false') setBooleanType(schema)
