@@ -82,6 +82,16 @@ describe('the OpenAPI document for client generators', () => {
     expect(where((schema) => String((schema as { enum?: string[] }).enum) === 'true,false')).to.deep.equal([])
   })
 
+  // Go clients have a method HasX for each optional field x, and do not compile with a field hasX beside it.
+  it('has no record with the fields x and hasX', () => {
+    const clashes = all.filter(({ schema }) => {
+      const names = Object.keys((schema as { properties?: object }).properties ?? {})
+      const methods = names.map((name) => `has${name.slice(0, 1).toUpperCase()}${name.slice(1)}`)
+      return names.some((name) => methods.includes(name))
+    })
+    expect(clashes.map((at) => at.where)).to.deep.equal([])
+  })
+
   it('names every paged list as a component', () => {
     const lists = all.filter(({ schema }) =>
       Object.hasOwn((schema as { properties?: object }).properties ?? {}, 'pagination'),

@@ -10,7 +10,17 @@ type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
 /** Allows nulls in records of bodies, which differ from the object of query parameters by taking no further fields. */
 export const documentedSchema: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   normalizeSchema(jsonSchema)
-  if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
+  if (io !== 'input' || jsonSchema.additionalProperties !== false) return
+  omitClashingFlags(jsonSchema)
+  allowNulls(jsonSchema)
+}
+
+/** Go clients have a method `HasX` for each optional field `x`, so a body cannot also have a field `hasX`, as read. */
+function omitClashingFlags({ properties = {} }: DocumentedSchema): void {
+  for (const name of Object.keys(properties)) {
+    const field = /^has([A-Z])(.*)/.exec(name)
+    if (field !== null && Object.hasOwn(properties, `${field[1]?.toLowerCase()}${field[2]}`)) delete properties[name]
+  }
 }
 
 /** What only the API server reads; of it, readers of documents know sets. */
