@@ -106,4 +106,10 @@ describe('forwardedHeaders', () => {
       'x-forwarded-proto': 'http',
     })
   })
+
+  it('drops headers that a function in Python or PHP takes for those of the platform, and no others', () => {
+    const forged = ['x_function_event', 'x-function_event', 'x_function_key', 'x_forwarded_for', 'x_forwarded-host']
+    const given = Object.fromEntries([...forged, 'api_key'].map((name) => [name, 'forged']))
+    expect(sent(given)).to.deep.equal({ ...sent({}), api_key: 'forged' })
+  })
 })

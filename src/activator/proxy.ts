@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { EVENT_HEADER, FORWARDED_HEADER, KEY_HEADER, MOVED_HEADER } from '../contracts/functions.ts'
-import { HOP_BY_HOP_HEADERS } from '../contracts/testCalls.ts'
+import { HOP_BY_HOP_HEADERS, isReservedHeader } from '../contracts/testCalls.ts'
 import { framingOf, hasBody } from '../core/framing.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import { CopyUnreachableError, connectToCopy, type ReachCopy } from './copyConnection.ts'
@@ -20,7 +20,11 @@ export function forwardedHeaders(
     .map((name) => name.trim())
   const credentials = authLevel === 'Platform' ? ['authorization'] : authLevel === 'Secret' ? [KEY_HEADER] : []
   const dropped = new Set([...HOP_BY_HOP_HEADERS, ...named, ...credentials, EVENT_HEADER, FORWARDED_HEADER])
-  const forwarded = Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)))
+  // Functions in Python and PHP take a reserved header in another spelling for the platform's.
+  const isForged = (name: string) => name.includes('_') && isReservedHeader(name)
+  const forwarded = Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !dropped.has(name) && !isForged(name)),
+  )
   const forwardedFor = headers['x-forwarded-for']
   const path = [
     ...(forwardedFor === undefined ? [] : [forwardedFor].flat()),

@@ -54,8 +54,12 @@ export const HOP_BY_HOP_HEADERS: readonly string[] = [
   'expect',
 ]
 
+/** The name of a header as CGI and WSGI read it: they make one variable of `x-function-event` and `x_function_event`. */
+const hyphenatedHeader = (name: string): string => name.toLowerCase().replaceAll('_', '-')
+
 /** Whether only the platform sets or consumes this header, so that no caller can pass it to a function. */
 export function isReservedHeader(name: string): boolean {
   const own = [...HOP_BY_HOP_HEADERS, 'host', 'content-length', 'forwarded', EVENT_HEADER, KEY_HEADER]
-  return own.includes(name.toLowerCase()) || /^x-forwarded-/i.test(name)
+  const read = hyphenatedHeader(name)
+  return own.includes(read) || read.startsWith('x-forwarded-')
 }

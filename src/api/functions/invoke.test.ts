@@ -142,6 +142,7 @@ describe('POST /functions/{name}/invoke', () => {
     ['a Content-Length header', { headers: { 'content-length': '5' } }],
     ['a Transfer-Encoding header', { headers: { 'Transfer-Encoding': 'chunked' } }],
     ['an X-Forwarded-For header', { headers: { 'x-forwarded-for': '10.0.0.1' } }],
+    ['the header of a timer with underscores', { headers: { x_function_event: 'timer' } }],
     ['a header value with a line break', { headers: { a: 'b\r\nc: d' } }],
     ['an invalid header name', { headers: { 'a b': 'c' } }],
     ['33 headers', { headers: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`a${at}`, ''])) }],
