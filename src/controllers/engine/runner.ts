@@ -145,13 +145,23 @@ export class Runner {
   }
 
   #wakeCluster(clusterId: string): void {
-    const { records } = this.#environment
-    for (const object of records.cache(this.#controller.kind.resource).list()) {
-      const { clusterOf = nameOfRecord } = this.#controller
-      if (clusterOf(object, records) !== clusterId) continue
+    for (const object of this.#environment.records.cache(this.#controller.kind.resource).list()) {
+      if (!this.#isIn(clusterId, object)) continue
       this.#reconciler.lost(keyOf(object))
       this.#queue.add(keyOf(object))
     }
+  }
+
+  #isIn(clusterId: string, object: KubeObject): boolean {
+    const { clusterOf = nameOfRecord } = this.#controller
+    return clusterOf(object, this.#environment.records) === clusterId
+  }
+
+  /** A cluster may name any object in its events: it wakes only its own, and those that are gone. */
+  #wake(key: string, clusterId: string | undefined): void {
+    const { namespace, name } = refOfKey(key)
+    const object = this.#environment.records.cache(this.#controller.kind.resource).get(namespace, name)
+    if (clusterId === undefined || object === undefined || this.#isIn(clusterId, object)) this.#queue.add(key)
   }
 
   #observe(
@@ -159,20 +169,19 @@ export class Runner {
     workspace: Workspace = this.#environment[workspaceNameOf(observed, this.#controller.childrenIn)],
     clusterId?: string,
   ): () => void {
-    const { kind } = this.#controller
     const { records } = this.#environment
     if ('resource' in observed) {
       const { relevant, wakesOnCreate = true } = observed
       const wakeKeys = ({ type, object, previous }: CacheEvent<KubeObject>) => {
         if (type === 'added' && !wakesOnCreate) return
         if (relevant && previous && isDeepStrictEqual(relevant(previous), relevant(object))) return
-        for (const key of observed.keysOf(object, records, clusterId)) this.#queue.add(key)
+        for (const key of observed.keysOf(object, records, clusterId)) this.#wake(key, clusterId)
       }
       const isMetadata = resourceId(observed.resource) === resourceId(secretMetadata)
       if (isMetadata) return workspace.subscribeSecretMetadata(wakeKeys)
       return workspace.cache(observed.resource).subscribe(wakeKeys)
     }
-    const onEvent = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, kind.resource)
+    const onEvent = (event: CacheEvent<KubeObject>) => this.#childChanged(event, observed, clusterId)
     const isSecret = resourceId(observed) === resourceId(secret)
     if (!isSecret) return workspace.cache(observed).subscribe(onEvent)
     const unsubscribe = workspace.subscribeSecrets(onEvent)
@@ -201,11 +210,11 @@ export class Runner {
     })
   }
 
-  #childChanged({ type, object }: CacheEvent<KubeObject>, child: Resource, kind: Resource): void {
-    const key = ownerKeyOf(object, kind)
-    if (key !== undefined) this.#queue.add(key)
+  #childChanged({ type, object }: CacheEvent<KubeObject>, child: Resource, clusterId: string | undefined): void {
+    const key = ownerKeyOf(object, this.#controller.kind.resource)
+    if (key !== undefined) this.#wake(key, clusterId)
     if (type !== 'removed') return
-    for (const waitingKey of this.#reconciler.freedBy(occupantId(child, object))) this.#queue.add(waitingKey)
+    for (const waitingKey of this.#reconciler.freedBy(occupantId(child, object))) this.#wake(waitingKey, clusterId)
   }
 
   /** A namespace's labels place its objects. Its other changes are frequent and irrelevant here. */
