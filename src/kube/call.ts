@@ -5,6 +5,7 @@ import { KeyedSemaphore, SemaphoreTimeout } from '../core/keyedSemaphore.ts'
 import type { Log } from '../core/log.ts'
 import { currentOrigin } from '../core/origin.ts'
 import { readWithin } from '../core/readWithin.ts'
+import type { TimeShare } from '../core/timeShare.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import {
   type Attempt,
@@ -46,6 +47,8 @@ export type CallerOptions = {
   answerMax?: number
   /** Id of the cluster unless it is the platform's own; its answers are not trusted. */
   cluster?: string
+  /** How much of the thread's time events of this cluster may take; unlimited when absent. */
+  share?: Pick<TimeShare, 'spend'>
   /** For tests. */
   liveness?: Liveness
   random?: () => number
@@ -81,6 +84,10 @@ export class Caller {
   /** Returns the size limit for the answers of a call that is made in parts, such as pages. */
   allowance(): ByteBudget {
     return this.#transport.allowance()
+  }
+
+  get share(): CallerOptions['share'] {
+    return this.#options.share
   }
 
   /** Adds the called cluster, which errors name. */

@@ -215,6 +215,32 @@ describe('createKubeClient, connected to a malicious cluster', () => {
     expect(await failure(watched)).to.contain('more objects than any cluster')
   })
 
+  it('reads no further events while those so far have taken their share of the time', async () => {
+    let sentEvents = 0
+    const event = () => ({ type: 'MODIFIED', object: sent('a', ++sentEvents, { n: filling }) })
+    await play(endless(200, () => `${JSON.stringify(event())}\n`))
+    const spent: number[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const share = { spend: (milliseconds: number) => (spent.push(milliseconds) < 3 ? undefined : promise) }
+    const access = staticAccess({ server: server.url, token: 't' })
+    const bounded = createKubeClient(access, { fieldManager: 'test', userAgent: 'test', share })
+    const seen: string[] = []
+    const reading = (async () => {
+      for await (const { object } of bounded.watchStream(configMap, {})) {
+        seen.push(object.metadata.resourceVersion ?? '')
+        if (spent.length > 3) break
+      }
+    })()
+    await until('it has to wait', () => spent.length === 3)
+    const before = seen.length
+    await until('more was sent', () => sentEvents > before + 20)
+    expect([seen.length, spent.length]).to.deep.equal([before, 3])
+    resolve()
+    await reading
+    expect(seen.length).to.be.greaterThan(before)
+    await bounded.close()
+  })
+
   const wide: [what: string, event: (count: number) => object][] = [
     ['contents', (count) => sent(`n${count}`, count + 2, { n: filling })],
     ['names', (count) => sent(`n${count}${filling}`, count + 2, {})],

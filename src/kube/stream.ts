@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { isRecord } from '../core/isRecord.ts'
-import type { Caller } from './call.ts'
+import type { Caller, CallerOptions } from './call.ts'
 import { type Attempt, errorFromAnswer, errorFromContent, errorFromTransport, isKubeError } from './errors.ts'
 import { isDense } from './jsonDensity.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
@@ -50,9 +50,11 @@ export async function* watchEvents<T extends KubeObject>(
   const body = await caller.open(attempt, { method: 'GET', path, headers, signal: options.signal })
   options.onOpen?.()
   try {
+    const { share } = caller
+    const { onActivity } = options
     const { left } = caller.allowance()
     let listed = options.sendInitialEvents === true ? 0 : Number.NEGATIVE_INFINITY
-    for await (const line of lines(body, attempt, Math.min(left, MAX_LINE), options.onActivity)) {
+    for await (const line of lines(body, attempt, Math.min(left, MAX_LINE), { share, onActivity })) {
       if (left < Number.POSITIVE_INFINITY && isDense(line))
         throw errorFromContent(attempt, 'a line has more values than any object')
       const event = readEvent<T>(line, attempt, resource)
@@ -94,12 +96,13 @@ async function* lines(
   body: AsyncIterable<Buffer>,
   attempt: Attempt,
   longest: number,
-  onActivity: (() => void) | undefined,
+  { share, onActivity }: Pick<CallerOptions, 'share'> & Pick<WatchStreamOptions, 'onActivity'>,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8')
   let rest = ''
   for await (const chunk of body) {
     onActivity?.()
+    const began = performance.now()
     let searched = rest.length
     rest += decoder.write(chunk)
     let start = 0
@@ -110,6 +113,8 @@ async function* lines(
     }
     rest = rest.slice(start)
     if (rest.length > longest) throw errorFromContent(attempt, 'a line is longer than any object can be')
+    // What follows stays with the sender meanwhile.
+    await share?.spend(performance.now() - began)
   }
   if (rest.trim() !== '') throw errorFromContent(attempt, 'the stream ended inside a line')
 }

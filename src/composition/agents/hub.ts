@@ -7,6 +7,7 @@ import { AGENT_AUTHORITY_SECRET, HUB_SERVER_NAME } from '../../contracts/cluster
 import { systemClock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { TimeShare } from '../../core/timeShare.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { CacheSet, withCaches } from '../../kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../kube/client.ts'
@@ -29,6 +30,9 @@ const CALL_TIMEOUT_MS = 15_000
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024
 /** Maximum characters of all cached objects of a cluster. */
 const OBJECTS_MAX_BYTES = 64 * 1024 * 1024
+
+/** Share of the main thread's time for events of a cluster, which could send them without end. */
+const EVENTS_SHARE = 0.2
 
 type StoredCluster = PlatformCluster & { [key: string]: unknown }
 export type OtherClusterConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
@@ -119,6 +123,7 @@ export class AgentHub {
         observer,
         timeout: CALL_TIMEOUT_MS,
         answerMax: ANSWER_MAX_BYTES,
+        share: new TimeShare(systemClock, EVENTS_SHARE),
         ...(fence === undefined ? {} : { fence }),
       })
     const budget = { limit: OBJECTS_MAX_BYTES, used: 0 }
