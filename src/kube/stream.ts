@@ -96,7 +96,7 @@ async function* lines(
   body: AsyncIterable<Buffer>,
   attempt: Attempt,
   longest: number,
-  { share, onActivity }: Pick<CallerOptions, 'share'> & Pick<WatchStreamOptions, 'onActivity'>,
+  { share, onActivity }: { share: CallerOptions['share']; onActivity: WatchStreamOptions['onActivity'] },
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8')
   let rest = ''
