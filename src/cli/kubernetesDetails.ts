@@ -1,4 +1,5 @@
 import { ownerLabelSelector } from '../contracts/workloads.ts'
+import type { ChildStem } from '../core/childStems.ts'
 import { childName } from '../core/names.ts'
 import { CommandFailure } from './failure.ts'
 import type { KubernetesAnswer, SendToKubernetes } from './kubernetes.ts'
@@ -104,7 +105,7 @@ export function eventsAbout(
   pods: readonly string[],
   events: readonly KubernetesEvent[],
 ): ClusterDetails['events'] {
-  const workload = childName(shortNames[0] ?? '', name)
+  const workload = childName(shortNames[0] as ChildStem, name)
   const isAbout = ({ regarding = {} }: KubernetesEvent) => {
     if (regarding.kind === kind) return regarding.name === name
     if (regarding.kind === 'Pod') return pods.includes(regarding.name ?? '')

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { ChildStem } from './childStems.ts'
 import { createLruCache } from './lruCache.ts'
 
 /** RFC 1123 label of at most 52 characters: room for the suffixes that workloads add before the limit of 63. */
@@ -82,7 +83,7 @@ const ENDS_LIKE_A_HASH = new RegExp(`-[0-9a-f]{${HASH_LENGTH}}$`)
  * characters). Names that look as if they had been cut are hashed too; otherwise a resource could be named so that its
  * children collide with those of another.
  */
-export function childName(shortName: string, name: string, suffix = ''): string {
+export function childName(shortName: ChildStem, name: string, suffix = ''): string {
   const whole = `${shortName}-${name}`
   const isWhole = whole.length <= CHILD_NAME_MAX_LENGTH && !ENDS_LIKE_A_HASH.test(whole)
   const cut = () => whole.slice(0, CHILD_NAME_MAX_LENGTH - HASH_LENGTH - 1).replace(/-+$/, '')

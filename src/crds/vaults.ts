@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
-import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
+import { SECRET_NAME_PATTERN, vaultOfEntry } from '../contracts/vaults/names.ts'
+import { RESERVED_NAME_PATTERN } from '../core/childStems.ts'
 import { defineKind, type ObjectOf, partColumns, READ_VERBS, type Rule, resourceColumns, statusWith } from './define.ts'
 import {
   DateTime,
@@ -177,6 +178,7 @@ const entrySpec = z.strictObject({
 })
 type EntrySpec = z.output<typeof entrySpec>
 
+const RESERVED_NAME = new RegExp(RESERVED_NAME_PATTERN)
 const protectsPurge = (spec: EntrySpec) => spec.history?.purgeProtection === true
 
 const entryRules: Rule<EntrySpec>[] = [
@@ -219,10 +221,10 @@ const entryRules: Rule<EntrySpec>[] = [
       next.state === 'Active' || next.valueFrom === undefined || previous.valueFrom !== undefined,
   },
   {
-    cel: `!has(self.mountAs) || !self.mountAs.secretName.startsWith('${VALUE_PREFIX}')`,
-    message: `mountAs.secretName must not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
+    cel: `!has(self.mountAs) || !self.mountAs.secretName.matches('${RESERVED_NAME_PATTERN}')`,
+    message: 'mountAs.secretName must not begin like the names of the platform, such as vent- or relcowner-',
     field: 'mountAs',
-    test: ({ mountAs }) => mountAs?.secretName.startsWith(VALUE_PREFIX) !== true,
+    test: ({ mountAs }) => mountAs === undefined || !RESERVED_NAME.test(mountAs.secretName),
   },
 ]
 

@@ -26,9 +26,6 @@ export function vaultOfEntry(name: string): string | undefined {
   return /^(.+)-[0-9a-f]{20}$/.exec(name)?.[1]
 }
 
-/** Prefix of the names of Secrets with wrapped keys and values; no other Secret of ours has it. */
-export const VALUE_PREFIX = 'vent-'
-
 /** Label on Secrets of an entry: the life that they belong to. */
 export const LIFE_LABEL = 'freehold.dev/life'
 

@@ -1,4 +1,5 @@
 import { ordinalOf as ordinalIn, ownerLabelSelector } from '../../contracts/workloads.ts'
+import type { ChildStem } from '../../core/childStems.ts'
 import { childName } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -41,7 +42,7 @@ export type StatefulPass = WorkloadPass & {
 
 /** The name of the StatefulSet: `<short name>-<name>`. */
 export function workloadOf({ kind, object }: Pick<StatefulPass, 'kind' | 'object'>): string {
-  return childName(kind.shortNames[0] ?? '', object.metadata.name)
+  return childName(kind.shortNames[0] as ChildStem, object.metadata.name)
 }
 
 /** Returns the existing StatefulSet, if it belongs to the resource. */

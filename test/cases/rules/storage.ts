@@ -80,12 +80,15 @@ export const STORAGE_RULES: readonly RuleCase[] = [
       { history: HISTORY, state: 'Deleted' },
       'a purged secret cannot be deleted again',
     ],
-    [
-      'a mountAs with the prefix vent-',
-      undefined,
-      { mountAs: { secretName: 'vent-x' } },
-      'mountAs.secretName must not begin with vent-: such Secrets hold wrapped keys and values',
-    ],
+    ...['vent-x', 'relcowner-shop', 'papppull-shop', 'registry-12345678'].map(
+      (secretName): [string, undefined, object, string] => [
+        `a mountAs with the name ${secretName}`,
+        undefined,
+        { mountAs: { secretName } },
+        'mountAs.secretName must not begin like the names of the platform, such as vent- or relcowner-',
+      ],
+    ),
+    ['a mountAs with the name of an application', undefined, { mountAs: { secretName: 'vcenter-password' } }],
   ]),
   ...cases(ObjectStorageAccount, {}, [
     ['a plain account', undefined, { tags: { team: 'search' } }],
