@@ -1,13 +1,16 @@
 import { expect } from 'chai'
-import { testKeys } from '../../test/make/registry.ts'
+import { makeRegistry } from '../../test/make/registry.ts'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { PULL_SECRET } from '../contracts/registry/names.ts'
+import { RegistryError } from '../adapters/registry/port.ts'
+import { PULL_SECRET, repositoryObjectName } from '../contracts/registry/names.ts'
+import { NO_IMAGE_USES } from '../contracts/registry/retention.ts'
 import { FINALIZER } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import { boundaryNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
+import { RegistryPin, RegistryRepository } from '../crds/registry.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -219,12 +222,73 @@ describe('ResourceGroup controller', () => {
       })
     }
 
-    it('renews the pull Secret while the deletion is blocked', async () => {
+    const openWith = async ({ service }: ReturnType<typeof makeRegistry>) => {
       await bench.stop()
-      bench = new ControllerBench([resourceGroupController({ registry: { host: 'registry.test', keys: testKeys() } })])
+      const port = { ...service, grace: 3_600_000, seesPushes: true }
+      bench = new ControllerBench([resourceGroupController({ registry: port })])
       seedBoundary()
       seed()
       await bench.start()
+    }
+
+    describe('of a group with images', () => {
+      const OWN = `${BOUNDARY_ID}/orders/jobs/report`
+      const OTHER = `${BOUNDARY_ID}/orders-2/jobs/report`
+      let world: ReturnType<typeof makeRegistry>
+      const push = (tag: string, repository = OWN) => world.registry.push(repository, tag, { text: tag })
+      beforeEach(() => {
+        world = makeRegistry()
+      })
+
+      it('removes and audits them, so that a later group of the name does not have them', async () => {
+        const digests = [push('v1'), push('v2')]
+        push('v1', OTHER)
+        await openWith(world)
+        const known = { repository: OWN, announcedAt: '2026-01-01T00:00:00Z', digests: {} }
+        bench.seed(RegistryRepository, repositoryObjectName(OWN), known, { namespace: HOME })
+        await bench.rest()
+        await remove()
+        expect(await stored()).to.equal(undefined)
+        expect([await world.registry.digests(OWN), await world.registry.tags(OTHER)]).to.deep.equal([[], ['v1']])
+        const audited = await world.audit.newest(10, () => true)
+        expect(audited.map(({ action, digest }) => [action, digest])).to.have.deep.members(
+          digests.map((digest) => ['Retain', digest]),
+        )
+        expect((await bench.client.list(RegistryRepository.resource)).items).to.deep.equal([])
+      })
+
+      it('keeps what is pinned, or used elsewhere', async () => {
+        const [pinned, used] = [push('pinned'), push('used')]
+        push('v1')
+        const running = { digests: new Set([used]), tags: new Set<string>() }
+        world.uses.set(OWN, { ...NO_IMAGE_USES, running })
+        await openWith(world)
+        const pin = { repository: OWN, digests: [pinned], expiresAt: '2030-01-01T00:00:00Z' }
+        bench.seed(RegistryPin, 'release', pin, { namespace: HOME })
+        await bench.rest()
+        await remove()
+        expect(await stored()).to.equal(undefined)
+        expect(await world.registry.tags(OWN)).to.have.members(['pinned', 'used'])
+      })
+
+      it('waits while the registry is away, but not for a manifest that it refuses to remove', async () => {
+        const refused = push('v1')
+        await openWith(world)
+        const { repositories } = world.registry
+        world.registry.repositories = () => Promise.reject(new RegistryError('Unreachable', 'The registry is away.'))
+        await remove()
+        expect((await stored()).status?.statusMessage).to.contain('The registry is away.')
+        world.registry.repositories = repositories
+        world.registry.remove = () => Promise.reject(new RegistryError('Refused', 'It will not.'))
+        await bench.clock.advance(60_001)
+        await bench.rest()
+        expect(await stored()).to.equal(undefined)
+        expect(await world.registry.digests(OWN)).to.deep.equal([refused])
+      })
+    })
+
+    it('renews the pull Secret while the deletion is blocked', async () => {
+      await openWith(makeRegistry())
       bench.seed(RelationalCluster, 'orders', { deletionProtection: true }, { namespace: SPACE })
       await bench.rest()
       await remove()

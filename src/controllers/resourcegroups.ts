@@ -13,6 +13,7 @@ import { KINDS } from '../crds/index.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
+import { RegistryPin, RegistryRepository } from '../crds/registry.ts'
 import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -35,6 +36,7 @@ import {
   namespace,
   networkPolicy,
   persistentVolumeClaim,
+  pod,
   resourceQuota,
   roleBinding,
 } from '../kube/builtin.ts'
@@ -42,7 +44,7 @@ import { controller, type Pass, steps, type Workspace } from './engine/controlle
 import { ownerKeyOf } from './engine/ownership.ts'
 import { abbreviateNames, blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
-import { keepPullSecret } from './registry/index.ts'
+import { keepPullSecret, removeGroupImages } from './registry/index.ts'
 import { childRights } from './workload/observers.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
@@ -57,7 +59,7 @@ export type TrafficOptions = {
 
 export type GroupOptions = TrafficOptions & {
   /** The registry that nodes pull images from; defaults to none. */
-  registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
+  registry?: RegistryPort | undefined
   /** Local disk share of a container; defaults to `DISK_SHARE`. */
   disk?: DiskShare | undefined
 }
@@ -81,12 +83,15 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
       { resource: persistentVolumeClaim, in: 'workloads', keysOf: groupOfClaim },
       { resource: BoundaryProjection.resource, keysOf: groupsElsewhere, relevant: volumesOf },
     ],
+    reads: [RegistryRepository.resource, RegistryPin.resource],
     childrenIn: 'records',
     writes: [
       LEDGER_RIGHTS,
       ...childRights([namespace, networkPolicy, roleBinding, resourceQuota, limitRange]),
       { resource: clusterRole, verbs: ['bind'], resourceNames: SECRET_BINDINGS.map((binding) => binding.clusterRole) },
       ...GROUP_KINDS.map(({ resource }) => ({ resource, verbs: ['delete'] })),
+      { resource: RegistryRepository.resource, verbs: ['create', 'patch', 'delete'] },
+      { resource: pod, verbs: ['list'] },
     ],
     reconcile: steps(
       checkQuota,
@@ -98,7 +103,15 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
       // Last: an unreachable registry, or a foreign Secret of that name, must not leave a group without its policy.
       keepPullSecret(registry),
     ),
-    finalize: steps(closeNamespace, pullWhileHeld(registry), removeResources, removeNamespace, releaseQuota),
+    finalize: steps(
+      closeNamespace,
+      pullWhileHeld(registry),
+      removeResources,
+      removeNamespace,
+      removeGroupImages(registry),
+
+      releaseQuota,
+    ),
   })
 
 function groupNamespaceOf(pass: ResourceGroupPass): string {

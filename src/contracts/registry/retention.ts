@@ -16,7 +16,7 @@ export type StoredDigest = {
 
 export type RetentionPolicy = { keepLast: number; keepForDays: number; deleteUntaggedAfterDays: number }
 export const DEFAULT_RETENTION_POLICY: RetentionPolicy = { keepLast: 10, keepForDays: 30, deleteUntaggedAfterDays: 7 }
-/** For a repository whose boundary is gone. */
+/** For a repository whose group is gone. */
 export const KEEP_NOTHING_POLICY: RetentionPolicy = { keepLast: 0, keepForDays: 0, deleteUntaggedAfterDays: 0 }
 
 export type Pin = {

@@ -1,6 +1,11 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { isPushToken } from '../../contracts/registry/audit.ts'
-import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
+import {
+  nextAnnouncement,
+  parseRepository,
+  type RepositoryName,
+  repositoryObjectName,
+} from '../../contracts/registry/names.ts'
 import {
   DEFAULT_RETENTION_POLICY,
   decideRetention,
@@ -11,8 +16,8 @@ import {
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { isFull } from '../../core/objectCount.ts'
-import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
 import { absent, ignoreKubeAlreadyExists } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
@@ -59,27 +64,33 @@ export async function planRepositoryRemovals(
   facts?: Facts,
 ): Promise<Removal[]> {
   const { usesOf, busy } = facts ?? (await gatherFacts(pass, port))
-  const { boundaryId } = parseRepository(repository) ?? {}
+  const place = parseRepository(repository)
   // Only repositories of boundaries are ours to clean up.
-  if (boundaryId === undefined || busy.has(repository)) return []
+  if (place === undefined || busy.has(repository)) return []
+  const { boundaryId } = place
   const namespace = boundaryNamespace(boundaryId)
   const name = repositoryObjectName(repository)
   const stored = pass.records.cache(RegistryRepository).get(namespace, name)
   const held = await readContents(port.registry, repository, stored)
-  const hasBoundary = await boundaryExists(pass, boundaryId)
-  if (hasBoundary) await recordContents(pass, repository, { namespace, name }, stored, held)
+  const hasGroup = await groupExists(pass, place)
+  if (hasGroup) await recordContents(pass, repository, { namespace, name }, stored, held)
   const pins = pass.records.cache(RegistryPin).list({ namespace })
   const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...stored?.spec.digests[one.digest] }))
-  const policy = hasBoundary ? DEFAULT_RETENTION_POLICY : KEEP_NOTHING_POLICY
+  const policy = hasGroup ? DEFAULT_RETENTION_POLICY : KEEP_NOTHING_POLICY
   const own = pins.map(({ spec }) => spec).filter((pin) => pin.repository === repository)
   const verdicts = decideRetention({ digests, pins: own, uses: usesOf(repository), policy, now: pass.clock.now() })
   return listRemovableDigests(verdicts).map(({ digest, sizeBytes }) => ({ repository, digest, sizeBytes }))
 }
 
-/** Asks the API server before it takes a boundary for deleted: the cache may lack it. */
-async function boundaryExists({ records }: PlanningPass, boundaryId: string): Promise<boolean> {
-  if (records.cache(Boundary).get(undefined, boundaryId) !== undefined) return true
-  return (await records.client.get(Boundary.resource, { name: boundaryId }).catch(absent)) !== undefined
+/**
+ * Whether the group of a repository exists, and will stay: a later one of its name must not find its images. Asks the API
+ * server before it takes a group for deleted: the cache may lack it.
+ */
+async function groupExists({ records }: PlanningPass, { boundaryId, resourceGroup }: RepositoryName): Promise<boolean> {
+  const ref = { namespace: boundaryNamespace(boundaryId), name: resourceGroup }
+  const known = records.cache(ResourceGroup).get(ref.namespace, ref.name)
+  const found = known ?? (await records.client.get(ResourceGroup.resource, ref).catch(absent))
+  return found !== undefined && found.metadata.deletionTimestamp === undefined
 }
 
 type StoredRepository = (RegistryRepository & KubeObject) | undefined

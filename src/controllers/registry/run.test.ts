@@ -3,15 +3,17 @@ import { makeRegistry } from '../../../test/make/registry.ts'
 import { BOUNDARY_ID, ControllerBench } from '../../../test/worlds/controllers.ts'
 import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { RetentionRun } from '../../crds/registry.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { runController, scheduleRun } from './run.ts'
 
 const REPOSITORY = `${BOUNDARY_ID}/shop/jobs/report`
 type Run = RetentionRun & KubeObject
 
-// The boundary does not exist, so nothing in its repositories is retained.
+// The group does not exist, so nothing in its repositories is retained.
 describe('RetentionRun controller', () => {
   let bench: ControllerBench
   let world: ReturnType<typeof makeRegistry>
@@ -45,6 +47,17 @@ describe('RetentionRun controller', () => {
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 2, failedManifests: 0 })
     expect(await removed()).to.have.members(digests)
     expect(await world.registry.digests(REPOSITORY)).to.deep.equal([])
+  })
+
+  it('keeps the newest images of a group that exists, but none of one that is gone', async () => {
+    const spec = { quota: {}, tags: {} }
+    bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', ...spec })
+    bench.seed(ResourceGroup, 'orders', spec, { namespace: boundaryNamespace(BOUNDARY_ID) })
+    const kept = REPOSITORY.replace('/shop/', '/orders/')
+    world.registry.push(kept, 'v1', { text: 'kept' })
+    push('v1')
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
+    expect([await world.registry.tags(kept), await world.registry.tags(REPOSITORY)]).to.deep.equal([['v1'], []])
   })
 
   it('removes and audits nothing in a dry run', async () => {

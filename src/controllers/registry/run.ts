@@ -1,18 +1,16 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
-import { auditEntry } from '../../contracts/registry/audit.ts'
-import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { DAY_MS } from '../../core/clock.ts'
-import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outcome.ts'
 import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
-import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { createIfAbsent, newestFinishedObserver, platformObjects, pruneFinished } from '../platformObjects.ts'
 import { listRecentPushTargets, planRemovals, planRepositoryRemovals, type Removal } from './plan.ts'
+import { removeManifest } from './removal.ts'
 import { NO_REGISTRY, type RegistryOptions } from './repository.ts'
 
 type RunPass = Pass<typeof RetentionRun>
@@ -37,7 +35,7 @@ export const runController = controllerWith(
       { resource: RetentionRun.resource, keysOf: waitingRuns },
       newestFinishedObserver(RetentionRun, endedRuns),
     ],
-    reads: [RegistryRepository.resource, RegistryPin.resource, Boundary.resource],
+    reads: [RegistryRepository.resource, RegistryPin.resource, ResourceGroup.resource],
     writes: [
       { resource: RetentionRun.resource, verbs: ['create', 'delete'], in: 'system' },
       { resource: RegistryRepository.resource, verbs: ['create', 'patch'] },
@@ -109,7 +107,7 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
     const still = new Set((await planRepositoryRemovals(pass, port, repository)).map(({ digest }) => digest))
     for (const one of wanted) {
       const isRemoved = still.has(one.digest)
-        ? await removeManifest(pass, port, one)
+        ? await removeManifest(port, one, causeOf(pass))
         : (await port.registry.manifest(repository, one.digest)) === undefined
       if (isRemoved) removed.push(one)
       else if (still.has(one.digest)) stuck.push(one.digest)
@@ -127,25 +125,12 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   return continueRemoval(removed.length, `${pluralizeVerb(removed.length, 'was', 'were')} removed`)
 }
 
-/** @returns false if the registry refuses */
-async function removeManifest(
-  { object, clock }: RunPass,
-  { audit, registry }: RegistryPort,
-  one: Removal,
-): Promise<boolean> {
-  const { repository, digest } = one
-  const id = uuidV5(`retention/${object.metadata.uid}/${repository}@${digest}`)
-  const actor = object.spec.startedBy ?? PLATFORM_ACTOR
-  const entry = { id, action: 'Retain', actor, repository, digest, detail: `run ${object.metadata.name}` } as const
-  try {
-    await audit.append([auditEntry(clock.now(), entry)])
-    await registry.remove(repository, digest)
-    return true
-  } catch (error) {
-    if (!isRegistryError(error, 'Refused')) throw error
-    return false
-  }
-}
+const causeOf = ({ object: { metadata, spec }, clock }: RunPass) => ({
+  id: `retention/${metadata.uid}`,
+  actor: spec.startedBy,
+  detail: `run ${metadata.name}`,
+  now: clock.now(),
+})
 
 async function collectGarbage(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const now = pass.clock.now()
