@@ -154,11 +154,38 @@ describe('DeploymentSource controller', () => {
     expect((await status()).phase).to.equal('Available')
     expect(circuit.accounts.size).to.equal(1)
     const kept = (await bench.find(secret, sourceSecretName(ID), space)) as { data?: object } | undefined
-    expect(kept?.data).to.have.all.keys('token', 'webhook-secret')
+    expect(kept?.data).to.have.all.keys('token', 'token-issued-at', 'webhook-secret')
     await bench.client.remove(DeploymentSource.resource, { namespace: space, name: ID })
     await bench.rest()
     expect(circuit.accounts.size).to.equal(0)
     expect(await bench.find(DeploymentSource.resource, ID, space)).to.equal(undefined)
+  })
+
+  it("replaces the token of the platform's Git host twice a day, and keeps the last one valid", async () => {
+    source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
+    await bench.start()
+    const issuedAt = async () => {
+      const kept = (await bench.find(secret, sourceSecretName(ID), space)) as { data?: Record<string, string> }
+      return Buffer.from(kept.data?.['token-issued-at'] ?? '', 'base64').toString()
+    }
+    const first = await issuedAt()
+    await bench.clock.advance(11 * HOUR)
+    await bench.rest()
+    expect(circuit.opened).to.deep.equal([undefined])
+    await bench.clock.advance(HOUR)
+    await bench.rest()
+    expect(circuit.opened).to.deep.equal([undefined, 'good-token'])
+    expect(Date.parse(await issuedAt()) - Date.parse(first)).to.equal(12 * HOUR)
+    expect((await status()).phase).to.equal('Available')
+  })
+
+  it('replaces a token of an earlier version, of which nobody knows the age', async () => {
+    source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
+    keep({ token: 'good-token', 'webhook-secret': 'kept' }, sourceSecretName(ID))
+    await bench.start()
+    expect(circuit.opened).to.deep.equal(['good-token'])
+    const kept = (await bench.find(secret, sourceSecretName(ID), space)) as { data?: Record<string, string> }
+    expect(kept.data?.['webhook-secret']).to.equal(Buffer.from('kept').toString('base64'))
   })
 
   it('blocks its deletion by an app that was created just before', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type CircuitPort, connectionTo, SourceError, type SourcePort } from '../adapters/sources/port.ts'
 import { isCredentialSourceOf } from '../contracts/blueprints/sources.ts'
 import {
+  CIRCUIT_TOKEN_ROTATION_MS,
   CREDENTIAL_KEYS,
   type Credentials,
   hasCredentials,
@@ -216,17 +217,23 @@ function accountOf({ object: { metadata }, incarnation }: SourcePass): string {
   return `c-${sha256(`${metadata.namespace}/${metadata.name}/${incarnation}`).slice(0, 24)}`
 }
 
-/** Creates the account and its token. A token whose Secret could not be written is replaced in the next pass. */
+/**
+ * Creates the account and its token, and replaces that twice a day: whoever got it has the rights of the account. A token
+ * whose Secret could not be written is replaced in the next pass.
+ */
 async function openAccount(pass: SourcePass, circuit: CircuitPort): Promise<Outcome> {
   const known = await credentialsOf(pass)
-  if (hasCredentials('Circuit', known)) return done()
-  const { token } = await circuit.openAccount(accountOf(pass))
+  const { [CREDENTIAL_KEYS.token]: current, [CREDENTIAL_KEYS.tokenIssuedAt]: issuedAt = '' } = known
+  const left = Date.parse(issuedAt) + CIRCUIT_TOKEN_ROTATION_MS - pass.clock.now()
+  if (hasCredentials('Circuit', known) && left > 0) return done({ after: left })
+  const { token } = await circuit.openAccount(accountOf(pass), current)
   const entries = {
+    [CREDENTIAL_KEYS.tokenIssuedAt]: pass.now,
     [CREDENTIAL_KEYS.webhookSecret]: known[CREDENTIAL_KEYS.webhookSecret] ?? randomBytes(32).toString('base64url'),
     [CREDENTIAL_KEYS.token]: token,
   }
   const { metadata } = pass.object
   const ref = { namespace: metadata.namespace ?? '', name: sourceSecretName(metadata.name) }
   await putSecret(pass.records.client, ref, secretData(entries), secretOwner(DeploymentSource, metadata))
-  return done()
+  return done({ after: CIRCUIT_TOKEN_ROTATION_MS })
 }

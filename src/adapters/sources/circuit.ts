@@ -5,6 +5,8 @@ import { assertSuccess, basicAuthHeader, fetchFromProvider, sendToProvider } fro
 import { type CircuitPort, SourceError } from './port.ts'
 
 const TOKEN_NAME = 'freehold'
+const Tokens = z.array(z.object({ id: z.int(), token_last_eight: z.string().length(8) }))
+const NewToken = z.object({ sha1: z.string().min(1) })
 const SCOPES = ['write:repository', 'write:user']
 
 /**
@@ -28,7 +30,7 @@ export function giteaCircuit(
 
   return {
     baseUrl: base,
-    async openAccount(name) {
+    async openAccount(name, current) {
       // Gitea creates tokens only with the user's password, so a random one is set and not kept.
       const password = randomBytes(24).toString('base64url')
       const email = `${name}@circuit.invalid`
@@ -38,16 +40,15 @@ export function giteaCircuit(
         const change = { source_id: 0, login_name: name, password, must_change_password: false }
         assertSuccess(await call('PATCH', `/admin/users/${name}`, change), host())
       } else assertSuccess(made, host())
-      const authorization = basicAuthHeader(name, password)
+      const headers = { authorization: basicAuthHeader(name, password) }
       const tokens = `${base}/api/v1/users/${name}/tokens`
-      await sendToProvider(fetch, `${tokens}/${TOKEN_NAME}`, { method: 'DELETE', headers: { authorization } })
-      const body = { name: TOKEN_NAME, scopes: SCOPES }
-      const answer = z.object({ sha1: z.string().min(1) })
-      const { sha1 } = await fetchFromProvider(fetch, tokens, answer, {
-        method: 'POST',
-        body,
-        headers: { authorization },
-      })
+      for (const { id, token_last_eight: end } of await fetchFromProvider(fetch, tokens, Tokens, { headers })) {
+        if (current?.endsWith(end) === true) continue
+        const removed = await sendToProvider(fetch, `${tokens}/${id}`, { method: 'DELETE', headers })
+        if (removed.status !== 404) assertSuccess(removed, host())
+      }
+      const body = { name: `${TOKEN_NAME}-${randomBytes(8).toString('hex')}`, scopes: SCOPES }
+      const { sha1 } = await fetchFromProvider(fetch, tokens, NewToken, { method: 'POST', body, headers })
       return { token: sha1 }
     },
     async removeAccount(name) {

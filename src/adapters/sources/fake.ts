@@ -103,6 +103,8 @@ export class FakeSources implements SourcePort {
 export class FakeCircuit implements CircuitPort {
   readonly baseUrl: string | undefined
   readonly accounts = new Set<string>()
+  /** The current token of each opening. */
+  readonly opened: (string | undefined)[] = []
   readonly #token: string
 
   constructor(baseUrl: string | undefined = 'https://git.platform.test', token = 'good-token') {
@@ -110,8 +112,9 @@ export class FakeCircuit implements CircuitPort {
     this.#token = token
   }
 
-  async openAccount(name: string) {
+  async openAccount(name: string, current?: string) {
     this.accounts.add(name)
+    this.opened.push(current)
     return { token: this.#token }
   }
 

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { CIRCUIT_TOKEN_ROTATION_MS, CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
+import { timestamp } from '../../core/clock.ts'
 import { withFieldPaths } from '../../core/fieldPaths.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMERIC_ID, safeId } from './calls.ts'
@@ -50,7 +52,7 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
         token: tokenOf(connection),
         username,
         cloneUrl,
-        expiresAt: null,
+        expiresAt: endOfToken(connection),
         permissions: { contents: mayPush === true ? 'write' : 'read', repositories: 'all' },
       }
     },
@@ -70,6 +72,13 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
       return { repositoryCount: repositories.length, kilobytes: sum }
     },
   }
+}
+
+/** Tokens of Gitea do not expire; the platform replaces those of its own Git host. */
+function endOfToken({ provider, credentials }: Connection): string | null {
+  const issuedAt = credentials[CREDENTIAL_KEYS.tokenIssuedAt]
+  if (provider !== 'Circuit' || issuedAt === undefined) return null
+  return timestamp(Date.parse(issuedAt) + 2 * CIRCUIT_TOKEN_ROTATION_MS)
 }
 
 function creationOf({ name, description, isPrivate, defaultBranch, initialize, importUrl }: NewRepository): object {

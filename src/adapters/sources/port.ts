@@ -141,8 +141,12 @@ export class SourceError extends ReasonedError<SourceReason> {}
 export interface CircuitPort {
   /** Undefined if the platform has no Git host. */
   readonly baseUrl: string | undefined
-  /** Creates the account, or a new token for an existing one. @throws SourceError */
-  openAccount(name: string): Promise<{ token: string }>
+  /**
+   * Creates the account, or a new token for an existing one. Its other tokens end, except for `current`.
+   *
+   * @throws SourceError
+   */
+  openAccount(name: string, current?: string): Promise<{ token: string }>
   /** Deletes the account with all its content. Succeeds if it is gone. @throws SourceError */
   removeAccount(name: string): Promise<void>
 }

@@ -14,6 +14,7 @@ import { PlayedGitLab } from '../../../test/worlds/providers/gitlab.ts'
 import { PlayedRegistry } from '../../../test/worlds/providers/registry.ts'
 import { fetchOf } from '../../../test/worlds/providers/standIn.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
+import { giteaCircuit } from './circuit.ts'
 import { createSources } from './client.ts'
 import { FakeSources } from './fake.ts'
 import type { Connection } from './port.ts'
@@ -185,6 +186,48 @@ describe('createSources, given an error status', () => {
     const wanted = { name: 'site', description: '', isPrivate: true, defaultBranch: 'main', initialize: true }
     const made = createSources(fetchOf({ gitea }), now).createRepository(connection, wanted)
     expect(await reasonOf(made)).to.equal('NameTaken')
+  })
+})
+
+describe("tokens of the platform's Gitea", () => {
+  const ACCOUNT = 'c-0123456789abcdef01234567'
+  const baseUrl = 'https://stand.in/gitea'
+  const open = () => {
+    const gitea = new PlayedGitea()
+    const fetch = fetchOf({ gitea })
+    const circuit = giteaCircuit(fetch, baseUrl, async () => gitea.adminToken)
+    const check = (token: string) =>
+      reasonOf(createSources(fetch, now).check({ provider: 'Circuit', baseUrl, credentials: { token } }))
+    return { gitea, fetch, circuit, check }
+  }
+
+  it('are replaced: the last one stays valid, and earlier ones end', async () => {
+    const { circuit, check } = open()
+    const { token: first } = await circuit.openAccount(ACCOUNT)
+    const { token: second } = await circuit.openAccount(ACCOUNT, first)
+    expect([await check(first), await check(second)]).to.deep.equal(['none', 'none'])
+    const { token: third } = await circuit.openAccount(ACCOUNT, second)
+    expect([await check(first), await check(second), await check(third)]).to.deep.equal([
+      'CredentialRejected',
+      'none',
+      'none',
+    ])
+  })
+
+  it('end if nobody has stored them', async () => {
+    const { circuit, check } = open()
+    const { token: lost } = await circuit.openAccount(ACCOUNT)
+    const { token } = await circuit.openAccount(ACCOUNT)
+    expect([await check(lost), await check(token)]).to.deep.equal(['CredentialRejected', 'none'])
+  })
+
+  it('say when they end at the latest', async () => {
+    const { gitea, fetch } = open()
+    const credentials = { token: gitea.account(ACCOUNT), 'token-issued-at': '2026-01-01T00:00:00Z' }
+    const port = createSources(fetch, now)
+    const { expiresAt } = await port.token({ provider: 'Circuit', baseUrl, credentials }, '1')
+    expect(expiresAt).to.equal('2026-01-02T00:00:00Z')
+    expect((await port.token({ provider: 'Gitea', baseUrl, credentials }, '1')).expiresAt).to.equal(null)
   })
 })
 

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../core/clock.ts'
+
 /** Sources of code and images. Circuit is the Git host that the platform itself runs. */
 export const PROVIDERS = ['GitHub', 'GitLab', 'Gitea', 'Bitbucket', 'Git', 'Registry', 'Circuit'] as const
 export type Provider = (typeof PROVIDERS)[number]
@@ -35,7 +37,12 @@ export const CREDENTIAL_KEYS = {
   /** For Git over ssh: lines of known_hosts, if the key of the host is known. */
   knownHosts: 'known-hosts',
   webhookSecret: 'webhook-secret',
+  /** When the token of a circuit was issued. */
+  tokenIssuedAt: 'token-issued-at',
 } as const
+
+/** Milliseconds after which a token of a circuit is replaced. It stays valid until its successor is: a build may have it. */
+export const CIRCUIT_TOKEN_ROTATION_MS = DAY_MS / 2
 
 export type Credentials = Readonly<Record<string, string>>
 

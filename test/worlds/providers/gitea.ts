@@ -46,7 +46,13 @@ export class PlayedGitea implements StandIn {
     const name = path.split('/')[2] ?? ''
     const basic = `Basic ${Buffer.from(`${name}:${this.#passwords.get(name)}`).toString('base64')}`
     if (authorization !== basic) return { status: 401 }
-    if (method === 'DELETE') return { status: 404 }
+    const own = [...this.#tokens.entries()].filter(([, owner]) => owner === name).map(([token]) => token)
+    if (method === 'GET')
+      return { status: 200, body: own.map((token) => ({ id: idOf(token), token_last_eight: token.slice(-8) })) }
+    if (method === 'DELETE') {
+      const wanted = own.find((token) => path.endsWith(`/${idOf(token)}`)) ?? ''
+      return { status: this.#tokens.delete(wanted) ? 204 : 404 }
+    }
     const sha1 = randomBytes(20).toString('hex')
     this.#tokens.set(sha1, name)
     return { status: 201, body: { sha1 } }
@@ -84,6 +90,8 @@ export class PlayedGitea implements StandIn {
     return made
   }
 }
+
+const idOf = (token: string) => Number.parseInt(token.slice(0, 8), 16)
 
 function shown({ id, owner, name }: Repository): object {
   const url = `https://gitea.test/${owner}/${name}`
