@@ -271,6 +271,21 @@ describe('ResourceGroup controller', () => {
         expect(await world.registry.tags(OWN)).to.have.members(['pinned', 'used'])
       })
 
+      it('leaves a repository that cannot be read, and removes the others', async () => {
+        const broken = OWN.replace('report', 'broken')
+        push('v1', broken)
+        push('v1')
+        await openWith(world)
+        const manifest = world.registry.manifest.bind(world.registry)
+        world.registry.manifest = async (repository, reference) => {
+          if (repository === broken) throw new RegistryError('Unreadable', 'It cannot be read.')
+          return manifest(repository, reference)
+        }
+        await remove()
+        expect(await stored()).to.equal(undefined)
+        expect([await world.registry.tags(broken), await world.registry.tags(OWN)]).to.deep.equal([['v1'], []])
+      })
+
       it('waits while the registry is away, but not for a manifest that it refuses to remove', async () => {
         const refused = push('v1')
         await openWith(world)

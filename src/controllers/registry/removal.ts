@@ -52,15 +52,19 @@ export const removeGroupImages = (port: RegistryPort | undefined) =>
     if (port === undefined || boundaryId === undefined) return done()
     const prefix = `${boundaryId}/${pass.object.metadata.name}/`
     try {
-      for (const repository of await port.registry.repositories())
-        if (repository.startsWith(prefix)) await removeImagesOf(pass, port, repository)
+      const own = (await port.registry.repositories()).filter((repository) => repository.startsWith(prefix))
+      for (const repository of own) await removeImagesOf(pass, port, repository).catch(unlessUnreadable)
     } catch (error) {
-      if (isRegistryError(error, 'Unreachable'))
-        return waiting('TearingDown', `Its images are not removed yet: ${error.message}`, RETRY_INTERVAL_MS)
       if (!isRegistryError(error)) throw error
+      return waiting('TearingDown', `Its images are not removed yet: ${error.message}`, RETRY_INTERVAL_MS)
     }
     return done()
   }
+
+/** A repository that cannot be read is left as it is, as by retention: it must hold up neither the others nor the group. */
+function unlessUnreadable(error: unknown): void {
+  if (!isRegistryError(error, 'Unreadable')) throw error
+}
 
 async function removeImagesOf(pass: GroupPass, port: RegistryPort, repository: string): Promise<void> {
   const { object, records, clock } = pass
