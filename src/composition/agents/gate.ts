@@ -70,6 +70,8 @@ export type GateOptions = {
 const REFUSED_JOINS_PER_MINUTE = 10
 /** Requests per minute and address, because each certificate is signed. Many clusters may share an address. */
 const REQUESTS_PER_MINUTE = 600
+/** Tunnels of a cluster: each that opens and ends is written into its record. An agent waits longer after each failure. */
+const TUNNELS_RATE = { perSecond: 0.5, burst: 30 }
 /** Milliseconds that a connection without a peer certificate may last: enough for one request. */
 const VISIT_TIMEOUT_MS = 60_000
 
@@ -140,6 +142,7 @@ class AgentGate {
   readonly #presence: AgentPresence
   readonly #guesses = limitSecrets(REFUSED_JOINS_PER_MINUTE)
   readonly #requests = new TokenBucket(requestRate(REQUESTS_PER_MINUTE))
+  readonly #tunnels = new TokenBucket(TUNNELS_RATE)
   readonly #refusals: LateRefusals
   #port = 0
 
@@ -161,14 +164,20 @@ class AgentGate {
   /** Opens a tunnel, or ends the connection. */
   admit(socket: TLSSocket): void {
     const identity = identityOf(socket)
-    const reason =
-      identity === undefined ? 'It presents no certificate of an agent.' : this.#presence.whyRefused(identity)
+    const reason = identity === undefined ? 'It presents no certificate of an agent.' : this.#whyNoTunnel(identity)
     if (identity === undefined || reason !== undefined) {
       this.#options.log.info({ clusterId: identity?.clusterId, reason }, 'An agent was refused.')
       socket.destroy()
       return
     }
     this.#presence.begin(identity, socket, Date.parse(socket.getPeerCertificate().valid_to))
+  }
+
+  #whyNoTunnel(identity: AgentIdentity): string | undefined {
+    const refusal = this.#presence.whyRefused(identity)
+    if (refusal !== undefined) return refusal
+    const wait = this.#tunnels.take(identity.clusterId, 1, this.#options.clock.monotonic())
+    return wait === undefined ? undefined : 'It opens tunnels too often.'
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { performServerHandshake } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
+import { ManualClock } from '../../../test/make/clock.ts'
 import { until } from '../../../test/make/until.ts'
 import type { Records } from '../../api/records/records.ts'
 import { HUB_SERVER_NAME } from '../../contracts/clusters.ts'
@@ -20,8 +21,9 @@ import { UnidentifiedConnections } from './unidentifiedConnections.ts'
 const CLUSTER = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 const MOST = 8
 
-describe('UnidentifiedConnections at the gate', () => {
+describe('gate of agents', () => {
   const client = new FakeKubeClient()
+  const clock = new ManualClock()
   const visitors = new UnidentifiedConnections(MOST)
   const tunnels = new Tunnels()
   const open: Socket[] = []
@@ -46,7 +48,7 @@ describe('UnidentifiedConnections at the gate', () => {
     credentials = { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
     gate = await openGate(
       {
-        ...{ authority, client, caches, tunnels, unidentified: visitors, clock: systemClock, log: silentLog },
+        ...{ authority, client, caches, tunnels, unidentified: visitors, clock, log: silentLog },
         records: {} as Records,
         endpoint: (port) => `https://127.0.0.1:${port}`,
         portForwardOf: () => () => Promise.reject(new Error('No pod is asked for.')),
@@ -98,6 +100,34 @@ describe('UnidentifiedConnections at the gate', () => {
       await until('it is identified', () => visitors.count === 0)
     }
     expect(tunnels.list().length).to.be.greaterThan(0)
+  })
+
+  it('opens only so many tunnels of a cluster in a minute, as each is written into its record', async () => {
+    await clock.advance(60_000)
+    let written = 0
+    const patch = client.mergePatch.bind(client)
+    client.mergePatch = (...given) => {
+      written += 1
+      return patch(...given)
+    }
+    const outcomes: string[] = []
+    const come = async () => {
+      const socket = await dial({ host: '127.0.0.1', port: gate.port }, credentials)
+      const session = performServerHandshake(socket).on('error', () => {})
+      socket.on('error', () => {})
+      session.on('stream', (stream) => stream.respond({ ':status': 200 }, { endStream: true }))
+      open.push(socket)
+      const opened = new Promise((resolve) => session.once('stream', () => resolve('opened')))
+      outcomes.push(String(await Promise.race([opened, once(socket, 'close').then(() => 'closed')])))
+      socket.destroy()
+    }
+    for (let count = 0; count < 35; count += 1) await come()
+    expect(outcomes.filter((outcome) => outcome === 'opened')).to.have.length(30)
+    expect(written).to.be.at.most(60)
+    await clock.advance(2_000)
+    await come()
+    expect(outcomes.at(-1)).to.equal('opened')
+    client.mergePatch = patch
   })
 
   it('closes a connection that does not speak TLS', async () => {
