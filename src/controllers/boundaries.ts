@@ -5,8 +5,8 @@ import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
+import { kubectlName } from '../crds/kubectlName.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { groupHolderName } from '../crds/retention.ts'
 import { BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE, boundarySecretBindings } from '../desired/boundaries.ts'
 import { closedNetworkPolicy } from '../desired/isolation.ts'
 import { clusterRole, namespace, networkPolicy, roleBinding } from '../kube/builtin.ts'
@@ -86,7 +86,7 @@ async function storedGroupsOf({ object, records }: BoundaryPass): Promise<string
 }
 
 function namesOf(groups: readonly KubeObject[]): string[] {
-  return groups.map(({ metadata }) => groupHolderName(ResourceGroup, metadata.name)).sort()
+  return groups.map(({ metadata }) => kubectlName(ResourceGroup, metadata.name)).sort()
 }
 
 /** Reports what blocks a deletion, for users who delete the boundary without REST. */
@@ -120,6 +120,6 @@ function concernedBoundary({ metadata }: KubeObject, records: Workspace): string
   if (boundaryId === undefined) return []
   const boundary = records.cache(Boundary).get(undefined, boundaryId)
   const exists = records.cache(ResourceGroup).get(metadata.namespace, metadata.name) !== undefined
-  const isReported = boundary?.status?.heldBy?.includes(groupHolderName(ResourceGroup, metadata.name)) === true
+  const isReported = boundary?.status?.heldBy?.includes(kubectlName(ResourceGroup, metadata.name)) === true
   return exists === isReported ? [] : [boundaryId]
 }

@@ -14,6 +14,7 @@ import { degraded, done, earliest, type Outcome, stalled, waiting } from '../cor
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
+import { kubectlName } from '../crds/kubectlName.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { type ObservedCluster, observedCluster, relevantOfNode } from '../desired/clusters.ts'
 import { node, secret, storageClass } from '../kube/builtin.ts'
@@ -137,10 +138,10 @@ function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number)
 
 /** Blocks the deletion of a record in use: otherwise nothing would know of what runs in the cluster. */
 export async function blockWhileReferenced({ object, records }: ClusterPass): Promise<Outcome> {
-  const namesOf = ({ segment }: AnyKind, objects: readonly Placed[]) =>
+  const namesOf = (kind: AnyKind, objects: readonly Placed[]) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.metadata.name)
-      .map(({ metadata }) => `${segment}/${metadata.namespace}/${metadata.name}`)
+      .map(({ metadata }) => `${metadata.namespace}/${kubectlName(kind, metadata.name)}`)
   const names = HOLDERS.flatMap((kind) => namesOf(kind, records.cache<Placed>(kind.resource).list()))
   // The caches may lack the newest objects.
   for (const kind of names.length === 0 ? HOLDERS : [])

@@ -109,7 +109,8 @@ describe('deletion of a ResourceGroup', () => {
 
   it('is tested here for every kind with retention rules', () => {
     const held = new Set(HOLDERS.map(({ holder }) => holder.split('/')[0]))
-    for (const { segment } of [...KINDS_WITH_RETENTION_RULES, ...ASKING_KINDS]) expect(held).to.include(segment)
+    for (const { resource } of [...KINDS_WITH_RETENTION_RULES, ...ASKING_KINDS])
+      expect(held).to.include(resource.plural)
     expect(ASKING_KINDS, 'the fields are called so').to.include.members([VectorCluster, RelationalCluster])
   })
 

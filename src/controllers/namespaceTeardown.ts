@@ -21,7 +21,7 @@ const MAX_SHOWN_HOLDERS = 5
 /**
  * Blocks a deletion, which cannot be undone, before its first step, and says what to do. It continues by itself.
  *
- * @param holders as `<collection>/<name>`
+ * @param holders as `<resource>/<name>`
  * @param remedy what a person must do about them
  */
 export function blockForHolders(holders: readonly string[], remedy: string): Outcome {

@@ -133,7 +133,7 @@ describe('PlatformCluster and BoundaryProjection controllers', () => {
     await world.bench.rest()
     const said = await world.says(BoundaryProjection)
     expect(said).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
-    expect(said.statusMessage).to.contain('vectorclusters/shop/search')
+    expect(said.statusMessage).to.contain('shop/vectorclusters/search')
     await world.bench.client.remove(VectorCluster.resource, { namespace: world.home, name: 'search' })
     await world.bench.rest()
     expect(await world.namespaces()).to.deep.equal([])
@@ -216,7 +216,7 @@ describe('PlatformCluster and BoundaryProjection controllers', () => {
     await world.bench.rest()
     const said = await world.says(PlatformCluster)
     expect(said.phase).to.equal('DeletionBlocked')
-    expect(said.statusMessage).to.contain(`projections/boundary-${BOUNDARY_ID}/${FAR}`)
+    expect(said.statusMessage).to.contain(`boundary-${BOUNDARY_ID}/boundaryprojections/${FAR}`)
   })
 
   it('delete a projection on a cluster that never joined', async () => {
@@ -257,7 +257,7 @@ describe('PlatformCluster and BoundaryProjection controllers', () => {
     await world.revoke()
     expect(await world.says(BoundaryProjection)).to.include({
       ...{ status: 'Deleting', phase: 'DeletionBlocked' },
-      statusMessage: 'It is still used by vectorclusters/shop/search.',
+      statusMessage: 'It is still used by shop/vectorclusters/search.',
     })
     await world.bench.client.remove(VectorCluster.resource, { namespace: world.home, name: 'search' })
     await world.bench.rest()

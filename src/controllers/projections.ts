@@ -8,9 +8,10 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
+import { kubectlName } from '../crds/kubectlName.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { isRetainedClaim } from '../crds/retention.ts'
+import { claimHolderName, isRetainedClaim } from '../crds/retention.ts'
 import { groupNetworkPolicy } from '../desired/isolation.ts'
 import {
   groupOfProjected,
@@ -247,11 +248,11 @@ function namesOf(
   const resources = contents.flatMap(({ kind, objects }) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
-      .map(({ metadata }) => `${kind.segment}/${group}/${metadata.name}`),
+      .map(({ metadata }) => `${group}/${kubectlName(kind, metadata.name)}`),
   )
   return [
     ...resources,
-    ...claims.filter(isRetainedClaim).map(({ metadata }) => `volumes/${namespaceName}/${metadata.name}`),
+    ...claims.filter(isRetainedClaim).map(({ metadata }) => `${namespaceName}/${claimHolderName(metadata.name)}`),
   ]
 }
 
@@ -285,10 +286,10 @@ async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
   const { object, scope, records } = pass
   const namespaces = records.cache(namespace).list()
   const inBoundary = namespaces.filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === scope.boundaryId)
-  const usersIn = ({ metadata: { labels } }: KubeObject, { segment }: AnyKind, objects: readonly Placed[]) =>
+  const usersIn = ({ metadata: { labels } }: KubeObject, kind: AnyKind, objects: readonly Placed[]) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.spec.clusterId)
-      .map(({ metadata }) => `${segment}/${labels?.[GROUP_LABEL]}/${metadata.name}`)
+      .map(({ metadata }) => `${labels?.[GROUP_LABEL]}/${kubectlName(kind, metadata.name)}`)
   const pairs = inBoundary.flatMap((home) => MULTICLUSTER_KINDS.map((kind) => ({ home, kind })))
   const users = pairs.flatMap(({ home, kind }) =>
     usersIn(home, kind, records.cache<Placed>(kind.resource).list({ namespace: home.metadata.name })),

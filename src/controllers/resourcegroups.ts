@@ -10,6 +10,7 @@ import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { KINDS } from '../crds/index.ts'
+import { kubectlName } from '../crds/kubectlName.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
@@ -20,7 +21,6 @@ import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { retainedStorage } from '../crds/retainedStorage.ts'
 import {
   claimHolderName,
-  groupHolderName,
   isRetainedClaim,
   listGroupHolders,
   RETENTION_DEPENDENT_KINDS,
@@ -351,7 +351,7 @@ function concernedGroup(kind: AnyKind) {
     if (group.metadata.deletionTimestamp !== undefined || RETENTION_DEPENDENT_KINDS.has(kind)) return [keyOf(group)]
     const now = records.cache(kind.resource).get(namespaceName, name)
     const isHolder = now !== undefined && requiresRetention(kind, now)
-    return isHolder === reportsHolder(group, groupHolderName(kind, name)) ? [] : [keyOf(group)]
+    return isHolder === reportsHolder(group, kubectlName(kind, name)) ? [] : [keyOf(group)]
   }
 }
 

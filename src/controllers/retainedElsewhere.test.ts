@@ -99,7 +99,7 @@ describe('retained volume on another cluster', () => {
     expect(resolvedNamespaces).to.deep.equal([
       {
         ...{ namespace: world.home, state: 'Drifted', retainedVolumes: [CLAIM] },
-        message: `It is still used by volumes/${world.home}/${CLAIM}.`,
+        message: `It is still used by ${world.home}/persistentvolumeclaims/${CLAIM}.`,
       },
     ])
     await world.far.remove(persistentVolumeClaim, ref())

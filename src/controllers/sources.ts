@@ -17,6 +17,7 @@ import { secretData, secretTexts } from '../core/secretData.ts'
 import { BlueprintSource } from '../crds/blueprintSources.ts'
 import { DeploymentRecord } from '../crds/deployments.ts'
 import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
+import { kubectlName } from '../crds/kubectlName.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { KINDS_WITH_SOURCES, sourceOf } from '../desired/sources.ts'
 import { namespace, secretMetadata } from '../kube/builtin.ts'
@@ -129,11 +130,11 @@ async function holdersOf(pass: SourcePass, list: ListObjects): Promise<string[]>
   const { name, namespace = '' } = object.metadata
   const catalogues = (await list<Catalogue>(BlueprintSource.resource, { namespace }))
     .filter(({ spec }) => isCredentialSourceOf(object, spec))
-    .map(({ metadata }) => `blueprintsources/${metadata.name}`)
-  const named = KINDS_WITH_SOURCES.map(async ({ resource, segment }) =>
-    (await list(resource)).flatMap((one) => {
+    .map(({ metadata }) => kubectlName(BlueprintSource, metadata.name))
+  const named = KINDS_WITH_SOURCES.map(async (kind) =>
+    (await list(kind.resource)).flatMap((one) => {
       const group = sourceOf(one) === name ? groupInSourceBoundary(one, object, records) : undefined
-      return group === undefined ? [] : [`${group}/${segment}/${one.metadata.name}`]
+      return group === undefined ? [] : [`${group}/${kubectlName(kind, one.metadata.name)}`]
     }),
   )
   return [...(await Promise.all(named)).flat(), ...catalogues].sort()

@@ -44,7 +44,7 @@ export const ResourceGroup = defineKind({
   status: statusWith({
     namespace: z.string().describe('Namespace of the resources'),
     heldBy: HeldBy.describe(
-      'Protected resources in it, as `<collection>/<name>`, at most 50: the group cannot be deleted while there are any',
+      'Protected resources in it, as `<resource>/<name>`, at most 50: the group cannot be deleted while there are any',
     ),
     retainedStorage: RetainedStorage.describe(
       'Volumes that were retained when resources were deleted, by resource; they count as storage in usage and quotas',

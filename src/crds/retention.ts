@@ -3,6 +3,7 @@ import { RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import type { AnyKind, ObjectOf } from './define.ts'
 import { KINDS } from './index.ts'
+import { kubectlName } from './kubectlName.ts'
 import { AccountBucket } from './objectstorage.ts'
 import type { BoundaryProjection } from './projections.ts'
 import { RelationalCluster } from './relational.ts'
@@ -100,29 +101,27 @@ export const RETENTION_DEPENDENT_KINDS: ReadonlySet<AnyKind> = new Set([
 const GROUP_KINDS = KINDS.filter(({ placement }) => placement === 'group')
 
 /**
- * Returns what holds a group, as `<collection>/<name>`, sorted: protected resources, and volumes that were retained.
+ * Returns what holds a group, sorted: protected resources, and volumes that were retained.
  *
  * @param elsewhere volumes retained on other clusters, from `retainedElsewhere`
+ * @param nameOf how resources are named: as in kubectl, or as in REST
  */
 export function listGroupHolders(
   contents: GroupContents,
   claims: readonly KubeObject[],
   elsewhere: readonly string[] = [],
+  nameOf: (kind: AnyKind, name: string) => string = kubectlName,
 ): string[] {
   const kept = GROUP_KINDS.flatMap((kind) =>
     contents(kind)
       .filter((object) => mustBeRetained(kind, object, contents))
-      .map(({ metadata }) => groupHolderName(kind, metadata.name)),
+      .map(({ metadata }) => nameOf(kind, metadata.name)),
   )
   return [
     ...kept,
     ...claims.filter(isRetainedClaim).map(({ metadata }) => claimHolderName(metadata.name)),
     ...elsewhere,
   ].sort()
-}
-
-export function groupHolderName({ segment }: AnyKind, name: string): string {
-  return `${segment}/${name}`
 }
 
 export function claimHolderName(name: string): string {
@@ -136,7 +135,7 @@ export function isRetainedClaim({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp === undefined && metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== undefined
 }
 
-/** Returns a group's volumes retained on other clusters, as `<collection>/<cluster>/<name>`, from its projections. */
+/** Returns a group's volumes retained on other clusters, as `<resource>/<cluster>/<name>`, from its projections. */
 export function retainedElsewhere(projections: readonly KubeObject[], namespace: string): string[] {
   return projections.flatMap((projection) => {
     const { metadata, status } = projection as KubeObject & Pick<ObjectOf<typeof BoundaryProjection>, 'status'>

@@ -172,7 +172,7 @@ export const DeploymentSource = defineKind({
         'With ssh: the key that the host showed first, as in known_hosts. Another key is refused unless known-hosts in the Secret contains it',
       ),
     heldBy: HeldBy.describe(
-      `Resources that use it, as \`<group>/<collection>/<name>\`, at most ${HOLDERS_SHOWN_MAX}: it cannot be deleted while there are any`,
+      `Resources that use it, as \`<group>/<resource>/<name>\`, at most ${HOLDERS_SHOWN_MAX}: it cannot be deleted while there are any`,
     ),
     hasWebhookSecret: z.boolean().describe('Whether deliveries can be verified'),
     lastCheckedAt: DateTime.describe('When the provider was last asked'),

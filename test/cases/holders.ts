@@ -3,6 +3,7 @@ import { RETAINED_FOR_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { kubectlName } from '../../src/crds/kubectlName.ts'
 import { AccountBucket } from '../../src/crds/objectstorage.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
@@ -20,8 +21,10 @@ const ASKING = [
 
 export type Holder = {
   readonly name: string
-  /** Its name in the status of the group. */
+  /** Its name in the status of the group, which is that of kubectl. */
   readonly holder: string
+  /** Its name in REST, if that is another one. */
+  readonly inRest?: string
   /** The object, and what it is evaluated with. */
   readonly made: readonly { kind: Pick<AnyKind, 'kind' | 'resource'>; name: string; object: object }[]
   /** Ways for a person to release the group: one of these is changed, or deleted. */
@@ -53,7 +56,8 @@ const HISTORY = {
 export const HOLDERS: readonly Holder[] = [
   ...asking.map(({ kind, field, kept, free }) => ({
     name: `a ${kind.kind} with ${field}`,
-    holder: `${kind.segment}/gold`,
+    holder: kubectlName(kind, 'gold'),
+    inRest: `${kind.segment}/gold`,
     made: [{ kind, name: 'gold', object: { spec: { ...sampleSpec(kind, WORLD), [field]: kept } } }],
     letGo: { name: 'gold', change: saying(field, free) },
   })),

@@ -5,7 +5,6 @@ import { KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import {
   type GroupContents,
-  groupHolderName,
   listGroupHolders,
   mustBeRetained,
   RETENTION_DEPENDENT_KINDS,
@@ -38,6 +37,8 @@ export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
   return mustBeRetained(SecretVault, object, contentsOf(services, vault.metadata.namespace))
 }
 
+const restName = ({ segment }: AnyKind, name: string) => `${segment}/${name}`
+
 /**
  * Returns what keeps a group from being deleted, as `<collection>/<name>`: resources, and retained volumes of former
  * ones. What the caches name is read from the API server before it leads to a refusal, because its protection may have
@@ -51,10 +52,10 @@ export async function listDeletionBlockers(
   const { name } = group.metadata
   const namespace = groupNamespace(boundaryId, name)
   const cached = contentsOf(services, namespace)
-  const blockers = [...listGroupHolders(cached, []), ...retainedVolumesOf(group.status?.heldBy ?? [])]
+  const blockers = [...listGroupHolders(cached, [], [], restName), ...retainedVolumesOf(group.status?.heldBy ?? [])]
   if (blockers.length === 0) return []
   const { records } = services
-  const named = (kind: AnyKind) => blockers.some((one) => one.startsWith(groupHolderName(kind, '')))
+  const named = (kind: AnyKind) => blockers.some((one) => one.startsWith(restName(kind, '')))
   const uncertainKinds = KINDS.filter(
     (kind) => kind.placement === 'group' && (named(kind) || RETENTION_DEPENDENT_KINDS.has(kind)),
   )
@@ -63,6 +64,6 @@ export async function listDeletionBlockers(
     listed.set(kind, (await records.list(kind, { namespace }, { fresh: true })) as unknown as readonly KubeObject[])
   }
   const newest = await records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh: true })
-  const held = listGroupHolders((kind) => listed.get(kind) ?? cached(kind), [])
+  const held = listGroupHolders((kind) => listed.get(kind) ?? cached(kind), [], [], restName)
   return [...held, ...retainedVolumesOf(newest?.status?.heldBy ?? [])].sort()
 }

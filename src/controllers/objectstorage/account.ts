@@ -3,10 +3,10 @@ import { DAY_MS } from '../../core/clock.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { HOLDERS_SHOWN_MAX } from '../../crds/holders.ts'
+import { kubectlName } from '../../crds/kubectlName.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { groupHolderName } from '../../crds/retention.ts'
 import { withDailyUsage, withRecordedBuckets } from '../../desired/objectstorage/index.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Pass, steps } from '../engine/controller.ts'
@@ -92,7 +92,7 @@ function recordBuckets(pass: AccountPass): Outcome {
 
 function holdersOf({ records, object: { metadata } }: AccountPass): string[] {
   const buckets = bucketsOf(records, metadata.namespace, metadata.name)
-  return buckets.map((bucket) => groupHolderName(AccountBucket, bucket.metadata.name)).sort()
+  return buckets.map((bucket) => kubectlName(AccountBucket, bucket.metadata.name)).sort()
 }
 
 /** Blocks deletion before the keys go, unless the group is being deleted: that was accepted with its buckets. */
