@@ -183,7 +183,13 @@ async function checkPolicies({ client }: CheckContext): Promise<Finding> {
     ({ metadata }) => [metadata.name, metadata.annotations?.[DIGEST_ANNOTATION] ?? ''] as const,
   )
   const denying = bindings.items.filter(({ spec }) => spec.validationActions?.includes('Deny') === true)
-  return judgePolicies(POLICIES, new Map(found), new Set(denying.map(({ spec }) => spec.policyName)))
+  const leaving = [...policies.items, ...bindings.items].filter(({ metadata }) => metadata.deletionTimestamp)
+  return judgePolicies(
+    POLICIES,
+    new Map(found),
+    new Set(denying.map(({ spec }) => spec.policyName)),
+    new Set(leaving.map(({ metadata }) => metadata.name)),
+  )
 }
 
 /** Connects to the webhook. Any answer will do, because only the API server knows the path. */

@@ -120,6 +120,12 @@ describe('installation check', () => {
     ],
     ['accepts all policies and additional ones', judgePolicies({ a: '1' }, AB, DENYING), 'ok', 'All 1'],
     [
+      'names a policy that is being deleted',
+      judgePolicies({ a: '1', b: '2' }, AB, DENYING, new Set(['b', 'c'])),
+      'fault',
+      'finalizers: b.',
+    ],
+    [
       'accepts a webhook certificate for the authorizer',
       judgeKubectl({ ...MANAGED, webhookCertificate: 'a' }),
       'ok',

@@ -98,10 +98,12 @@ export function judgeWebhook(
  * @param wanted digest per policy @param found digest per installed policy, '' for a version without digests
  * @param denying policies with a binding that denies
  */
+/** @param leaving policies that are being deleted, or whose binding is: a finalizer keeps them in force until then */
 export function judgePolicies(
   wanted: Readonly<Record<string, string>>,
   found: ReadonlyMap<string, string>,
   denying: ReadonlySet<string>,
+  leaving: ReadonlySet<string> = new Set(),
 ): Finding {
   const names = Object.keys(wanted)
   const remedy = 'Apply the manifests of this version: deploy/manifests, or the chart.'
@@ -111,6 +113,12 @@ export function judgePolicies(
   const changed = names.filter((name) => found.get(name) !== wanted[name])
   if (changed.length > 0)
     return fault(`These admission policies are of another version: ${listFirst(changed)}.`, remedy)
+  const ending = names.filter((name) => leaving.has(name))
+  if (ending.length > 0)
+    return fault(
+      `These admission policies are being deleted, and end with their finalizers: ${listFirst(ending)}.`,
+      'To keep the platform, remove the finalizers, as docs/install.md says at "Uninstall", and apply the manifests at once.',
+    )
   return ok(`All ${names.length} admission policies are installed.`)
 }
 
