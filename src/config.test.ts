@@ -68,6 +68,19 @@ describe('configuration', () => {
     ['an image that is a URL', { PLATFORM_FILES_IMAGE: 'https://r.corp/freehold' }, /FILES_IMAGE must be an image/],
     ['a limit that is no quantity', { PLATFORM_BUILD_CPU_LIMIT: 'lots' }, /BUILD_CPU_LIMIT must be a quantity/],
     ['agents without TLS', { PLATFORM_AGENT_URL: 'http://agents.corp' }, /AGENT_URL must be an https URL/],
+    ['a label that is no pair', { PLATFORM_NAMESPACE_LABELS: 'team' }, /NAMESPACE_LABELS.0 .*such as istio/],
+    ['a label with a space', { PLATFORM_NAMESPACE_LABELS: 'team=a b' }, /NAMESPACE_LABELS.0 .*such as istio/],
+    ['a label of the platform', { PLATFORM_NAMESPACE_LABELS: 'freehold.dev/full=x' }, /NAMESPACE_LABELS must have no/],
+    [
+      'another Pod Security level',
+      { PLATFORM_NAMESPACE_LABELS: 'a=b,pod-security.kubernetes.io/enforce=privileged' },
+      /NAMESPACE_LABELS must have no name that begins with/,
+    ],
+    [
+      'an annotation of the platform',
+      { PLATFORM_NAMESPACE_ANNOTATIONS: 'freehold.dev/incarnation=x' },
+      /NAMESPACE_ANNOTATIONS must have no/,
+    ],
     ['a sender without an address', { PLATFORM_MAIL_FROM: 'Freehold' }, /MAIL_FROM must contain an address/],
   ]
   for (const [what, variables, message] of refused) {

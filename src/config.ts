@@ -21,6 +21,7 @@ import {
   Url,
 } from './config/fields.ts'
 import { lifecycleSettings } from './config/lifecycle.ts'
+import { namespaceSettings } from './config/namespaces.ts'
 import { objectStoreSettings } from './config/objectStore.ts'
 import { podSettings } from './config/pods.ts'
 import { registrySettings } from './config/registry.ts'
@@ -201,6 +202,7 @@ export const Configuration = z.strictObject({
   objectsPerBoundary: PositiveIntegerSetting.default(5_000).describe(
     "Maximum objects of Freehold's kinds in the namespace of a boundary, and in all its groups together; larger objects count once per 16 KiB. Beyond it, 422 QUOTA_EXCEEDED",
   ),
+  ...namespaceSettings,
   ...podSettings,
   workersPerController: integerSettingInRange(2, 64)
     .default(8)
@@ -271,7 +273,9 @@ export const Configuration = z.strictObject({
   builtAt: z.string().default('1970-01-01T00:00:00Z').describe('What /version shows; the image sets it'),
 })
 /** All roles but agent verify tokens, and need their issuer. */
-export const PlatformConfiguration = Configuration.extend({ issuer: Url })
+export const PlatformConfiguration = Configuration.extend({
+  issuer: Url.describe(Configuration.shape.issuer.description ?? ''),
+})
 export type Configuration = z.output<typeof Configuration>
 
 const PREFIX = 'PLATFORM_'

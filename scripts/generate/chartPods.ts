@@ -26,54 +26,93 @@ const exactly = (properties: object, ...required: string[]) => ({
   properties,
 })
 const listOf = (items: object) => ({ type: 'array', items })
+/** Shown by editors and by catalogues of charts. */
+export const described = (description: string, schema: object) => ({ description, ...schema })
 const text = { type: 'string' } as const
 const name = { type: 'string', minLength: 1 } as const
 const object = { type: 'object' } as const
 const quantities = { type: 'object', additionalProperties: { type: ['string', 'number'] } } as const
 const stringMapSchema = { type: 'object', additionalProperties: { type: 'string' } } as const
+const metadataSchema = (own: string) => ({ ...stringMapSchema, patternProperties: { [own]: false } })
 /** Our labels win, because selectors, policies and rollouts depend on them. */
-const podMetadataSchema = {
-  ...stringMapSchema,
-  patternProperties: { '^(app\\.kubernetes\\.io|freehold\\.dev)/': false },
-} as const
+const podMetadataSchema = metadataSchema('^(app\\.kubernetes\\.io|freehold\\.dev)/')
+const namespaceMetadataSchema = metadataSchema(
+  '^(app\\.kubernetes\\.io/|freehold\\.dev/|pod-security\\.kubernetes\\.io/enforce$)',
+)
+/** Of the namespace of builds, which only the chart creates. */
+export const NAMESPACE_SCHEMA = described(
+  'Further metadata of the namespace freehold-builds',
+  exactly({
+    labels: described('Labels beside those of the platform', namespaceMetadataSchema),
+    annotations: described('Annotations beside those of the platform', namespaceMetadataSchema),
+  }),
+)
+
+/** The manifest of a namespace, with labels and annotations from these values. */
+export function withNamespaceValues(values: string, text: string): string {
+  const more = (key: string) => block(`with ${values}.${key}`, '{{- toYaml . | nindent 4 }}', '    ')
+  const annotations = block(`with ${values}.annotations`, `annotations: {{- toYaml . | nindent 4 }}`, '  ')
+  return text.replace(/^ {2}labels:\n/m, (line) => `${annotations}${line}${more('labels')}`)
+}
 
 export const COMMON_SCHEMA = {
-  imagePullSecrets: listOf(exactly({ name }, 'name')),
-  nodeSelector: stringMapSchema,
-  tolerations: listOf(
-    exactly({ key: text, operator: text, value: text, effect: text, tolerationSeconds: { type: 'integer' } }),
+  imagePullSecrets: described('Secrets to pull the image with', listOf(exactly({ name }, 'name'))),
+  nodeSelector: described('Labels of the nodes that pods run on', stringMapSchema),
+  tolerations: described(
+    'Taints that pods tolerate',
+    listOf(exactly({ key: text, operator: text, value: text, effect: text, tolerationSeconds: { type: 'integer' } })),
   ),
-  affinity: exactly({ nodeAffinity: object, podAffinity: object, podAntiAffinity: object }),
-  priorityClassName: text,
-  podAnnotations: podMetadataSchema,
-  podLabels: podMetadataSchema,
-  volumes: listOf({ ...object, required: ['name'] }),
-  volumeMounts: listOf(
-    exactly(
-      {
-        ...{ name, mountPath: name, subPath: text, subPathExpr: text, mountPropagation: text },
-        ...{ readOnly: { type: 'boolean' }, recursiveReadOnly: text },
-      },
-      ...['name', 'mountPath'],
+  affinity: described(
+    'Affinity of pods',
+    exactly({ nodeAffinity: object, podAffinity: object, podAntiAffinity: object }),
+  ),
+  priorityClassName: described('Priority class of pods; that of the cluster when empty', text),
+  podAnnotations: described('Further annotations of pods', podMetadataSchema),
+  podLabels: described('Further labels of pods', podMetadataSchema),
+  volumes: described(
+    'Further volumes of pods, for files that settings name',
+    listOf({ ...object, required: ['name'] }),
+  ),
+  volumeMounts: described(
+    'Where containers mount these volumes',
+    listOf(
+      exactly(
+        {
+          ...{ name, mountPath: name, subPath: text, subPathExpr: text, mountPropagation: text },
+          ...{ readOnly: { type: 'boolean' }, recursiveReadOnly: text },
+        },
+        ...['name', 'mountPath'],
+      ),
     ),
   ),
 }
 
-export const PART_SCHEMA = exactly({
-  replicas: { type: 'integer', minimum: 1 },
-  resources: exactly({ limits: quantities, requests: quantities, claims: listOf(object) }),
-  topologySpreadConstraints: listOf(
-    exactly(
-      {
-        ...{ maxSkew: { type: 'integer' }, minDomains: { type: 'integer' }, topologyKey: name },
-        ...{ whenUnsatisfiable: text, nodeAffinityPolicy: text, nodeTaintsPolicy: text },
-        ...{ labelSelector: object, matchLabelKeys: listOf(text) },
-      },
-      ...['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+const PART_SCHEMA = exactly({
+  replicas: described('Number of pods', { type: 'integer', minimum: 1 }),
+  resources: described(
+    'Requests and limits of the container',
+    exactly({ limits: quantities, requests: quantities, claims: listOf(object) }),
+  ),
+  topologySpreadConstraints: described(
+    'How pods spread; over nodes when absent',
+    listOf(
+      exactly(
+        {
+          ...{ maxSkew: { type: 'integer' }, minDomains: { type: 'integer' }, topologyKey: name },
+          ...{ whenUnsatisfiable: text, nodeAffinityPolicy: text, nodeTaintsPolicy: text },
+          ...{ labelSelector: object, matchLabelKeys: listOf(text) },
+        },
+        ...['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+      ),
     ),
   ),
   ...COMMON_SCHEMA,
 })
+export const PARTS_SCHEMA = {
+  facade: described('The pods that serve REST and the webhooks', PART_SCHEMA),
+  controllers: described('The pods of the controllers', PART_SCHEMA),
+  activator: described('The pods that take calls of functions', PART_SCHEMA),
+}
 
 /** @param variables the names of all settings as variables: a process refuses to start with another one */
 export const environmentSchema = (variables: readonly string[]) =>

@@ -9,10 +9,13 @@ import { OLDEST_KUBERNETES_MINOR, VERSION } from '../../src/core/release.ts'
 import {
   COMMON_SCHEMA,
   commonValues,
+  described,
   environmentSchema,
-  PART_SCHEMA,
+  NAMESPACE_SCHEMA,
+  PARTS_SCHEMA,
   partOf,
   resourcesOf,
+  withNamespaceValues,
   withPodSlots,
   withPodValues,
 } from './chartPods.ts'
@@ -193,6 +196,7 @@ function definitionTemplate(definition: KubeObject): string {
 }
 
 function template(object: KubeObject): string {
+  if (object.kind === 'Namespace') return withNamespaceValues('.Values.buildNamespace', literal(yaml([object])))
   if (!isWorkload(object)) return literal(yaml([object]))
   const changed = withPodSlots(object) as Omit<Workload, 'spec'> & {
     spec: Omit<Workload['spec'], 'replicas'> & { replicas: unknown }
@@ -246,6 +250,11 @@ image:
 ${commonValues()}${parts.map(partValues).join('')}# Whether the chart makes the namespace ${SYSTEM_NAMESPACE}. Helm needs it before, unless the record of the release is elsewhere,
 # which is refused without this.
 createNamespace: false
+# Further metadata of the namespace freehold-builds. That of tenants' namespaces is in the settings namespaceLabels and
+# namespaceAnnotations.
+buildNamespace:
+  labels: {}
+  annotations: {}
 # Whether the definitions, and with them every record, stay when the release is uninstalled.
 keepDefinitions: true
 # Further environment of all parts, in the form of a container: secrets, such as PLATFORM_SMTP_URL.
@@ -262,21 +271,32 @@ const VALUES_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    global: { type: 'object' },
+    global: described('Values of a parent chart, which this one does not read', { type: 'object' }),
     image: {
+      description: 'Image of all parts',
       type: 'object',
       additionalProperties: false,
-      properties: { repository: { type: 'string', minLength: 1 }, tag: { type: 'string' } },
+      properties: {
+        repository: described('Registry and name, without a tag', { type: 'string', minLength: 1 }),
+        tag: described('Tag; the version of the chart when empty', { type: 'string' }),
+      },
     },
     ...COMMON_SCHEMA,
-    facade: PART_SCHEMA,
-    controllers: PART_SCHEMA,
-    activator: PART_SCHEMA,
-    createNamespace: { type: 'boolean' },
-    keepDefinitions: { type: 'boolean' },
-    env: environmentSchema(Object.keys(Configuration.shape).map(variableName)),
-    monitoring: { type: 'object', additionalProperties: false, properties: { enabled: { type: 'boolean' } } },
-    configuration: settingsSchema(),
+    ...PARTS_SCHEMA,
+    createNamespace: described(`Whether the chart makes the namespace ${SYSTEM_NAMESPACE}`, { type: 'boolean' }),
+    buildNamespace: NAMESPACE_SCHEMA,
+    keepDefinitions: described('Whether the definitions, and every record, outlive the release', { type: 'boolean' }),
+    env: described(
+      'Further environment of all parts, as of a container',
+      environmentSchema(Object.keys(Configuration.shape).map(variableName)),
+    ),
+    monitoring: {
+      description: 'PodMonitor, alerts and a dashboard for the Prometheus operator',
+      type: 'object',
+      additionalProperties: false,
+      properties: { enabled: described('Whether they are installed', { type: 'boolean' }) },
+    },
+    configuration: described('The settings of the platform, each by its name', settingsSchema()),
   },
 }
 

@@ -20,7 +20,7 @@ describe('Boundary controller', () => {
   const assignments = async () => (await bench.client.list(RoleAssignment.resource)).items
 
   beforeEach(() => {
-    bench = new ControllerBench([boundaryController])
+    bench = new ControllerBench([boundaryController()])
   })
   afterEach(() => bench.stop())
 

@@ -1,6 +1,11 @@
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
-import { boundaryNamespaceObject, isReservedFor } from '../core/namespaces.ts'
+import {
+  boundaryNamespaceObject,
+  isReservedFor,
+  type NamespaceMetadata,
+  withNamespaceMetadata,
+} from '../core/namespaces.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -22,46 +27,49 @@ export type BoundaryPass = Pass<typeof Boundary>
  * Keeps the namespace of each boundary. The finalizer deletes the namespace once no resource group is left: deleting a
  * boundary never deletes what users created in it.
  */
-export const boundaryController = controller(Boundary, {
-  observes: [
-    namespace,
-    networkPolicy,
-    roleBinding,
-    { resource: ResourceGroup.resource, keysOf: concernedBoundary },
-    BOUNDARY_OWNER_OBSERVER,
-  ],
-  childrenIn: 'records',
-  writes: [
-    ...childRights([namespace]),
-    { resource: networkPolicy, verbs: ['get', 'create', 'patch'] },
-    { resource: roleBinding, verbs: ['get', 'create', 'patch'] },
-    { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE] },
-    ...INITIAL_OWNER_RIGHTS,
-  ],
-  reconcile: steps(
-    ensureNamespace,
-    closeTraffic,
-    grantSecretAccess,
-    assignInitialOwner,
-    reportHeldBy,
-    reportMissingOwner,
-  ),
-  finalize: steps(closeNamespace, blockWhileHeld, removeNamespace),
-})
+export const boundaryController = ({ namespaceMetadata = {} }: { namespaceMetadata?: NamespaceMetadata } = {}) =>
+  controller(Boundary, {
+    observes: [
+      namespace,
+      networkPolicy,
+      roleBinding,
+      { resource: ResourceGroup.resource, keysOf: concernedBoundary },
+      BOUNDARY_OWNER_OBSERVER,
+    ],
+    childrenIn: 'records',
+    writes: [
+      ...childRights([namespace]),
+      { resource: networkPolicy, verbs: ['get', 'create', 'patch'] },
+      { resource: roleBinding, verbs: ['get', 'create', 'patch'] },
+      { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE] },
+      ...INITIAL_OWNER_RIGHTS,
+    ],
+    reconcile: steps(
+      ensureNamespace(namespaceMetadata),
+      closeTraffic,
+      grantSecretAccess,
+      assignInitialOwner,
+      reportHeldBy,
+      reportMissingOwner,
+    ),
+    finalize: steps(closeNamespace(namespaceMetadata), blockWhileHeld, removeNamespace),
+  })
 
 /** With the incarnation of this pass, which may be newer than the object in the cache. */
-function namespaceObjectOf({ object, incarnation }: BoundaryPass): KubeObject {
+function namespaceObjectOf({ object, incarnation }: BoundaryPass, wanted: NamespaceMetadata): KubeObject {
   const { metadata } = object
   const annotations = { ...metadata.annotations, [INCARNATION_ANNOTATION]: incarnation }
-  return boundaryNamespaceObject({ ...object, metadata: { ...metadata, annotations } })
+  return withNamespaceMetadata(boundaryNamespaceObject({ ...object, metadata: { ...metadata, annotations } }), wanted)
 }
 
-export async function ensureNamespace(pass: BoundaryPass): Promise<Outcome> {
-  const adopts = (found: KubeObject) => isReservedFor('Boundary', found)
-  const { object } = await pass.children.ensure(namespaceObjectOf(pass), { resource: namespace, adopts })
-  pass.report({ namespace: refOf(object).name })
-  return done()
-}
+const ensureNamespace =
+  (wanted: NamespaceMetadata) =>
+  async (pass: BoundaryPass): Promise<Outcome> => {
+    const adopts = (found: KubeObject) => isReservedFor('Boundary', found)
+    const { object } = await pass.children.ensure(namespaceObjectOf(pass, wanted), { resource: namespace, adopts })
+    pass.report({ namespace: refOf(object).name })
+    return done()
+  }
 
 export async function closeTraffic(pass: BoundaryPass): Promise<Outcome> {
   const policy = closedNetworkPolicy(boundaryNamespace(pass.object.metadata.name))
@@ -95,9 +103,8 @@ export function reportHeldBy(pass: BoundaryPass): Outcome {
   return done()
 }
 
-export function closeNamespace(pass: BoundaryPass): Promise<Outcome> {
-  return markNamespaceClosed(pass, namespaceObjectOf(pass))
-}
+const closeNamespace = (wanted: NamespaceMetadata) => (pass: BoundaryPass) =>
+  markNamespaceClosed(pass, namespaceObjectOf(pass, wanted))
 
 /**
  * Checks again before anything is deleted, because a group may have been created at the same time. The cache may not

@@ -12,6 +12,7 @@ import type { TokenEndpoint } from '../contracts/managedIdentities.ts'
 import type { Network } from '../contracts/networks.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
+import type { NamespaceMetadata } from '../core/namespaces.ts'
 import { isOurs, resourceId } from '../core/object.ts'
 import type { DiskShare } from '../core/sizing/disk.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -88,6 +89,8 @@ export type ControllerPorts = {
   projectRbac?: boolean
   /** CIDRs that tenants' pods must not reach; defaults to none. */
   closedNetworks?: readonly string[]
+  /** What every namespace of a boundary or group carries besides the platform's own; defaults to nothing. */
+  namespaceMetadata?: NamespaceMetadata
   /** Local disk share of a tenant's container; defaults to `DISK_SHARE`. */
   disk?: DiskShare
   /** Wraps the data keys of secret vaults; defaults to none. */
@@ -111,8 +114,7 @@ type ControllerEntry = readonly [ControllerDeclaration, (ports: ControllerPorts)
 const fixed = (controller: Controller): ControllerEntry => [controller, () => controller]
 const projected = (make: (options: GroupOptions) => Controller): ControllerEntry => [
   withProjection(make({}), true),
-  ({ projectRbac = false, closedNetworks = [], registry, disk }) =>
-    withProjection(make({ closedNetworks, registry, disk }), projectRbac),
+  (ports) => withProjection(make(ports), ports.projectRbac ?? false),
 ]
 const configured = <Options>(
   make: ControllerDeclaration & ((options: Options) => Controller),
@@ -123,10 +125,10 @@ const keysOf = ({ vaultKeys = noKeys() }: ControllerPorts) => vaultKeys
 
 /** Every controller of the platform, in order of dependency. */
 const ENTRIES: readonly ControllerEntry[] = [
-  projected(() => boundaryController),
+  projected(boundaryController),
   projected(resourceGroupController),
   fixed(clusterController),
-  configured(projectionController, ({ closedNetworks = [], registry, disk }) => ({ closedNetworks, registry, disk })),
+  configured(projectionController, (ports) => ports),
   configured(crosslinkController, ({ crosslink }) => crosslink),
   fixed(invitationController),
   fixed(passwordResetController),

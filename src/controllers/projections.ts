@@ -1,5 +1,6 @@
 import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
+import { withNamespaceMetadata } from '../core/namespaces.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, earliest, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
@@ -134,7 +135,12 @@ export function checkCluster({ object, records }: ProjectionPass): Outcome {
   return stalled('ConfigurationInvalid', "Every boundary is on the platform's own cluster; project it on another one.")
 }
 
-const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }: GroupOptions) =>
+const projectNamespaces = ({
+  closedNetworks = [],
+  registry,
+  disk = DISK_SHARE,
+  namespaceMetadata = {},
+}: GroupOptions) =>
   async function projectNamespaces(pass: ProjectionPass): Promise<Outcome> {
     const { object, scope, records } = pass
     const { boundaryId = '' } = scope
@@ -145,7 +151,9 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
     const failures: unknown[] = []
     for (const { name, group } of wanted) {
       const known = before.get(name) as ProjectedNamespace | undefined
-      const failure = await captureError(() => prepareNamespace(pass, boundaryId, group, { closedNetworks, disk }))
+      const failure = await captureError(() =>
+        prepareNamespace(pass, boundaryId, group, { closedNetworks, disk, namespaceMetadata }),
+      )
       if (failure !== undefined) failures.push(failure.error)
       shown.push(
         failure === undefined
@@ -171,10 +179,11 @@ async function prepareNamespace(
   pass: ProjectionPass,
   boundaryId: string,
   { metadata, spec }: Group,
-  { closedNetworks, disk }: { closedNetworks: readonly string[]; disk: DiskShare },
+  { closedNetworks, disk, namespaceMetadata }: Required<Omit<GroupOptions, 'registry' | 'disk'>> & { disk: DiskShare },
 ): Promise<void> {
   const { children } = pass
-  const namespaceObject = projectedNamespace(boundaryId, metadata.name, projectionMarkOf(pass))
+  const own = projectedNamespace(boundaryId, metadata.name, projectionMarkOf(pass))
+  const namespaceObject = withNamespaceMetadata(own, namespaceMetadata)
   const { name } = namespaceObject.metadata
   await removeFormerNamespace(pass, name)
   await children.ensure(namespaceObject, { resource: namespace })

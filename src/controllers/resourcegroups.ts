@@ -1,6 +1,11 @@
 import type { RegistryPort } from '../adapters/registry/port.ts'
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
-import { groupNamespaceObject, isReservedFor } from '../core/namespaces.ts'
+import {
+  groupNamespaceObject,
+  isReservedFor,
+  type NamespaceMetadata,
+  withNamespaceMetadata,
+} from '../core/namespaces.ts'
 import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
@@ -52,12 +57,11 @@ export type ResourceGroupPass = Pass<typeof ResourceGroup>
 /** Kinds whose objects live in a group's namespace. */
 const GROUP_KINDS: readonly AnyKind[] = KINDS.filter((kind) => kind.placement === 'group')
 
-export type TrafficOptions = {
+export type GroupOptions = {
   /** CIDRs that tenants' pods must not reach, besides link-local networks; defaults to none. */
   closedNetworks?: readonly string[]
-}
-
-export type GroupOptions = TrafficOptions & {
+  /** What every namespace carries besides the platform's own; defaults to nothing. */
+  namespaceMetadata?: NamespaceMetadata
   /** The registry that nodes pull images from; defaults to none. */
   registry?: RegistryPort | undefined
   /** Local disk share of a container; defaults to `DISK_SHARE`. */
@@ -68,7 +72,12 @@ export type GroupOptions = TrafficOptions & {
  * Keeps the namespace of each group with what must be in it before any resource: rights to its Secrets, network policy,
  * limits. A namespaced object cannot own a namespace, so a finalizer deletes it.
  */
-export const resourceGroupController = ({ closedNetworks = [], registry, disk }: GroupOptions = {}) =>
+export const resourceGroupController = ({
+  closedNetworks = [],
+  registry,
+  disk,
+  namespaceMetadata = {},
+}: GroupOptions = {}) =>
   controller(ResourceGroup, {
     observes: [
       namespace,
@@ -95,7 +104,7 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
     ],
     reconcile: steps(
       checkQuota,
-      ensureNamespace,
+      ensureNamespace(namespaceMetadata),
       grantSecretAccess,
       closeTraffic(closedNetworks),
       limitPods(disk),
@@ -104,12 +113,11 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
       keepPullSecret(registry),
     ),
     finalize: steps(
-      closeNamespace,
+      closeNamespace(namespaceMetadata),
       pullWhileHeld(registry),
       removeResources,
       removeNamespace,
       removeGroupImages(registry),
-
       releaseQuota,
     ),
   })
@@ -159,13 +167,17 @@ async function releaseQuota(pass: ResourceGroupPass): Promise<Outcome> {
   return done()
 }
 
-export async function ensureNamespace(pass: ResourceGroupPass): Promise<Outcome> {
-  const desired = groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation)
-  const adopts = (found: KubeObject) => isReservedFor('ResourceGroup', found)
-  const { object } = await pass.children.ensure(desired, { resource: namespace, adopts })
-  pass.report({ namespace: refOf(object).name })
-  return done()
-}
+const namespaceObjectOf = (pass: ResourceGroupPass, wanted: NamespaceMetadata): KubeObject =>
+  withNamespaceMetadata(groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation), wanted)
+
+const ensureNamespace =
+  (wanted: NamespaceMetadata) =>
+  async (pass: ResourceGroupPass): Promise<Outcome> => {
+    const adopts = (found: KubeObject) => isReservedFor('ResourceGroup', found)
+    const { object } = await pass.children.ensure(namespaceObjectOf(pass, wanted), { resource: namespace, adopts })
+    pass.report({ namespace: refOf(object).name })
+    return done()
+  }
 
 export async function grantSecretAccess(pass: ResourceGroupPass): Promise<Outcome> {
   for (const binding of secretBindings(groupNamespaceOf(pass)))
@@ -239,12 +251,8 @@ async function storedHoldersOf(pass: ResourceGroupPass): Promise<string[]> {
   return listGroupHolders((kind) => contents.get(kind) ?? [], claims.items, elsewhere)
 }
 
-export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
-  return markNamespaceClosed(
-    pass,
-    groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation),
-  )
-}
+const closeNamespace = (wanted: NamespaceMetadata) => (pass: ResourceGroupPass) =>
+  markNamespaceClosed(pass, namespaceObjectOf(pass, wanted))
 
 /**
  * Checks again before anything is deleted, because an object may have been created after the deletion was admitted.

@@ -46,6 +46,25 @@ export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
   }
 }
 
+/** Labels and annotations that an administrator wants on each namespace of the platform's tenants. */
+export type NamespaceMetadata = {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Adds them to a namespace, whose own ones win. */
+export function withNamespaceMetadata(namespace: KubeObject, { labels, annotations }: NamespaceMetadata): KubeObject {
+  const { metadata } = namespace
+  return {
+    ...namespace,
+    metadata: {
+      ...metadata,
+      labels: { ...labels, ...metadata.labels },
+      annotations: { ...annotations, ...metadata.annotations },
+    },
+  }
+}
+
 /** Labels the namespace of a boundary or group that is being deleted, so that nothing new is placed in it. */
 export function withLeavingLabel(namespace: KubeObject): KubeObject {
   const { metadata } = namespace

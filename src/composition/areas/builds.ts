@@ -11,6 +11,7 @@ import { openedNetwork } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { byCreation, type KubeObject } from '../../core/object.ts'
 import { pod } from '../../kube/builtin.ts'
+import { recordOfPairs } from './pairs.ts'
 import { podLogs } from './podlogs.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
@@ -67,18 +68,13 @@ function settingsOf(image: string, configuration: Configuration): BuildSettings 
     certificateAuthority: authority === undefined ? undefined : readFileSync(authority, 'utf8'),
     imageMirror: configuration.buildImageMirror,
     networks: buildNetworks.map((text) => openedNetwork(text, configuration.closedNetworks)),
-    packageMirrors: Object.fromEntries(buildPackageMirrors.map(pairOf)),
+    packageMirrors: recordOfPairs(buildPackageMirrors),
     scannerImage: configuration.buildScannerImage,
     cpuLimit: configuration.buildCpuLimit,
     memoryLimit: configuration.buildMemoryLimit,
     diskLimit: configuration.buildDiskLimit,
     diskRequest: configuration.podDiskRequest,
-    nodeSelector: buildNodeSelector.length === 0 ? undefined : Object.fromEntries(buildNodeSelector.map(pairOf)),
+    nodeSelector: buildNodeSelector.length === 0 ? undefined : recordOfPairs(buildNodeSelector),
     runtimeClassName: configuration.buildRuntimeClass,
   }
-}
-
-function pairOf(text: string): [string, string] {
-  const at = text.indexOf('=')
-  return [text.slice(0, at), text.slice(at + 1)]
 }

@@ -16,6 +16,7 @@ import { lifecyclePorts, lifecycleServices } from './lifecycle.ts'
 import { monitoringServices } from './monitoring.ts'
 import { networkServices } from './network.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
+import { recordOfPairs } from './pairs.ts'
 import { platformBackupPorts, platformBackupServices } from './platformbackups.ts'
 import { podLogServices } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
@@ -66,6 +67,7 @@ function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): To
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
   const { allowOwnImages, projectRbac, closedNetworks, apiServerNetworks, podDiskLimit, podDiskRequest } =
     setup.configuration
+  const { namespaceLabels, namespaceAnnotations } = setup.configuration
   const outgoing = openOutgoing(setup.configuration)
   setup.onStop(() => outgoing.close())
   const { registry, archives } = await registryPorts(setup)
@@ -87,6 +89,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     backupNamespace: setup.configuration.backupNamespace,
     projectRbac,
     closedNetworks,
+    namespaceMetadata: { labels: recordOfPairs(namespaceLabels), annotations: recordOfPairs(namespaceAnnotations) },
     disk: { limit: podDiskLimit, request: podDiskRequest },
     apiServer: apiServerNetworks.map(parseNetworkSetting),
     sso: { dns: createDns(), outgoing, protocols: BROKERED_PROTOCOLS[setup.configuration.identityProvider] },
