@@ -8,6 +8,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { bodiesModule } from './bodies.ts'
 import { clientModule } from './client.ts'
+import { commandsPage } from './commands.ts'
 import { flowControl } from './flowControl.ts'
 import { formsModule } from './forms.ts'
 import { iamWebhook } from './iamPolicies.ts'
@@ -54,6 +55,7 @@ export function generatedFiles(): Map<string, string> {
   for (const [path, text] of chartFiles(installation, monitoringObjects())) files.set(path, text)
   files.set('docs/reference/metrics.md', metricsPage())
   files.set('docs/reference/troubleshooting.md', troubleshootingPage())
+  files.set('docs/reference/commands.md', commandsPage())
   files.set('src/client/generated.ts', clientModule(SERVED_ROUTES, operationIds(SERVED_ROUTES), KINDS))
   files.set('src/client/bodies.ts', bodiesModule(SERVED_ROUTES, KINDS, RESOURCE_KINDS))
   files.set('src/kube/forms.json', formsModule())

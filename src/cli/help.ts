@@ -8,17 +8,18 @@ export function overview(commands: readonly Command[]): string {
 
 export function helpOf(command: Command): string {
   const { summary, details } = command
-  const rows = optionsOf(command).map((option) => [`  ${flags(option)}`, option.summary + choices(option)])
+  const rows = optionsOf(command).map((option) => [`  ${flagsOf(option)}`, meaningOf(option)])
   const more = details === undefined ? '' : `\n${details}\n`
   return `${summary}.\n\nUsage: ${usageLine(command)}\n\n${table(rows)}${more}`
 }
 
-function flags({ long, short, value, isRepeatable, valueIfAbsent }: Option): string {
+/** An option as it is typed, in columns. */
+export function flagsOf({ long, short, value, isRepeatable, valueIfAbsent }: Option): string {
   const shortOption = short === undefined ? '    ' : `-${short}, `
   return `${shortOption}--${long}${value === undefined ? '' : valueIfAbsent === undefined ? ` ${value}` : ` [${value}]`}${isRepeatable ? ' ...' : ''}`
 }
 
-function choices(option: Option): string {
+export function meaningOf(option: Option): string {
   const all = choicesOf(option)
-  return all === undefined ? '' : `: ${all}`
+  return all === undefined ? option.summary : `${option.summary}: ${all}`
 }
