@@ -4,7 +4,8 @@ import { flagsOf, meaningOf } from '../../src/cli/help.ts'
 
 const cell = (text: string) => text.replaceAll('|', '\\|')
 const table = (titles: string, rows: readonly string[]) => [titles, '| --- | --- |', ...rows].join('\n')
-const block = (text: string) => `\`\`\`text\n${text}\n\`\`\``
+/** Indented: commands in fenced blocks are run by tests. */
+const block = (text: string) => text.replaceAll(/^(?=.)/gm, '    ')
 
 function section(command: Command): string {
   const { name, summary, details, options = [] } = command
