@@ -4,7 +4,7 @@ import type { ErrorCode, FieldError } from '../core/errors.ts'
 import type { ClaimType } from '../core/nameClaims.ts'
 import type { ObjectMeta, Resource } from '../core/object.ts'
 import type { PlanFamily } from '../core/sizing/plans.ts'
-import { listMapMeta } from './fields.ts'
+import { DateTime, listMapMeta } from './fields.ts'
 
 /** API groups: `freehold.dev` for `core`, else `<group>.freehold.dev`. */
 export const API_GROUPS = ['core', 'iam', 'data', 'compute', 'delivery', 'registry', 'monitoring', 'lifecycle'] as const
@@ -201,17 +201,24 @@ export type AnyKind = Omit<Kind, 'rules' | 'spec' | 'status'> & {
   status: AnyStatus
 }
 
+/** With the bounds of Kubernetes' own conditions (metav1.Condition). */
 export const conditionSchema = z.object({
   type: z
     .string()
+    .max(316)
     .describe('Ready always; Reconciling and Stalled only while they are True, Startable only while it is False'),
   status: z
     .enum(['True', 'False', 'Unknown'])
     .describe('True if the condition holds, False if it does not, Unknown if that is not known'),
-  reason: z.string().describe('Why, as a constant, such as Available or QuotaExceeded'),
-  message: z.string().describe('Why, as a sentence for people; empty if there is nothing to add'),
-  observedGeneration: z.int().optional().describe('The metadata.generation that the condition is about'),
-  lastTransitionTime: z.string().describe('When the status of the condition last changed, RFC 3339'),
+  reason: z
+    .string()
+    .min(1)
+    .max(1024)
+    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+    .describe('Why, as a constant, such as Available or QuotaExceeded'),
+  message: z.string().max(32768).describe('Why, as a sentence for people; empty if there is nothing to add'),
+  observedGeneration: z.int().min(0).optional().describe('The metadata.generation that the condition is about'),
+  lastTransitionTime: DateTime.describe('When the status of the condition last changed'),
 })
 
 type Observed<Fields extends Record<string, z.ZodType>> = {
@@ -247,7 +254,7 @@ export const resourceStatus = z.object(
       ),
     phase: z.string().describe('Reason of the most important condition'),
     statusMessage: z.string().describe("One sentence; the engine's own if there is one"),
-    firstReadyAt: z.string().describe('When it was ready for the first time; absent until then'),
+    firstReadyAt: DateTime.describe('When it was ready for the first time; absent until then'),
     serving: z
       .boolean()
       .describe('Whether anything serves now; if so, a resource that is not ready is Degraded, otherwise Failed'),

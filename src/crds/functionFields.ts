@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { VaultReferenceField } from './containerFields.ts'
-import { integerBetween, listSetOf, matching, PlainText, ResourceName, Uuid } from './fields.ts'
+import { DateTime, integerBetween, listSetOf, matching, PlainText, ResourceName, Uuid } from './fields.ts'
 import { ListedCronSchedule } from './schedule.ts'
 import { stripDefaults } from './schemaDefaults.ts'
 
@@ -52,6 +52,6 @@ export const SourceField = z.strictObject({
   fileCount: integerBetween(1, 2000).describe('Number of files in the archive'),
   parts: integerBetween(1, 64).describe('Number of parts in which it is stored'),
   deploymentId: Uuid.describe('Deployment that builds it'),
-  uploadedAt: z.iso.datetime({ offset: true }).describe('When it was uploaded'),
+  uploadedAt: DateTime.describe('When it was uploaded'),
   uploadedBy: PlainText.max(64).describe('Id of the principal who uploaded it'),
 })

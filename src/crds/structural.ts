@@ -49,11 +49,17 @@ function structural(node: StructuralSchema, path: string): StructuralSchema {
     if (!isKept(key, value, node)) continue
     result[key] = structuralValue(key, value, path, node)
   }
+  // Clients in other languages choose the size of a number by its format.
+  if (result.type === 'integer') result.format = isInt32(result) ? 'int32' : 'int64'
+  // The default, said because server-side apply depends on it: whoever applies such a list owns all of it.
+  if (result.type === 'array') result['x-kubernetes-list-type'] ??= 'atomic'
   if (result.type === undefined && result['x-kubernetes-int-or-string'] !== true) {
     result['x-kubernetes-preserve-unknown-fields'] = true
   }
   return result
 }
+
+const isInt32 = ({ minimum, maximum }: StructuralSchema) => Number(minimum) >= -(2 ** 31) && Number(maximum) < 2 ** 31
 
 function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
   if (DROPPED_KEYS.has(key)) return false

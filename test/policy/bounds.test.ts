@@ -76,6 +76,8 @@ function boundsOf(schema: StructuralSchema): Record<string, unknown> {
   if (format === 'uuid' || pattern === UUID_PATTERN) Object.assign(bounds, { format: 'uuid', pattern: undefined })
   if (format === 'date-time') bounds.pattern = undefined
   if (typeof bounds.pattern === 'string') bounds.pattern = toRe2Pattern({ pattern: bounds.pattern })
+  // Only the CRD says how large an integer can be in other languages.
+  if (format === 'int32' || format === 'int64') bounds.format = undefined
   if (minimum === Number.MIN_SAFE_INTEGER) bounds.minimum = undefined
   if (maximum === Number.MAX_SAFE_INTEGER) bounds.maximum = undefined
   return bounds
