@@ -1,5 +1,6 @@
 import { DAY_MS, timestamp } from '../core/clock.ts'
 import { isRecord } from '../core/isRecord.ts'
+import { compareTexts } from '../core/textOrder.ts'
 import { tryParseJson } from '../core/tryParseJson.ts'
 
 /** What the facade, agents and the controller share about links between the clusters of a boundary. */
@@ -94,7 +95,7 @@ export function withReport(
 }
 
 const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
-  list.toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : one.clusterId > other.clusterId ? 1 : 0))
+  list.toSorted((one, other) => compareTexts(one.clusterId, other.clusterId))
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 

@@ -1,5 +1,6 @@
 import { coerce, compare, gt, parse, satisfies, valid } from 'semver'
 import { childName, sha256 } from '../core/names.ts'
+import { compareTexts } from '../core/textOrder.ts'
 
 /**
  * What the facade and the controllers share about the platform's components (interface section 4.21): words, names, and
@@ -69,7 +70,7 @@ export function normalizeVersion(text: string | undefined): string | undefined {
 export function compareSemver(one: string, other: string): number {
   const [first, second] = [normalizeVersion(one), normalizeVersion(other)]
   if (first === undefined || second === undefined) return Number(first !== undefined) - Number(second !== undefined)
-  return compare(first, second) || (one < other ? -1 : Number(one > other))
+  return compare(first, second) || compareTexts(one, other)
 }
 
 /** Whether two texts name one version: programs omit the `v` that charts are tagged with. */

@@ -1,3 +1,5 @@
+import { compareTexts } from '../core/textOrder.ts'
+
 const DIGITS = /^(0|[1-9][0-9]*)$/
 
 /**
@@ -8,8 +10,7 @@ const DIGITS = /^(0|[1-9][0-9]*)$/
  */
 export function compareResourceVersions(a: string, b: string): number {
   if (!DIGITS.test(a) || !DIGITS.test(b)) throw new RangeError(`Resource versions "${a}" and "${b}" have no order.`)
-  if (a.length !== b.length) return a.length - b.length
-  return a === b ? 0 : a < b ? -1 : 1
+  return a.length - b.length || compareTexts(a, b)
 }
 
 /** Whether `version` is newer than `than`; any version is newer than undefined. */

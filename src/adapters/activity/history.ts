@@ -1,6 +1,7 @@
 import { ENTRIES_MAX, MAX_ENTRY_BYTES, RETENTION_DAYS, type RecordBounds } from '../../contracts/activity.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { cutTo } from '../../core/plainLine.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { selectFairly } from './fairness.ts'
 import type { Entry, ObservedAction } from './port.ts'
 import { computeChanges, type States } from './states.ts'
@@ -77,8 +78,7 @@ function truncateEntry(entry: Entry): Entry {
 }
 
 function byTime(one: Pick<Entry, 'occurredAt' | 'version'>, other: Pick<Entry, 'occurredAt' | 'version'>): number {
-  if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1
-  return Number(one.version ?? 0) - Number(other.version ?? 0)
+  return compareTexts(one.occurredAt, other.occurredAt) || Number(one.version ?? 0) - Number(other.version ?? 0)
 }
 
 /** Returns the entries to close into a chapter; undefined while the head is short enough. */

@@ -1,5 +1,6 @@
 import { ageOf } from '../object.ts'
 import { compareQuantities } from '../quantity.ts'
+import { compareTexts } from '../textOrder.ts'
 
 /** The kinds of resource that plans are made for; each kind that runs something names its own (`defineKind`, `sized`). */
 export const PLAN_FAMILIES = ['Vector', 'Relational', 'Sql', 'ContainerInstance', 'App', 'Function', 'Job'] as const
@@ -53,7 +54,7 @@ export type PlanChoice =
 export function defaultPlan<P extends SizingPlan>(family: PlanFamily, plans: readonly P[]): P | undefined {
   const [first] = plans
     .filter(({ spec }) => spec.family === family && spec.isDefault)
-    .sort((one, other) => compareText(rankOf(one), rankOf(other)))
+    .sort((one, other) => compareTexts(rankOf(one), rankOf(other)))
   return first
 }
 
@@ -62,8 +63,6 @@ function rankOf(plan: SizingPlan): string {
   const isUnfit = spec.deprecated || requestOverLimit(spec) !== undefined
   return `${isUnfit ? 1 : 0} ${ageOf(plan)}`
 }
-
-const compareText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
 
 /** The plan that a spec names, else the default; undefined if there is none. */
 export function planFor<P extends SizingPlan>(

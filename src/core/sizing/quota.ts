@@ -1,4 +1,5 @@
 import { formatBytes, formatCores, parseQuantity } from '../quantity.ts'
+import { compareTexts } from '../textOrder.ts'
 import type { Demand } from './demand.ts'
 
 /** Limits as a Boundary or ResourceGroup has them; absent is unlimited. */
@@ -225,6 +226,5 @@ function difference(a: Amounts, b: Amounts): Amounts {
 }
 
 function byAge(a: { key: string; createdAt: string }, b: { key: string; createdAt: string }): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
-  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
+  return compareTexts(a.createdAt, b.createdAt) || compareTexts(a.key, b.key)
 }
