@@ -1,3 +1,4 @@
+import { compareTexts } from '../../core/textOrder.ts'
 import type { Entry } from './port.ts'
 
 /** How many of the changed fields tell kinds of actions apart; more would let a caller invent kinds without end. */
@@ -13,7 +14,8 @@ export function selectFairly(
   weightOf: (entry: Entry) => number,
   capacity: number,
 ): ReadonlySet<Entry> {
-  const newestFirst = entries.toReversed().sort(byTimeDescending)
+  // Of entries of the same time, the one that was added later stays first.
+  const newestFirst = entries.toReversed().sort((one, other) => compareTexts(other.occurredAt, one.occurredAt))
   const kept = new Set<Entry>()
   let left = capacity
   /** @returns the rest of the room */
@@ -33,29 +35,29 @@ export function selectFairly(
 
 const ROUNDING = 1e-9
 
-type Group = { readonly members: readonly Entry[]; readonly share: number }
-
 /** Groups entries, and gives each group at most an equal share of the capacity. */
 function shareOut(
   entries: readonly Entry[],
   keyOf: (entry: Entry) => string,
   weightOf: (entry: Entry) => number,
   capacity: number,
-): readonly Group[] {
+): { members: readonly Entry[]; share: number }[] {
   const groups = [...Map.groupBy(entries, keyOf).values()]
-    .map((members) => ({ members, weight: members.reduce((sum, entry) => sum + weightOf(entry), 0) }))
-    .sort((one, other) => one.weight - other.weight)
-  let left = capacity
-  return groups.map(({ members, weight }, index) => {
-    const share = Math.min(weight, left / (groups.length - index))
-    left -= share
-    return { members, share }
-  })
+  const weights = groups.map((members) => members.reduce((sum, entry) => sum + weightOf(entry), 0))
+  const level = levelWithin(weights, capacity)
+  return groups.map((members, index) => ({ members, share: Math.min(weights[index] ?? 0, level) }))
 }
 
-/** Of entries of the same time, the one that was added later stays first. */
-function byTimeDescending(one: Entry, other: Entry): number {
-  return one.occurredAt < other.occurredAt ? 1 : one.occurredAt > other.occurredAt ? -1 : 0
+/** Returns the size to which the largest must be cut for all to fit; infinite if they do. The small ones lose nothing. */
+export function levelWithin(sizes: readonly number[], capacity: number): number {
+  const ascending = sizes.toSorted((one, other) => one - other)
+  let left = capacity
+  for (const [index, size] of ascending.entries()) {
+    const share = left / (ascending.length - index)
+    if (size > share) return share
+    left -= size
+  }
+  return Number.POSITIVE_INFINITY
 }
 
 export const actorOf = ({ actor }: Entry): string => JSON.stringify(actor)

@@ -1,3 +1,4 @@
+import { compareTexts } from '../../core/textOrder.ts'
 import { actorOf, selectFairly } from './fairness.ts'
 import type { ResourceEntry } from './port.ts'
 
@@ -59,32 +60,33 @@ class NewestEntries {
   add(entries: readonly ResourceEntry[]): void {
     for (const item of entries) this.#byId.set(identityOf(item), item)
     if (this.#byId.size < this.#orderAt) return
-    const sorted = this.#inOrder()
-    const newest = sorted.slice(0, this.#limit)
+    const { newest, fair = [] } = this.#inOrder()
     this.oldest = newest.at(-1)?.entry.occurredAt ?? ''
-    const kept = isMostlyOfOne(newest) ? [...newest, ...selectFairOnes(sorted, this.#limit)] : newest
-    this.#byId = new Map(kept.map((item) => [identityOf(item), item]))
+    this.#byId = new Map([...newest, ...fair].map((item) => [identityOf(item), item]))
     this.#orderAt = this.#byId.size * GROWTH
   }
 
   /** Whether one caller did most of the newest entries, and older ones have no place among them. */
   get isCrowded(): boolean {
-    return this.#byId.size >= this.#limit && isMostlyOfOne(this.#inOrder().slice(0, this.#limit))
+    return this.#inOrder().fair !== undefined
   }
 
   select(): ResourceEntry[] {
-    const sorted = this.#inOrder()
-    const newest = sorted.slice(0, this.#limit)
-    return isMostlyOfOne(newest) ? selectFairOnes(sorted, this.#limit) : newest
+    const { newest, fair = newest } = this.#inOrder()
+    return fair
   }
 
-  #inOrder(): ResourceEntry[] {
-    return [...this.#byId.values()].sort(newestFirst)
+  #inOrder(): { newest: ResourceEntry[]; fair?: ResourceEntry[] } {
+    const sorted = [...this.#byId.values()].sort(({ entry: one }, { entry: other }) =>
+      compareTexts(other.occurredAt, one.occurredAt),
+    )
+    const newest = sorted.slice(0, this.#limit)
+    const isCrowded = newest.length === this.#limit && isMostlyOfOne(newest)
+    return isCrowded ? { newest, fair: selectFairOnes(sorted, this.#limit) } : { newest }
   }
 }
 
 function selectFairOnes(sorted: readonly ResourceEntry[], limit: number): ResourceEntry[] {
-  if (sorted.length <= limit) return [...sorted]
   const kept = selectFairly(
     sorted.map(({ entry }) => entry),
     () => 1,
@@ -104,9 +106,5 @@ function identityOf({ resource, entry }: ResourceEntry): string {
 }
 
 function newestLast({ newest: one }: EntrySource, { newest: other }: EntrySource): number {
-  return one < other ? -1 : one > other ? 1 : 0
-}
-
-function newestFirst({ entry: one }: ResourceEntry, { entry: other }: ResourceEntry): number {
-  return one.occurredAt < other.occurredAt ? 1 : one.occurredAt > other.occurredAt ? -1 : 0
+  return compareTexts(one, other)
 }

@@ -46,7 +46,6 @@ import type { ActivityStore, Entry, EntryFilter, ObservedAction, ResourceEntry, 
 import { type BoundaryLimits, planSweep } from './sweeping.ts'
 
 const BOUNDARY_LIMITS: BoundaryLimits = { records: BOUNDARY_RECORDS_MAX, bytes: BOUNDARY_BYTES_MAX }
-const NO_MARKS: Marks = { labels: {}, annotations: {} }
 
 /** Bytes of JSON in each of the three caches (heads, shown heads, chapters), so 96 MiB together. */
 const CACHE_BYTES = 32 * 1024 * 1024
@@ -106,7 +105,7 @@ export class SecretActivity implements ActivityStore {
       const held = this.#heads.get(name) ?? (await this.#readHead(name))
       const closed = await this.#idsInChapters(held.head, actions)
       const next = addObservedActions(held.head, actions, (id) => closed.has(id))
-      if (next === held.head || (await this.#write(part, marksOf(resource), held, next))) return
+      if (next === held.head || (await this.#write(part, resource, held, next))) return
       if (attempt === MAX_CONFLICT_ATTEMPTS) throw new Error('Too many writers use the record of a resource at once.')
       await pauseAfterConflict(attempt)
     }
@@ -178,25 +177,13 @@ export class SecretActivity implements ActivityStore {
   /** Thins a record to this size. One that somebody writes meanwhile is left to the next sweep. */
   async #thin(metadata: ObjectMeta, bytes: number): Promise<void> {
     const { name } = metadata
-    const { head: before, version } = await this.#readHead(name)
-    if (version === undefined || version !== metadata.resourceVersion) return
+    const held = await this.#readHead(name)
+    if (held.version === undefined || held.version !== metadata.resourceVersion) return
     const sizeOf = async (one: Head) => (await compress(JSON.stringify(one))).length
-    const whole = withNewestState(before)
+    const whole = withNewestState(held.head)
     const short = (await sizeOf(whole)) <= bytes ? whole : shortenHead(whole, bytes)
-    const headBytes = await sizeOf(short)
-    const bounds = { entries: ENTRIES_MAX, bytes: Math.max(1, bytes - headBytes) }
-    const made: Chapter[] = []
-    const chapters = await this.#thinned(
-      name,
-      { ...short, chapters: selectUnexpiredChapters(before, this.#now()) },
-      bounds,
-      made,
-    )
-    const content = await compress(JSON.stringify({ ...short, chapters }))
-    this.#heads.delete(name)
-    const written = await this.#put(name, content, newestOf(metadata), NO_MARKS, version)
-    const isLeft = ({ name: one }: Chapter) => !chapters.some((kept) => kept.name === one)
-    await this.#removeChapters(written === undefined ? made : [...before.chapters, ...made].filter(isLeft))
+    const bounds = { entries: ENTRIES_MAX, bytes: Math.max(1, bytes - (await sizeOf(short))) }
+    await this.#write({ name, bounds }, ownerOf(metadata), held, short, newestOf(metadata))
   }
 
   /** Returns the ids of entries in chapters, which late actions may repeat. */
@@ -206,8 +193,14 @@ export class SecretActivity implements ActivityStore {
     return new Set(entries.map(({ id }) => id))
   }
 
-  /** @returns false if another writer was faster */
-  async #write({ name, bounds }: Part, marks: Marks, { version, head: before }: Held, added: Head): Promise<boolean> {
+  /** Replaces a head, within the bounds of its record. @returns false if another writer was faster */
+  async #write(
+    { name, bounds }: Pick<Part, 'name' | 'bounds'>,
+    resource: ResourcePath,
+    { version, head: before }: Held,
+    added: Head,
+    newest = new Date(this.#now()).toISOString(),
+  ): Promise<boolean> {
     const due = selectEntriesToClose(added)
     const made = due === undefined ? [] : [await this.#writeChapter(name, due.closed)]
     const grown = { ...added, entries: due?.kept ?? added.entries, chapters: [...added.chapters, ...made] }
@@ -216,7 +209,7 @@ export class SecretActivity implements ActivityStore {
     const text = JSON.stringify(head)
     // A failed write may still have been stored: the next attempt must read again.
     this.#heads.delete(name)
-    const written = await this.#put(name, await compress(text), new Date(this.#now()).toISOString(), marks, version)
+    const written = await this.#put(name, await compress(text), newest, marksOf(resource), version)
     if (written === undefined) {
       await this.#removeChapters(made)
       return false

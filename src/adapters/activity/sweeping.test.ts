@@ -3,9 +3,10 @@ import { observedAction, RESOURCE, stateOf } from '../../../test/suites/activity
 import type { ObjectMeta } from '../../core/object.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
+import { levelWithin } from './fairness.ts'
 import { bytesOf, CHAPTER_MARKS, chapterName, contentMarks, marksOf } from './marks.ts'
 import { SecretActivity } from './secrets.ts'
-import { levelWithin, planSweep } from './sweeping.ts'
+import { planSweep } from './sweeping.ts'
 
 const KIB = 1024
 

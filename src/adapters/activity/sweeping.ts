@@ -1,4 +1,6 @@
 import type { ObjectMeta } from '../../core/object.ts'
+import { compareTexts } from '../../core/textOrder.ts'
+import { levelWithin } from './fairness.ts'
 import { bytesOf, headOf, isHead, newestOf, ownerOf } from './marks.ts'
 import type { ResourcePath } from './port.ts'
 
@@ -33,7 +35,7 @@ export function planSweep(
   for (const heads of Map.groupBy(present.filter(isHead), (one) => ownerOf(one).boundaryId).values()) {
     const surplus = new Set(
       heads
-        .toSorted(newestFirst)
+        .toSorted((one, other) => compareTexts(newestOf(other), newestOf(one)))
         .slice(limits.records)
         .filter((one) => !exists(ownerOf(one))),
     )
@@ -45,21 +47,4 @@ export function planSweep(
     for (const [index, one] of kept.entries()) if ((sizes[index] ?? 0) > level) thinned.set(one, level)
   }
   return { removed, thinned }
-}
-
-/** Returns the size to which the largest must be cut for all to fit; infinite if they do. The small ones lose nothing. */
-export function levelWithin(sizes: readonly number[], capacity: number): number {
-  const ascending = sizes.toSorted((one, other) => one - other)
-  let left = capacity
-  for (const [index, size] of ascending.entries()) {
-    const share = left / (ascending.length - index)
-    if (size > share) return share
-    left -= size
-  }
-  return Number.POSITIVE_INFINITY
-}
-
-function newestFirst(one: ObjectMeta, other: ObjectMeta): number {
-  const [a, b] = [newestOf(one), newestOf(other)]
-  return a < b ? 1 : a > b ? -1 : 0
 }

@@ -1,4 +1,3 @@
-import type { ResourcePath } from '../../adapters/activity/port.ts'
 import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { activityOfRequest } from '../../api/activity/requests.ts'
@@ -7,8 +6,8 @@ import type { Services } from '../../api/http/context.ts'
 import type { RequestObserver } from '../../api/http/requestObserver.ts'
 import { ActivityRecorder } from '../../api/records/activity/recorder.ts'
 import { resourceExists } from '../../api/records/activity/subjects.ts'
-import { type Clock, systemClock, type Timer } from '../../core/clock.ts'
-import { messageOf } from '../../core/errors.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { runPeriodically } from '../../core/runPeriodically.ts'
 import type { FacadeSetup } from './setup.ts'
 
 /** Milliseconds between sweeps. They bound what is left of resources that were created and deleted meanwhile. */
@@ -23,20 +22,11 @@ export function sweepActivity(
   { activity, records }: Pick<Services, 'activity' | 'records'>,
   clock: Clock = systemClock,
 ): void {
-  const exists = (resource: ResourcePath) => resourceExists(records, resource)
-  const sweep = () =>
-    activity.sweep(exists).catch((error) => log.warn({ error: messageOf(error) }, 'Old activity could not be removed.'))
-  // Jitter, so that replicas that start together do not sweep together.
-  const sweepLater = (): Timer =>
-    clock.setTimeout(
-      () => {
-        timer = sweepLater()
-        void sweep()
-      },
-      SWEEP_INTERVAL_MS * (0.5 + Math.random()),
-    )
-  let timer = sweepLater()
-  onStop(() => timer.cancel())
+  const sweep = () => activity.sweep((resource) => resourceExists(records, resource))
+  // Replicas that start together must not sweep together.
+  const interval = SWEEP_INTERVAL_MS * (0.5 + Math.random())
+  const sweeps = runPeriodically(sweep, interval, { clock, log, failed: 'Old activity could not be removed.' })
+  onStop(() => sweeps.stop())
 }
 
 /** Creates the sources of entries: requests, and the API server's audit log or, without it, watches. */

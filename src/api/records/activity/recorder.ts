@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { messageOf } from '../../../core/errors.ts'
 import type { Log } from '../../../core/log.ts'
 import { createLruCache } from '../../../core/lruCache.ts'
+import { mapConcurrently } from '../../../core/mapConcurrently.ts'
 
 /** Milliseconds for which entries are gathered: many of one resource cost one write. */
 const FLUSH_DELAY_MS = 1_000
@@ -62,17 +63,13 @@ export class ActivityRecorder {
 
   /** Appends the entries by resource, a few resources concurrently. @returns what could not be written */
   async #append(all: readonly ActivityReport[]): Promise<FailedWrite[]> {
-    const groups = Map.groupBy(all, ({ resource }) => JSON.stringify(resource)).values()
+    const groups = [...Map.groupBy(all, ({ resource }) => JSON.stringify(resource)).values()]
     const failed: FailedWrite[] = []
-    const work = async () => {
-      // The workers share one iterator, which gives each group to one of them.
-      for (const group of groups) {
-        const [{ resource }] = group as [ActivityReport]
-        const actions = group.map(({ observed }) => observed)
-        await this.#options.store.append(resource, actions).catch((error) => failed.push({ group, error }))
-      }
-    }
-    await Promise.all(Array.from({ length: CONCURRENCY_MAX }, work))
+    await mapConcurrently(CONCURRENCY_MAX, groups, async (group) => {
+      const [{ resource }] = group as [ActivityReport]
+      const actions = group.map(({ observed }) => observed)
+      await this.#options.store.append(resource, actions).catch((error) => failed.push({ group, error }))
+    })
     return failed
   }
 
