@@ -4,7 +4,7 @@ import type { KubeObject } from '../core/object.ts'
 import { done, earliest } from '../core/outcome.ts'
 import type { BoundaryProjection } from '../crds/projections.ts'
 import type { Pass } from './engine/controller.ts'
-import { ensurePullSecret } from './registry/index.ts'
+import { ensurePullSecret } from './registry/pullSecret.ts'
 import { RIGHTS_RETRY_MS, withSecretRights } from './workload/secrets.ts'
 
 type PullSecretOptions = {

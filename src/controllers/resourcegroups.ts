@@ -49,7 +49,8 @@ import { controller, type Pass, steps, type Workspace } from './engine/controlle
 import { ownerKeyOf } from './engine/ownership.ts'
 import { abbreviateNames, blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
-import { keepPullSecret, removeGroupImages } from './registry/index.ts'
+import { keepPullSecret } from './registry/pullSecret.ts'
+import { removeGroupImages } from './registry/removal.ts'
 import { childRights } from './workload/observers.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>

@@ -16,7 +16,7 @@ import { type RegistryCaller, registryOf } from './service.ts'
 export const TOKEN_USER = 'token'
 
 /** The authenticated client. Only its rights and its rate limit count. */
-export type AuthenticatedClient = Omit<Credential, 'kind' | 'expiresAt'> & Partial<Pick<Credential, 'expiresAt'>>
+export type AuthenticatedClient = Omit<Credential, 'kind' | 'expiresAt'> & Pick<RegistryCaller, 'expiresAt'>
 
 /**
  * Authenticates a user name and password: a service account with its secret, a person with an access token, or a
@@ -28,21 +28,9 @@ export async function authenticateClient(
   password: string,
 ): Promise<AuthenticatedClient | undefined> {
   const { signIn } = registryOf(services)
-  if (user === TOKEN_USER) {
-    const caller = await signIn.byToken(password)
-    return caller && callerBearer(caller, caller.expiresAt)
-  }
-  if (isUuid(user)) {
-    const caller = await signIn.byClient(user, password, address ?? '')
-    return caller && callerBearer(caller)
-  }
+  if (user === TOKEN_USER) return signIn.byToken(password)
+  if (isUuid(user)) return signIn.byClient(user, password, address ?? '')
   return authenticateCredential(services, password, ['Boundary', 'Build'])
-}
-
-/** @param expiresAt of the presented token, if it expires: credentials derived from it must not outlive it */
-function callerBearer(caller: RegistryCaller, expiresAt?: number): AuthenticatedClient {
-  const { principalId, principalType, principalUid, secretDigest } = caller
-  return { principalId, principalType, principalUid, secretDigest, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
 /** Authenticates a credential issued here, if its principal still exists and its scopes have not been recreated. */
@@ -82,10 +70,7 @@ export async function resourceAt(
 }
 
 /** Returns a boundary (`<id>`) or a group (`<id>/<group>`) from the cache. */
-export function boundaryOrGroupAt(
-  { records }: Pick<Services, 'records'>,
-  place: string,
-): RecordOf<AnyKind> | undefined {
+export function boundaryOrGroupAt({ records }: Services, place: string): RecordOf<AnyKind> | undefined {
   const scope = parseScope(scopeOfPlace(place))
   return scope && objectAt(records, scope)
 }

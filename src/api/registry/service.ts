@@ -1,4 +1,4 @@
-import type { RegistryPort } from '../../adapters/registry/port.ts'
+import type { Credential, RegistryPort } from '../../adapters/registry/port.ts'
 import { auditEntry, type RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
@@ -6,17 +6,14 @@ import type { Caller, Context, Services } from '../http/context.ts'
 import { checkedByHandler } from '../http/route.ts'
 import { BUILD_ACTION } from '../resources/deployments/reporters.ts'
 
-/** The principal of a credential. */
-export type RegistryCaller = Pick<Caller, 'principalId' | 'principalType'> & {
-  readonly principalUid?: Caller['principalUid'] | undefined
-  /** Digest of the secret of a service account, if the platform knows it. */
-  readonly secretDigest?: string | undefined
-}
+/** A signed-in principal. Credentials derived from a token that expires must not outlive it. */
+export type RegistryCaller = Pick<Caller, 'principalType'> &
+  Pick<Credential, 'principalId' | 'principalUid' | 'secretDigest'> & { readonly expiresAt?: number | undefined }
 
 /** Authenticates clients of the token endpoint, which send credentials like a docker client. */
 export interface RegistrySignIn {
   /** Returns the bearer of an access token and its expiry; undefined if the token is invalid. */
-  byToken(token: string): Promise<(RegistryCaller & Partial<Pick<Caller, 'expiresAt'>>) | undefined>
+  byToken(token: string): Promise<RegistryCaller | undefined>
   /** Returns a service account by its secret, with a limit per address; undefined if the secret is wrong. */
   byClient(clientId: string, secret: string, address: string): Promise<RegistryCaller | undefined>
   /** Returns whether the principal of a credential still exists, is enabled and has the secret that it was issued for. */

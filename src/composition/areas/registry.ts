@@ -162,11 +162,11 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
   const { tokens, principalStatus, secretGuesses, lastSeen } = parts
   const isActive: SignIn['stands'] = async ({ principalId, principalType, principalUid }) =>
     (await principalStatus?.endOf(principalId, principalType, principalUid)) === undefined
-  const ifActive = async <Found extends RegistryCaller>(caller: Found) =>
-    (await isActive(caller)) ? caller : undefined
+  const ifActive = async (caller: RegistryCaller) => ((await isActive(caller)) ? caller : undefined)
   const byToken: SignIn['byToken'] = async (token) => {
     try {
-      return await ifActive(await tokens.verify(`Bearer ${token}`))
+      const { principalId, principalType, principalUid, expiresAt } = await tokens.verify(`Bearer ${token}`)
+      return await ifActive({ principalId, principalType, principalUid, expiresAt })
     } catch (error) {
       if (error instanceof PlatformError && error.status === 401) return undefined
       throw error
@@ -194,7 +194,9 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
   const { signIn } = clientSignIn(issuer.check, secretGuesses)
   const byClient: SignIn['byClient'] = async (id, secret, address) => {
     const found = await signIn(id, secret, address)
-    return found && byToken(found.accessToken)
+    const caller = found && (await byToken(found.accessToken))
+    // Its secret does not expire with this token.
+    return caller && { ...caller, expiresAt: undefined }
   }
   return { stands: isActive, byToken, byClient }
 }
