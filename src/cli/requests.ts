@@ -72,15 +72,11 @@ export function requestRawAnswer(
 export type SubresourceRoute = { readonly words: string; readonly operation: Operation }
 
 /** Returns all routes below a resource, from the route table. */
-export function listSubresourceRoutes(
-  { route }: Target,
-  method: Operation['method'],
-  operations: readonly Operation[] = Object.values(OPERATIONS),
-): SubresourceRoute[] {
+export function listSubresourceRoutes({ route }: Target, method: Operation['method']): SubresourceRoute[] {
   const parentSegments = route.path.split('/')
   // Parameters match whatever their name: the API calls the same one `name` in one route and `appName` in another.
   const isSame = (one: string, other = '') => one === other || (one.startsWith('{') && other.startsWith('{'))
-  return operations.flatMap((operation) => {
+  return Object.values(OPERATIONS).flatMap((operation) => {
     const { path, method: operationMethod } = operation
     const segments = path.split('/')
     const isBelow =

@@ -30,7 +30,6 @@ export function suggestCalls(
   { noun, singular, routes }: Pick<Collection, 'noun' | 'singular' | 'routes'>,
   verb: Verb,
   given: GivenArguments,
-  operations: readonly Operation[] = Object.values(OPERATIONS),
 ): string[] {
   const method = METHODS[verb]
   const roots = routes.filter((route) => route.verb === 'list').map(({ path }) => path.split('/')[1] ?? '')
@@ -43,7 +42,9 @@ export function suggestCalls(
       (verb === 'create' && isCreationRoute(shape, singular, routes))
     )
   }
-  return operations.filter(isSuggested).map((operation) => callOf(operation, given))
+  return Object.values(OPERATIONS)
+    .filter(isSuggested)
+    .map((operation) => callOf(operation, given))
 }
 
 function pathSuffixesOf(noun: string, verb: Verb): string[] {

@@ -56,13 +56,11 @@ export class PolicyIndex {
   readonly #roles = new Map<string, RoleEntry>()
   /** The keys in `#roles` of each definition, by the name of the definition. */
   readonly #keys = new Map<string, readonly string[]>()
-  readonly #builtIn: ReadonlySet<string>
-  readonly #builtInDisplayNames: ReadonlySet<string>
+  readonly #builtIn: ReadonlySet<string> = new Set(BUILT_IN_ROLES.map((role) => role.name))
+  readonly #builtInDisplayNames: ReadonlySet<string> = new Set(BUILT_IN_ROLES.map((role) => role.displayName))
 
-  constructor(builtInRoles: readonly Role[] = BUILT_IN_ROLES) {
-    for (const role of builtInRoles) this.#define(role)
-    this.#builtIn = new Set(builtInRoles.map((role) => role.name))
-    this.#builtInDisplayNames = new Set(builtInRoles.map((role) => role.displayName))
+  constructor() {
+    for (const role of BUILT_IN_ROLES) this.#define(role)
   }
 
   get assignmentCount(): number {

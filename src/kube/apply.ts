@@ -23,12 +23,11 @@ export async function applyIfAbsent<T extends KubeObject>(
   client: Applying,
   resource: Resource,
   desired: T,
-  options: CallOptions = {},
 ): Promise<T | undefined> {
   const intent = withHash(desired)
   const guarded = { ...intent, metadata: { ...intent.metadata, resourceVersion: NO_RESOURCE_VERSION } } as T
   try {
-    return await client.apply<T>(resource, guarded, { force: true, signal: options.signal })
+    return await client.apply<T>(resource, guarded, { force: true })
   } catch (error) {
     if (isKubeError(error, 'Conflict')) return undefined
     throw error

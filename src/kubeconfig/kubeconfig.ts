@@ -54,15 +54,11 @@ export type LoadPlugin = (kubeconfig: string, context: string) => CredentialPlug
  * @param context a context of that file; by default its current one
  * @throws Error naming the file and what is missing in it
  */
-export function loadKubeconfig(
-  path?: string | undefined,
-  context?: string | undefined,
-  clock: Clock = systemClock,
-): ClusterAccess {
-  if (path !== undefined) return parseKubeconfig(readFileSync(path, 'utf8'), path, context, clock)
+export function loadKubeconfig(path?: string | undefined, context?: string | undefined): ClusterAccess {
+  if (path !== undefined) return parseKubeconfig(readFileSync(path, 'utf8'), path, context)
   const fallback = join(homedir(), '.kube', 'config')
-  if (existsSync(fallback)) return parseKubeconfig(readFileSync(fallback, 'utf8'), fallback, context, clock)
-  if (existsSync(join(SERVICE_ACCOUNT, 'token'))) return inClusterAccess(SERVICE_ACCOUNT, clock)
+  if (existsSync(fallback)) return parseKubeconfig(readFileSync(fallback, 'utf8'), fallback, context)
+  if (existsSync(join(SERVICE_ACCOUNT, 'token'))) return inClusterAccess(SERVICE_ACCOUNT)
   throw new Error(
     `No API server is configured: there is neither ${fallback} nor a service account in ${SERVICE_ACCOUNT}. Name a kubeconfig.`,
   )

@@ -240,12 +240,4 @@ export function identityContract(open: () => ProviderUnderTest): void {
       expect(provider.federation.protocols).to.include('Oidc')
     })
   })
-
-  it('rejects with the reason of an aborted signal', async () => {
-    const gone = new Error('the caller is gone')
-    const thrown = await open()
-      .provider.users.find(randomUUID(), AbortSignal.abort(gone))
-      .catch((error: unknown) => error)
-    expect(thrown).to.equal(gone)
-  })
 }

@@ -4,7 +4,8 @@ import type { DnsPort } from './port.ts'
 const TIMEOUT = 5_000
 
 /** Uses the resolvers of this machine. Failures count as no answer: the caller asks again later. */
-export function createDns(resolver = new Resolver({ timeout: TIMEOUT, tries: 1 })): DnsPort {
+export function createDns(): DnsPort {
+  const resolver = new Resolver({ timeout: TIMEOUT, tries: 1 })
   return {
     async texts(name) {
       try {

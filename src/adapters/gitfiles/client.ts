@@ -17,9 +17,9 @@ const DATA_BAND = 1
  */
 export function gitFiles(fetch: OutgoingFetch): GitFiles {
   return {
-    async read(place, known, signal) {
+    async read(place, known) {
       try {
-        const session = sessionAt(fetch, place, signal)
+        const session = sessionAt(fetch, place)
         const canFilter = await session.open()
         const revision = commitOf(await session.references(), place)
         if (revision === known) return { revision, files: undefined }
@@ -68,12 +68,12 @@ async function fetchAll(session: Session, revision: string, path: string, canFil
 type Session = ReturnType<typeof sessionAt>
 
 /** Returns the calls to one repository. */
-function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitLocation, signal: AbortSignal | undefined) {
+function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitLocation) {
   const base = url.replace(/\/+$/, '')
   const headers = { ...PROTOCOL, ...(authorization !== undefined && { authorization }) }
 
   async function call(path: string, request?: OutgoingRequest): Promise<Buffer> {
-    const options = { ...request, headers: { ...headers, ...request?.headers }, signal, isBinary: true }
+    const options = { ...request, headers: { ...headers, ...request?.headers }, isBinary: true }
     return bytesOf(await fetch(`${base}${path}`, options), hostOf(url))
   }
 

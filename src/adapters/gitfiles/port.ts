@@ -37,7 +37,7 @@ export interface GitFiles {
    * @param known the commit that the caller has already read
    * @throws GitFilesError
    */
-  read(place: GitLocation, known?: string, signal?: AbortSignal): Promise<GitFilesFound>
+  read(place: GitLocation, known?: string): Promise<GitFilesFound>
 }
 
 /**

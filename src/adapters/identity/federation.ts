@@ -42,8 +42,8 @@ export type KnownTenant = {
 export interface Federation {
   readonly protocols: readonly SsoProtocol[]
   /** Replaces the configuration of the tenant with exactly this. */
-  apply(tenant: FederatedTenant, signal?: AbortSignal): Promise<void>
-  find(tenantId: string, signal?: AbortSignal): Promise<KnownTenant | undefined>
+  apply(tenant: FederatedTenant): Promise<void>
+  find(tenantId: string): Promise<KnownTenant | undefined>
   /** Succeeds if the tenant is unknown. */
-  remove(tenantId: string, signal?: AbortSignal): Promise<void>
+  remove(tenantId: string): Promise<void>
 }

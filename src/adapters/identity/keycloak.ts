@@ -12,8 +12,8 @@ export function createKeycloakProvider(options: KeycloakOptions): IdentityAdmini
   return {
     users: keycloakUsers(admin, organizations),
     federation: keycloakFederation(admin, organizations),
-    async passwordRules(signal) {
-      const { body } = await admin.call('GET', '', { signal })
+    async passwordRules() {
+      const { body } = await admin.call('GET', '')
       return parsePasswordPolicy(
         parseAdminAnswer(z.looseObject({ passwordPolicy: z.string().default('') }), body).passwordPolicy,
       )

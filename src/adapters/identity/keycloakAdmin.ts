@@ -44,7 +44,6 @@ type CallOptions = {
   /** Replaces the JSON body. */
   raw?: { type: string; text: string }
   accepted?: readonly number[]
-  signal?: AbortSignal | undefined
 }
 
 const UNTRUSTED = 'its certificate is not valid for its address, or not signed by an authority that the platform trusts'
@@ -88,7 +87,7 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
     return fresh.text
   }
   return {
-    async call(method, path, { body, raw, accepted = [], signal } = {}) {
+    async call(method, path, { body, raw, accepted = [] } = {}) {
       const sent = raw ?? (body === undefined ? undefined : { type: 'application/json', text: JSON.stringify(body) })
       const ask = async () =>
         send(method, `${url}/admin/realms/${encodeURIComponent(realm)}${path}`, {
@@ -97,7 +96,6 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
             ...(sent === undefined ? {} : { 'content-type': sent.type }),
           },
           ...(sent === undefined ? {} : { body: sent.text }),
-          signal,
           dispatcher,
         })
       let answer = await ask()
@@ -115,20 +113,17 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
 type Sent = {
   headers: Record<string, string>
   body?: string
-  signal?: AbortSignal | undefined
   dispatcher: Dispatcher | undefined
 }
 
-async function send(method: Method, url: string, { headers, body, signal, dispatcher }: Sent): Promise<AdminAnswer> {
-  signal?.throwIfAborted()
-  const deadline = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
+async function send(method: Method, url: string, { headers, body, dispatcher }: Sent): Promise<AdminAnswer> {
   try {
     const answer = await request(url, {
       method,
       headers,
       ...(body === undefined ? {} : { body }),
       ...(dispatcher !== undefined && { dispatcher }),
-      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     })
     const text = await answer.body.text()
     const { location } = answer.headers
@@ -138,7 +133,6 @@ async function send(method: Method, url: string, { headers, body, signal, dispat
       body: tryParseJson(text),
     }
   } catch (error) {
-    signal?.throwIfAborted()
     throw unavailable(connectionFailure(error) === 'Untrusted' ? UNTRUSTED : 'it does not answer', error)
   }
 }

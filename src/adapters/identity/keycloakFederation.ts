@@ -29,38 +29,38 @@ const pathOf = (alias: string) => `/identity-provider/instances/${encodeURICompo
 export function keycloakFederation(admin: KeycloakAdmin, organizations: KeycloakOrganizations): Federation {
   return {
     protocols: BROKERED_PROTOCOLS.keycloak,
-    async apply(tenant, signal) {
-      const organization = await organizations.open(tenant.tenantId, signal)
+    async apply(tenant) {
+      const organization = await organizations.open(tenant.tenantId)
       const domains = tenant.domains.map((name) => ({ name, verified: true }))
       // Before the providers, which can only be linked to a domain of their organization.
       const change = { ...organization, description: tenant.displayName, enabled: true, domains }
-      await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
+      await admin.call('PUT', `/organizations/${organization.id}`, { body: change })
       const { unread = [] } = tenant
       const wanted = new Map(
         [...tenant.providers, ...unread].map(({ alias, enabled }) => [brokerAlias(tenant.tenantId, alias), enabled]),
       )
-      const before = await providersOf(admin, organization, signal)
+      const before = await providersOf(admin, organization)
       for (const known of before) {
         const isEnabled = wanted.get(known.alias)
-        if (isEnabled === undefined) await admin.call('DELETE', pathOf(known.alias), { accepted: [404], signal })
+        if (isEnabled === undefined) await admin.call('DELETE', pathOf(known.alias), { accepted: [404] })
         // Before any step that may fail: a disabled provider must not admit anyone.
         else if (!isEnabled && known.enabled)
-          await admin.call('PUT', pathOf(known.alias), { body: { ...known, enabled: false }, signal })
+          await admin.call('PUT', pathOf(known.alias), { body: { ...known, enabled: false } })
       }
       const linked = new Set(before.map(({ alias }) => alias))
       // A provider that Keycloak refuses must not block the others.
       const failures: unknown[] = []
       for (const provider of tenant.providers) {
-        await applyProvider(admin, tenant, { id: organization.id, linked }, provider, signal).catch((error) =>
+        await applyProvider(admin, tenant, { id: organization.id, linked }, provider).catch((error) =>
           failures.push(error),
         )
       }
       if (failures.length > 0) throw failures[0]
     },
-    async find(tenantId, signal) {
-      const organization = await organizations.find(tenantId, signal)
+    async find(tenantId) {
+      const organization = await organizations.find(tenantId)
       if (organization === undefined) return undefined
-      const providers = await providersOf(admin, organization, signal)
+      const providers = await providersOf(admin, organization)
       return {
         domains: organization.domains.filter(({ verified }) => verified).map(({ name }) => name),
         providers: providers.map(({ alias, displayName = '', providerId, enabled, config }) => ({
@@ -71,21 +71,21 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
         })),
       }
     },
-    async remove(tenantId, signal) {
-      const organization = await organizations.find(tenantId, signal)
+    async remove(tenantId) {
+      const organization = await organizations.find(tenantId)
       if (organization === undefined) return
-      for (const { alias } of await providersOf(admin, organization, signal)) {
-        await admin.call('DELETE', pathOf(alias), { accepted: [404], signal })
+      for (const { alias } of await providersOf(admin, organization)) {
+        await admin.call('DELETE', pathOf(alias), { accepted: [404] })
       }
       // Members stay: they belong to the tenant however they sign in.
       const change = { ...organization, domains: [] }
-      await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
+      await admin.call('PUT', `/organizations/${organization.id}`, { body: change })
     },
   }
 }
 
-async function providersOf(admin: KeycloakAdmin, { id }: OrganizationRepresentation, signal?: AbortSignal) {
-  const { body } = await admin.call('GET', `/organizations/${id}/identity-providers`, { signal })
+async function providersOf(admin: KeycloakAdmin, { id }: OrganizationRepresentation) {
+  const { body } = await admin.call('GET', `/organizations/${id}/identity-providers`)
   return parseAdminAnswer(z.array(ProviderRepresentation), body)
 }
 
@@ -94,35 +94,28 @@ async function applyProvider(
   tenant: FederatedTenant,
   organization: { id: string; linked: ReadonlySet<string> },
   provider: FederatedProvider,
-  signal?: AbortSignal,
 ): Promise<void> {
   const alias = brokerAlias(tenant.tenantId, provider.alias)
-  const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404], signal })
+  const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404] })
   const before = status === 404 ? undefined : parseAdminAnswer(ProviderRepresentation, body)
-  const known =
-    provider.metadata === undefined ? {} : await readMetadata(admin, provider.alias, provider.metadata, signal)
+  const known = provider.metadata === undefined ? {} : await readMetadata(admin, provider.alias, provider.metadata)
   const wanted = representationOf(tenant, provider, alias, known)
   if (before === undefined) {
-    await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
+    await admin.call('POST', '/identity-provider/instances', { body: wanted })
   } else {
     // Replaces the whole configuration: a key that the tenant or its metadata has dropped must not stay trusted.
     const { clientSecret } = before.config
     const config = { ...(clientSecret !== undefined && { clientSecret }), ...wanted.config }
-    await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config }, signal })
+    await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config } })
   }
   const link = `/organizations/${organization.id}/identity-providers`
   if (before === undefined || !organization.linked.has(alias))
-    await admin.call('POST', link, { body: alias, accepted: [409], signal })
-  await mapEmail(admin, alias, provider, signal)
+    await admin.call('POST', link, { body: alias, accepted: [409] })
+  await mapEmail(admin, alias, provider)
 }
 
 /** Keycloak parses SAML metadata itself; the platform fetches it. */
-async function readMetadata(
-  admin: KeycloakAdmin,
-  alias: string,
-  metadata: string,
-  signal?: AbortSignal,
-): Promise<Record<string, string>> {
+async function readMetadata(admin: KeycloakAdmin, alias: string, metadata: string): Promise<Record<string, string>> {
   const line = `freehold-${randomUUID()}`
   const part = (name: string, rest: string, text: string) =>
     `--${line}\r\nContent-Disposition: form-data; name="${name}"${rest}\r\n\r\n${text}\r\n`
@@ -131,7 +124,7 @@ async function readMetadata(
   const raw = { type: `multipart/form-data; boundary=${line}`, text }
   // Keycloak may answer 500 to malformed metadata.
   const accepted = [400, 500]
-  const { status, body } = await admin.call('POST', '/identity-provider/import-config', { raw, accepted, signal })
+  const { status, body } = await admin.call('POST', '/identity-provider/import-config', { raw, accepted })
   if (accepted.includes(status))
     throw new IdentityProviderError('Unavailable', `Keycloak cannot read the SAML metadata of "${alias}".`)
   return parseAdminAnswer(z.record(z.string(), z.string()), body)
@@ -145,18 +138,13 @@ const Mapper = z.looseObject({
 })
 
 /** Maps the email claim, unless it is the default. The mapper is updated in place, because users may be signing in. */
-async function mapEmail(
-  admin: KeycloakAdmin,
-  alias: string,
-  { protocol, emailClaim }: FederatedProvider,
-  signal?: AbortSignal,
-) {
+async function mapEmail(admin: KeycloakAdmin, alias: string, { protocol, emailClaim }: FederatedProvider) {
   const path = `${pathOf(alias)}/mappers`
-  const { body } = await admin.call('GET', path, { signal })
+  const { body } = await admin.call('GET', path)
   const before = parseAdminAnswer(z.array(Mapper), body).find(({ name }) => name === EMAIL_MAPPER)
   const at = `${path}/${before?.id}`
   if (emailClaim === 'email' && protocol === 'Oidc') {
-    if (before !== undefined) await admin.call('DELETE', at, { accepted: [404], signal })
+    if (before !== undefined) await admin.call('DELETE', at, { accepted: [404] })
     return
   }
   const isOidc = protocol === 'Oidc'
@@ -170,8 +158,8 @@ async function mapEmail(
       syncMode: SYNC_MODE,
     },
   }
-  if (before === undefined) await admin.call('POST', path, { body: mapper, signal })
-  else if (!isMapped(before, mapper)) await admin.call('PUT', at, { body: { ...mapper, id: before.id }, signal })
+  if (before === undefined) await admin.call('POST', path, { body: mapper })
+  else if (!isMapped(before, mapper)) await admin.call('PUT', at, { body: { ...mapper, id: before.id } })
 }
 
 type WantedMapper = { identityProviderMapper: string; config: Record<string, string> }

@@ -37,27 +37,26 @@ export function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrgan
   return {
     ...userLookups(reads, organizations),
     ...passwords,
-    create: (user, signal) => createUser(admin, reads, passwords, user, signal),
-    async update(userId, { email, emailVerified, firstName, lastName, isEnabled }, signal) {
-      const before = await reads.existing(userId, signal)
+    create: (user) => createUser(admin, reads, passwords, user),
+    async update(userId, { email, emailVerified, firstName, lastName, isEnabled }) {
+      const before = await reads.existing(userId)
       const changes = Object.entries({ email, emailVerified, firstName, lastName, enabled: isEnabled })
       const changed = Object.fromEntries(changes.filter(([, value]) => value !== undefined))
       const answer = await admin.call('PUT', pathOf(userId), {
         body: { ...before, ...changed },
         accepted: [400, 404, 409],
-        signal,
       })
       assertAccepted(answer, false)
-      return reads.recordOf(await reads.existing(userId, signal), signal)
+      return reads.recordOf(await reads.existing(userId))
     },
-    async joinTenant(userId, tenantId, signal) {
-      await reads.existing(userId, signal)
-      await organizations.join(userId, tenantId, signal)
+    async joinTenant(userId, tenantId) {
+      await reads.existing(userId)
+      await organizations.join(userId, tenantId)
     },
     leaveTenant: organizations.leave,
     countIn: organizations.countIn,
-    async delete(userId, signal) {
-      await admin.call('DELETE', pathOf(userId), { accepted: [404], signal })
+    async delete(userId) {
+      await admin.call('DELETE', pathOf(userId), { accepted: [404] })
     },
   }
 }
@@ -65,34 +64,34 @@ export function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrgan
 type UserReads = ReturnType<typeof userReads>
 
 function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
-  async function find(userId: string, signal?: AbortSignal): Promise<User | undefined> {
-    const { status, body } = await admin.call('GET', pathOf(userId), { accepted: [404], signal })
+  async function find(userId: string): Promise<User | undefined> {
+    const { status, body } = await admin.call('GET', pathOf(userId), { accepted: [404] })
     return status === 404 ? undefined : parseAdminAnswer(UserRepresentation, body)
   }
   return {
     find,
-    async existing(userId: string, signal?: AbortSignal): Promise<User> {
-      const found = await find(userId, signal)
+    async existing(userId: string): Promise<User> {
+      const found = await find(userId)
       if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user.')
       return found
     },
-    async search(query: Record<string, string>, signal?: AbortSignal): Promise<User[]> {
-      const { body } = await admin.call('GET', `/users?${new URLSearchParams(query)}`, { signal })
+    async search(query: Record<string, string>): Promise<User[]> {
+      const { body } = await admin.call('GET', `/users?${new URLSearchParams(query)}`)
       return parseAdminAnswer(z.array(UserRepresentation), body)
     },
     /** Returns the users who sign in at another provider, which a user list does not tell. */
-    async externalIds(signal?: AbortSignal): Promise<ReadonlySet<string>> {
+    async externalIds(): Promise<ReadonlySet<string>> {
       const max = String(MAX_LISTED_USERS)
-      const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`, { signal })
+      const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`)
       const external = await mapConcurrently(CALLS_AT_ONCE, parseAdminAnswer(Providers, body), async ({ alias }) => {
         const query = new URLSearchParams({ max, idpAlias: alias, briefRepresentation: 'true' })
-        const { body: linked } = await admin.call('GET', `/users?${query}`, { signal })
+        const { body: linked } = await admin.call('GET', `/users?${query}`)
         return parseAdminAnswer(Identified, linked).map(({ id }) => id)
       })
       return new Set(external.flat())
     },
-    async recordOf(user: User, signal?: AbortSignal): Promise<UserRecord> {
-      return userOf(user, await organizations.tenantsOf(user.id, signal))
+    async recordOf(user: User): Promise<UserRecord> {
+      return userOf(user, await organizations.tenantsOf(user.id))
     },
   }
 }
@@ -102,26 +101,26 @@ function userLookups(
   organizations: KeycloakOrganizations,
 ): Pick<UserDirectory, 'find' | 'findByEmail' | 'list'> {
   return {
-    async find(userId, signal) {
-      const found = await find(userId, signal)
-      return found && recordOf(found, signal)
+    async find(userId) {
+      const found = await find(userId)
+      return found && recordOf(found)
     },
-    async findByEmail(email, signal) {
+    async findByEmail(email) {
       const wanted = email.trim().toLowerCase()
-      const found = await search({ email: wanted, exact: 'true' }, signal)
+      const found = await search({ email: wanted, exact: 'true' })
       const id = found.find((candidate) => candidate.email?.toLowerCase() === wanted)?.id
       // Search results leave out federated identities.
-      const user = id === undefined ? undefined : await find(id, signal)
-      return user && recordOf(user, signal)
+      const user = id === undefined ? undefined : await find(id)
+      return user && recordOf(user)
     },
-    async list({ search: part = '', limit }, signal) {
+    async list({ search: part = '', limit }) {
       const max = String(Math.min(limit, MAX_LISTED_USERS))
       // Without the stars Keycloak only matches prefixes.
       const patterns = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
       const [found, tenants, external] = await Promise.all([
-        search({ max, ...(patterns.length > 0 && { search: patterns.join(' ') }) }, signal),
-        organizations.tenantsByMember(signal),
-        externalIds(signal),
+        search({ max, ...(patterns.length > 0 && { search: patterns.join(' ') }) }),
+        organizations.tenantsByMember(),
+        externalIds(),
       ])
       return found.map((user) => {
         const record = userOf(user, tenants.get(user.id) ?? [])
@@ -134,49 +133,48 @@ function userLookups(
 type UserPasswords = Pick<UserDirectory, 'setPassword' | 'hasLocalPassword' | 'signOut'>
 
 function userPasswords(admin: KeycloakAdmin): UserPasswords {
-  async function sessionsAt(path: string, signal?: AbortSignal): Promise<string[]> {
-    const { body } = await admin.call('GET', path, { signal })
+  async function sessionsAt(path: string): Promise<string[]> {
+    const { body } = await admin.call('GET', path)
     return parseAdminAnswer(Identified, body).map(({ id }) => id)
   }
   /** Offline sessions are listed separately, per client with an offline grant. */
-  async function lastingSessions(userId: string, signal?: AbortSignal): Promise<string[]> {
-    const { body } = await admin.call('GET', `${pathOf(userId)}/consents`, { signal })
+  async function lastingSessions(userId: string): Promise<string[]> {
+    const { body } = await admin.call('GET', `${pathOf(userId)}/consents`)
     const found = new Set<string>()
     for (const { client } of parseAdminAnswer(Consents, body).flatMap(({ additionalGrants }) => additionalGrants)) {
       const path = `${pathOf(userId)}/offline-sessions/${encodeURIComponent(client)}`
-      for (const id of await sessionsAt(path, signal)) found.add(id)
+      for (const id of await sessionsAt(path)) found.add(id)
     }
     return [...found]
   }
   /** @param kept the session that goes on */
-  async function endSessions(userId: string, kept: string | undefined, signal?: AbortSignal): Promise<void> {
+  async function endSessions(userId: string, kept: string | undefined): Promise<void> {
     const end = async (id: string, query = '') => {
       if (id === kept) return
-      await admin.call('DELETE', `/sessions/${encodeURIComponent(id)}${query}`, { accepted: [404], signal })
+      await admin.call('DELETE', `/sessions/${encodeURIComponent(id)}${query}`, { accepted: [404] })
     }
-    for (const id of await sessionsAt(`${pathOf(userId)}/sessions`, signal)) await end(id)
-    for (const id of await lastingSessions(userId, signal)) await end(id, '?isOffline=true')
+    for (const id of await sessionsAt(`${pathOf(userId)}/sessions`)) await end(id)
+    for (const id of await lastingSessions(userId)) await end(id, '?isOffline=true')
   }
-  const signOut = async (userId: string, signal?: AbortSignal) => {
-    const { status } = await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })
+  const signOut = async (userId: string) => {
+    const { status } = await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404] })
     // Logout only invalidates offline tokens of an earlier second: a token from this very second would stay valid.
-    if (status !== 404) await endSessions(userId, undefined, signal)
+    if (status !== 404) await endSessions(userId, undefined)
   }
   return {
     signOut,
-    async setPassword(userId, password, { keepSession, signal } = {}) {
+    async setPassword(userId, password, { keepSession } = {}) {
       const answer = await admin.call('PUT', `${pathOf(userId)}/reset-password`, {
         body: { type: 'password', value: password, temporary: false },
         accepted: [400, 404],
-        signal,
       })
       if (answer.status === 404) throw new IdentityProviderError('NotFound', 'There is no such user.')
       assertAccepted(answer, true)
-      if (keepSession === undefined) await signOut(userId, signal)
-      else await endSessions(userId, keepSession, signal)
+      if (keepSession === undefined) await signOut(userId)
+      else await endSessions(userId, keepSession)
     },
-    async hasLocalPassword(userId, signal) {
-      const { status, body } = await admin.call('GET', `${pathOf(userId)}/credentials`, { accepted: [404], signal })
+    async hasLocalPassword(userId) {
+      const { status, body } = await admin.call('GET', `${pathOf(userId)}/credentials`, { accepted: [404] })
       if (status === 404) return false
       return parseAdminAnswer(z.array(z.looseObject({ type: z.string() })), body).some(
         ({ type }) => type === 'password',
@@ -193,25 +191,24 @@ async function createUser(
   { existing, recordOf }: UserReads,
   { setPassword }: UserPasswords,
   { id: wanted, userName: username, password, email, emailVerified, firstName, lastName }: NewUser,
-  signal?: AbortSignal,
 ): Promise<UserRecord> {
   const user = { username, email, emailVerified, firstName, lastName, enabled: true }
   const accepted = [400, 409]
   if (wanted !== undefined) {
     // An import assigns no roles. Without the default role, clients get no refresh tokens for the user.
-    const { defaultRole } = parseAdminAnswer(Realm, (await admin.call('GET', '', { signal })).body)
+    const { defaultRole } = parseAdminAnswer(Realm, (await admin.call('GET', '')).body)
     const realmRoles = defaultRole === undefined ? [] : [defaultRole.name]
     const body = { ifResourceExists: 'FAIL', users: [{ id: wanted, ...user, realmRoles }] }
-    assertAccepted(await admin.call('POST', '/partialImport', { body, accepted, signal }), false)
-    const made = await recordOf(await existing(wanted, signal), signal)
-    if (password !== undefined) await setPassword(wanted, password, { signal })
+    assertAccepted(await admin.call('POST', '/partialImport', { body, accepted }), false)
+    const made = await recordOf(await existing(wanted))
+    if (password !== undefined) await setPassword(wanted, password)
     return made
   }
   const credentials = [{ type: 'password', value: password, temporary: false }]
   const body = { ...user, ...(password === undefined ? {} : { credentials }) }
-  const answer = await admin.call('POST', '/users', { body, accepted, signal })
+  const answer = await admin.call('POST', '/users', { body, accepted })
   assertAccepted(answer, password !== undefined)
-  return recordOf(await existing(requireCreatedId(answer), signal), signal)
+  return recordOf(await existing(requireCreatedId(answer)))
 }
 
 function userOf(user: User, tenantIds: readonly string[]): UserRecord {

@@ -16,14 +16,12 @@ export type LocalFederationOptions = { client: Pick<KubeClient, 'get'>; connecti
 export function createLocalFederation({ client, connection }: LocalFederationOptions): Federation {
   return {
     protocols: BROKERED_PROTOCOLS.local,
-    async apply({ providers }, signal) {
-      signal?.throwIfAborted()
+    async apply({ providers }) {
       const refusals = providers.map(({ protocol }) => protocolRefusal(protocol, BROKERED_PROTOCOLS.local))
       const refusal = refusals.find((one) => one !== undefined)
       if (refusal !== undefined) throw new IdentityProviderError('Unsupported', refusal)
     },
-    async find(tenantId, signal) {
-      signal?.throwIfAborted()
+    async find(tenantId) {
       const found = await read(client, connection, tenantId)
       if (found === undefined) return undefined
       const { spec, status } = found

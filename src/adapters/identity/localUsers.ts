@@ -73,8 +73,7 @@ function userReads({ client, resources, users }: LocalUsersOptions) {
 
 function userLookups({ find, all }: UserReads): Pick<UserDirectory, 'find' | 'findByEmail' | 'list'> {
   return {
-    async find(userId, signal) {
-      signal?.throwIfAborted()
+    async find(userId) {
       const found = await find(userId)
       return found && userOf(found)
     },

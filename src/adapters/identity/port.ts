@@ -4,33 +4,32 @@ export type { FederatedProvider, FederatedTenant, Federation } from './federatio
 
 /**
  * The users of an identity provider: the local one, which stores our own kinds, or Keycloak with its admin API. Both
- * pass the same contract tests. Every call is idempotent or says how it is not, is aborted by its signal, and throws
- * IdentityProviderError or the reason of the signal.
+ * pass the same contract tests. Every call is idempotent or says how it is not, and throws IdentityProviderError.
  */
 export interface UserDirectory {
   /** Returns undefined for an unknown id. */
-  find(userId: string, signal?: AbortSignal): Promise<UserRecord | undefined>
+  find(userId: string): Promise<UserRecord | undefined>
   /** Matches the whole address, ignoring case. */
-  findByEmail(email: string, signal?: AbortSignal): Promise<UserRecord | undefined>
-  list(query: UserQuery, signal?: AbortSignal): Promise<UserRecord[]>
+  findByEmail(email: string): Promise<UserRecord | undefined>
+  list(query: UserQuery): Promise<UserRecord[]>
   /** @throws IdentityProviderError NameTaken if the user name, the address or the id is taken; PasswordRefused */
-  create(user: NewUser, signal?: AbortSignal): Promise<UserRecord>
+  create(user: NewUser): Promise<UserRecord>
   /** Absent fields are left unchanged. @throws IdentityProviderError NotFound, NameTaken */
-  update(userId: string, change: UserChange, signal?: AbortSignal): Promise<UserRecord>
+  update(userId: string, change: UserChange): Promise<UserRecord>
   /** Ends the user's sessions, except the kept one. @throws IdentityProviderError NotFound, PasswordRefused */
   setPassword(userId: string, password: string, options?: SetPasswordOptions): Promise<void>
   /** Whether this provider itself stores a password for the user; false for unknown ids. */
-  hasLocalPassword(userId: string, signal?: AbortSignal): Promise<boolean>
+  hasLocalPassword(userId: string): Promise<boolean>
   /** Returns the number of users per tenant, 0 included. */
-  countIn(tenantIds: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
+  countIn(tenantIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Without effect for a member. @throws IdentityProviderError NotFound */
-  joinTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
+  joinTenant(userId: string, tenantId: string): Promise<void>
   /** Without effect if the user is not a member or no longer exists. */
-  leaveTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
+  leaveTenant(userId: string, tenantId: string): Promise<void>
   /** Ends all sessions; issued tokens live until they expire. Without effect if the user no longer exists. */
-  signOut(userId: string, signal?: AbortSignal): Promise<void>
+  signOut(userId: string): Promise<void>
   /** Without effect if the user no longer exists. */
-  delete(userId: string, signal?: AbortSignal): Promise<void>
+  delete(userId: string): Promise<void>
 }
 
 /** Times are milliseconds since the epoch; `id` is the subject of the person's tokens, a uuid. */
@@ -54,7 +53,6 @@ export type UserRecord = {
 export type SetPasswordOptions = {
   /** The `sid` claim of the session to keep. */
   keepSession?: string | undefined
-  signal?: AbortSignal | undefined
 }
 export type UserQuery = {
   /** Part of a name or of an address. */

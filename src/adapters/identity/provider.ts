@@ -18,5 +18,5 @@ export interface IdentityAdministration {
   readonly users: UserDirectory
   /** Tenants' identity providers, brokered by this one. */
   readonly federation: Federation
-  passwordRules(signal?: AbortSignal): Promise<PasswordRules>
+  passwordRules(): Promise<PasswordRules>
 }

@@ -8,7 +8,7 @@ import {
 import { KeyedMutex } from '../../core/keyedMutex.ts'
 import { attempt } from './failures.ts'
 import type { PolicyDocument } from './policies.ts'
-import { isStoreError, type StoreCall } from './port.ts'
+import { isStoreError } from './port.ts'
 
 /** Per process, because only the process with the lease writes. */
 const POLICY_LOCKS = new KeyedMutex()
@@ -23,21 +23,19 @@ export async function changePolicy(
   s3: S3Client,
   bucket: string,
   change: (stored: PolicyDocument | undefined) => PolicyDocument | undefined,
-  { signal }: StoreCall,
 ): Promise<void> {
-  const options = signal === undefined ? {} : { abortSignal: signal }
   const what = `The policy of bucket "${bucket}" could not be written`
   await POLICY_LOCKS.take(bucket, async () => {
-    const stored = await readPolicy(s3, bucket, options)
+    const stored = await readPolicy(s3, bucket)
     if (stored === 'no bucket') return
     const wanted = change(stored)
     if (isDeepStrictEqual(stored, wanted)) return
     try {
       if (wanted === undefined) {
-        await attempt(what, () => s3.send(new DeleteBucketPolicyCommand({ Bucket: bucket }), options))
+        await attempt(what, () => s3.send(new DeleteBucketPolicyCommand({ Bucket: bucket })))
       } else {
         const Policy = JSON.stringify(wanted)
-        await attempt(what, () => s3.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }), options))
+        await attempt(what, () => s3.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy })))
       }
     } catch (error) {
       // Deleted in the meantime.
@@ -46,15 +44,11 @@ export async function changePolicy(
   })
 }
 
-async function readPolicy(
-  s3: S3Client,
-  bucket: string,
-  options: { abortSignal?: AbortSignal },
-): Promise<PolicyDocument | undefined | 'no bucket'> {
+async function readPolicy(s3: S3Client, bucket: string): Promise<PolicyDocument | undefined | 'no bucket'> {
   try {
     const answer = await attempt(
       `The policy of bucket "${bucket}" could not be read`,
-      () => s3.send(new GetBucketPolicyCommand({ Bucket: bucket }), options),
+      () => s3.send(new GetBucketPolicyCommand({ Bucket: bucket })),
       ['NoSuchBucketPolicy'],
     )
     const text = answer?.Policy ?? ''

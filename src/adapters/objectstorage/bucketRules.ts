@@ -11,24 +11,21 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import type { BucketSettings } from '../../contracts/objectstorage.ts'
-import type { Options } from './calls.ts'
 import { attempt } from './failures.ts'
 
 /** Sets the CORS rules (S3, CORSRule). Writes nothing if they are already set. */
-export async function ensureCors(s3: S3Client, { name: Bucket, corsRules }: BucketSettings, options: Options) {
+export async function ensureCors(s3: S3Client, { name: Bucket, corsRules }: BucketSettings) {
   const what = `The CORS rules of bucket "${Bucket}" could not be set`
-  const stored = await attempt(what, () => s3.send(new GetBucketCorsCommand({ Bucket }), options), [
-    'NoSuchCORSConfiguration',
-  ])
+  const stored = await attempt(what, () => s3.send(new GetBucketCorsCommand({ Bucket })), ['NoSuchCORSConfiguration'])
   const wanted = corsRules.map(corsRule)
   const before = (stored?.CORSRules ?? []).map(comparableCors)
   if (isDeepStrictEqual(before, wanted.map(comparableCors))) return
   if (wanted.length === 0) {
-    await attempt(what, () => s3.send(new DeleteBucketCorsCommand({ Bucket }), options))
+    await attempt(what, () => s3.send(new DeleteBucketCorsCommand({ Bucket })))
     return
   }
   const CORSConfiguration = { CORSRules: wanted }
-  await attempt(what, () => s3.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration }), options))
+  await attempt(what, () => s3.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration })))
 }
 
 function corsRule({ origins, methods, headers, maxAgeSeconds }: BucketSettings['corsRules'][number]): CORSRule {
@@ -46,22 +43,20 @@ function comparableCors({ AllowedOrigins, AllowedMethods, AllowedHeaders = [], M
 }
 
 /** Sets the rules by which the store itself deletes objects (S3, LifecycleRule). */
-export async function ensureLifecycle(s3: S3Client, settings: BucketSettings, options: Options): Promise<void> {
+export async function ensureLifecycle(s3: S3Client, settings: BucketSettings): Promise<void> {
   const { name: Bucket, lifecycleRules } = settings
   const what = `The lifecycle rules of bucket "${Bucket}" could not be set`
-  const stored = await attempt(what, () => s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket }), options), [
+  const stored = await attempt(what, () => s3.send(new GetBucketLifecycleConfigurationCommand({ Bucket })), [
     'NoSuchLifecycleConfiguration',
   ])
   const wanted = lifecycleRules.map(lifecycleRule)
   if (isDeepStrictEqual((stored?.Rules ?? []).map(comparableRule), wanted.map(comparableRule))) return
   if (wanted.length === 0) {
-    await attempt(what, () => s3.send(new DeleteBucketLifecycleCommand({ Bucket }), options))
+    await attempt(what, () => s3.send(new DeleteBucketLifecycleCommand({ Bucket })))
     return
   }
   const LifecycleConfiguration = { Rules: wanted }
-  await attempt(what, () =>
-    s3.send(new PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration }), options),
-  )
+  await attempt(what, () => s3.send(new PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration })))
 }
 
 function lifecycleRule(rule: BucketSettings['lifecycleRules'][number]): LifecycleRule {

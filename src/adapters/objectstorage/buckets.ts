@@ -23,15 +23,7 @@ import { emptyBucket } from './emptyBucket.ts'
 import { attempt } from './failures.ts'
 import { isXmlSafeKey } from './keys.ts'
 import { withPublic } from './policies.ts'
-import {
-  type BucketUse,
-  isStoreError,
-  type ObjectStore,
-  type Removal,
-  type RemovalState,
-  type StoreCall,
-  StoreError,
-} from './port.ts'
+import { type BucketUse, isStoreError, type ObjectStore, type Removal, type RemovalState, StoreError } from './port.ts'
 
 /** Pages of 1,000 versions that computing a bucket's use reads at most. */
 const USE_PAGES_MAX = 1_000
@@ -40,34 +32,30 @@ type BucketCalls = Pick<ObjectStore, 'ensureBucket' | 'removeBucket' | 'isEmpty'
 
 export function bucketCalls(clients: Clients): BucketCalls {
   return {
-    ensureBucket: (settings, call = {}) => ensureBucket(clients, settings, call),
-    removeBucket: (name, how, call = {}) => removeBucket(clients, name, how, call),
+    ensureBucket: (settings) => ensureBucket(clients, settings),
+    removeBucket: (name, how) => removeBucket(clients, name, how),
     isEmpty: (name, call = {}) => isEmpty(clients, name, optionsOf(call)),
     holdsLocked: (name, call = {}) => holdsLocked(clients, name, optionsOf(call)),
     use: (name, call = {}) => useOf(clients, name, optionsOf(call)),
   }
 }
 
-async function ensureBucket(clients: Clients, settings: BucketSettings, call: StoreCall) {
+async function ensureBucket(clients: Clients, settings: BucketSettings) {
   const { s3, driver } = clients
   const { name: Bucket, objectLock } = settings
-  const options = optionsOf(call)
   const what = `Bucket "${Bucket}" could not be created`
-  const found = await attempt(what, () => s3.send(new HeadBucketCommand({ Bucket }), options), [
-    'NotFound',
-    'NoSuchBucket',
-  ])
+  const found = await attempt(what, () => s3.send(new HeadBucketCommand({ Bucket })), ['NotFound', 'NoSuchBucket'])
   if (found === undefined) {
     const input = objectLock ? { Bucket, ObjectLockEnabledForBucket: true } : { Bucket }
-    await attempt(what, () => s3.send(new CreateBucketCommand(input), options), ['BucketAlreadyOwnedByYou'])
+    await attempt(what, () => s3.send(new CreateBucketCommand(input)), ['BucketAlreadyOwnedByYou'])
   }
-  await ensureOwner(clients, settings, options)
+  await ensureOwner(clients, settings)
   // Before the other settings, so that an error in one of them does not keep the bucket public.
-  await changePolicy(s3, Bucket, (policy) => withPublic(policy, Bucket, settings.publicRead), call)
-  const versioning = await ensureVersioning(clients, settings, options)
-  if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings, options)
-  await ensureCors(s3, settings, options)
-  if (driver.features.lifecycle) await ensureLifecycle(s3, settings, options)
+  await changePolicy(s3, Bucket, (policy) => withPublic(policy, Bucket, settings.publicRead))
+  const versioning = await ensureVersioning(clients, settings)
+  if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings)
+  await ensureCors(s3, settings)
+  if (driver.features.lifecycle) await ensureLifecycle(s3, settings)
   return { versioning }
 }
 
@@ -75,71 +63,62 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
 const OWNER_TAG = 'freehold-owner'
 
 /** Returns undefined if the bucket has no owner tag. @throws StoreError NotFound */
-async function ownerOf({ s3 }: Clients, name: string, options: Options): Promise<string | undefined> {
+async function ownerOf({ s3 }: Clients, name: string): Promise<string | undefined> {
   const what = `The owner of bucket "${name}" could not be read`
-  const answer = await attempt(what, () => s3.send(new GetBucketTaggingCommand({ Bucket: name }), options), [
-    'NoSuchTagSet',
-  ])
+  const answer = await attempt(what, () => s3.send(new GetBucketTaggingCommand({ Bucket: name })), ['NoSuchTagSet'])
   return answer?.TagSet?.find(({ Key }) => Key === OWNER_TAG)?.Value
 }
 
 /** Adopts an empty bucket without owner: a process died after it created the bucket. */
-async function ensureOwner(clients: Clients, { name, owner }: BucketSettings, options: Options): Promise<void> {
-  const found = await ownerOf(clients, name, options)
+async function ensureOwner(clients: Clients, { name, owner }: BucketSettings): Promise<void> {
+  const found = await ownerOf(clients, name)
   if (found === owner) return
-  if (found !== undefined || !(await isEmpty(clients, name, options))) {
+  if (found !== undefined || !(await isEmpty(clients, name))) {
     throw new StoreError('Taken', `Bucket "${name}" already exists at the store and belongs to somebody else.`)
   }
   const Tagging = { TagSet: [{ Key: OWNER_TAG, Value: owner }] }
   await attempt(`The owner of bucket "${name}" could not be set`, () =>
-    clients.s3.send(new PutBucketTaggingCommand({ Bucket: name, Tagging }), options),
+    clients.s3.send(new PutBucketTaggingCommand({ Bucket: name, Tagging })),
   )
 }
 
 /** Versioning that was ever enabled can only be suspended (S3, "How S3 Versioning works"). */
-async function ensureVersioning(
-  { s3 }: Clients,
-  settings: BucketSettings,
-  options: Options,
-): Promise<BucketSettings['versioning']> {
+async function ensureVersioning({ s3 }: Clients, settings: BucketSettings): Promise<BucketSettings['versioning']> {
   const { name: Bucket, versioning, objectLock } = settings
   const what = `The versioning of bucket "${Bucket}" could not be set`
-  const stored = (await attempt(what, () => s3.send(new GetBucketVersioningCommand({ Bucket }), options)))?.Status
+  const stored = (await attempt(what, () => s3.send(new GetBucketVersioningCommand({ Bucket }))))?.Status
   const wanted = objectLock || versioning === 'Enabled' ? 'Enabled' : 'Suspended'
   if (stored === undefined && versioning === 'Off' && !objectLock) return 'Off'
   if (stored === wanted) return wanted
   const VersioningConfiguration = { Status: wanted } as const
-  await attempt(what, () => s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }), options))
+  await attempt(what, () => s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration })))
   return wanted
 }
 
 /** Governance mode, not compliance: keys that we issue cannot shorten a lock, but an administrator of the store can. */
-async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSettings, options: Options) {
-  const retention = await lockOf(clients, Bucket, options)
+async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSettings) {
+  const retention = await lockOf(clients, Bucket)
   if (retention?.Days === lockDays && retention?.Mode === 'GOVERNANCE') return
   const what = `The lock of bucket "${Bucket}" could not be set`
   const DefaultRetention = { Mode: 'GOVERNANCE', Days: lockDays } as const
   const ObjectLockConfiguration = { ObjectLockEnabled: 'Enabled', Rule: { DefaultRetention } } as const
-  await attempt(what, () =>
-    clients.s3.send(new PutObjectLockConfigurationCommand({ Bucket, ObjectLockConfiguration }), options),
-  )
+  await attempt(what, () => clients.s3.send(new PutObjectLockConfigurationCommand({ Bucket, ObjectLockConfiguration })))
 }
 
-async function removeBucket(clients: Clients, name: string, how: Removal, call: StoreCall): Promise<RemovalState> {
-  const options = optionsOf(call)
+async function removeBucket(clients: Clients, name: string, how: Removal): Promise<RemovalState> {
   const { empty, owner, objectLock } = how
   try {
-    if (await removeFolders(clients, name, how, options)) return 'Gone'
-    if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
+    if (await removeFolders(clients, name, how)) return 'Gone'
+    if ((await ownerOf(clients, name)) !== owner) return 'Gone'
     // Checked first, because SeaweedFS deletes a bucket with all its objects.
-    if (!empty && !(await isEmpty(clients, name, options))) return 'NotEmpty'
-    if ((!empty || !objectLock) && (await isDeleted(clients, name, options))) return 'Gone'
+    if (!empty && !(await isEmpty(clients, name))) return 'NotEmpty'
+    if ((!empty || !objectLock) && (await isDeleted(clients, name))) return 'Gone'
     if (!empty) return 'Unlisted'
-    const left = await emptyBucket(clients.s3, name, options)
+    const left = await emptyBucket(clients.s3, name)
     if (left !== 'Empty') return left
-    if (await isDeleted(clients, name, options)) return 'Gone'
+    if (await isDeleted(clients, name)) return 'Gone'
     // Not stuck if somebody has just written to the bucket.
-    return (await isEmpty(clients, name, options)) ? 'Stuck' : 'Emptying'
+    return (await isEmpty(clients, name)) ? 'Stuck' : 'Emptying'
   } catch (error) {
     if (isStoreError(error, 'NotFound')) return 'Gone'
     if (!empty && isStoreError(error, 'Failed')) return 'Unlisted'
@@ -148,26 +127,26 @@ async function removeBucket(clients: Clients, name: string, how: Removal, call: 
 }
 
 /** Deletes the bucket; false if the store says that it is not empty. @throws StoreError */
-async function isDeleted({ s3 }: Clients, name: string, options: Options): Promise<boolean> {
+async function isDeleted({ s3 }: Clients, name: string): Promise<boolean> {
   const what = `Bucket "${name}" could not be deleted`
-  const call = () => s3.send(new DeleteBucketCommand({ Bucket: name }), options)
+  const call = () => s3.send(new DeleteBucketCommand({ Bucket: name }))
   return (await attempt(what, call, ['BucketNotEmpty'])) !== undefined
 }
 
 /** Removes the bucket with its folders; false if that is not possible. The store enforces locks. @throws StoreError */
-async function removeFolders(clients: Clients, name: string, how: Removal, options: Options): Promise<boolean> {
+async function removeFolders(clients: Clients, name: string, how: Removal): Promise<boolean> {
   const { folders } = clients
   const { empty, owner, objectLock } = how
   if (folders === undefined) return false
   const mayRemove = empty && !objectLock
   if (!(await folders.isLeaving(name, owner))) {
-    if (!mayRemove || !(await folders.has(name)) || (await ownerOf(clients, name, options)) !== owner) return false
+    if (!mayRemove || !(await folders.has(name)) || (await ownerOf(clients, name)) !== owner) return false
   }
   await folders.remove(name, owner)
   return true
 }
 
-async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise<boolean> {
+async function isEmpty({ s3 }: Clients, name: string, options: Options = {}): Promise<boolean> {
   const what = `Bucket "${name}" could not be listed`
   const input = { Bucket: name, MaxKeys: 1 }
   const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand(input), options), ['NoSuchBucket'])
@@ -197,7 +176,7 @@ async function holdsLocked(clients: Clients, name: string, options: Options): Pr
 }
 
 /** Returns the retention of new objects in the bucket. */
-async function lockOf({ s3 }: Clients, name: string, options: Options) {
+async function lockOf({ s3 }: Clients, name: string, options: Options = {}) {
   const what = `The lock of bucket "${name}" could not be read`
   const stored = await attempt(what, () => s3.send(new GetObjectLockConfigurationCommand({ Bucket: name }), options), [
     'ObjectLockConfigurationNotFoundError',

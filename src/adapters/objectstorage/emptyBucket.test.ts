@@ -69,7 +69,7 @@ class ListingStore {
     }
   }
 
-  empty = () => emptyBucket(this.clients.s3, 'one', {})
+  empty = () => emptyBucket(this.clients.s3, 'one')
 }
 
 const HIDDEN = ['a\u0001b', 'a\u0002b', 'a\ufffdb', 'a\ufffeb', 'x\u001b\uffff', '\u0001', '\ufffd', ' ']

@@ -77,25 +77,25 @@ export interface ObjectStore {
    * @returns the resulting versioning, which is `Suspended` instead of `Off` if it was ever enabled
    * @throws StoreError Taken if the bucket belongs to another owner
    */
-  ensureBucket(settings: BucketSettings, options?: StoreCall): Promise<Pick<BucketSettings, 'versioning'>>
+  ensureBucket(settings: BucketSettings): Promise<Pick<BucketSettings, 'versioning'>>
   /**
    * Deletes the owner's bucket, with `empty` its contents first. One call deletes a bounded number of objects. Another
    * owner's bucket is left alone: the result is `Gone`.
    */
-  removeBucket(name: string, how: Removal, options?: StoreCall): Promise<RemovalState>
+  removeBucket(name: string, how: Removal): Promise<RemovalState>
   /** Whether the bucket holds neither objects nor versions. */
   isEmpty(name: string, options?: StoreCall): Promise<boolean>
   /** Whether a lock forbids deleting some object now. */
   holdsLocked(name: string, options?: StoreCall): Promise<boolean>
   /** Counts all versions. */
   use(name: string, options?: StoreCall): Promise<BucketUse>
-  ensureKey(request: KeyRequest, options?: StoreCall): Promise<AccessKeyPair>
+  ensureKey(request: KeyRequest): Promise<AccessKeyPair>
   /** Deletes the key first, so that access ends at once, then its grants in `among`, then the user. */
-  removeKey(user: string, among: readonly string[], options?: StoreCall): Promise<void>
+  removeKey(user: string, among: readonly string[]): Promise<void>
   /** Lists users of platform keys, beyond the given ones, that still have a key: its secret may still be in use. */
-  otherKeys(users: ReadonlySet<string>, options?: StoreCall): Promise<string[]>
+  otherKeys(users: ReadonlySet<string>): Promise<string[]>
   /** Returns undefined if the key was never used, or the store does not record it. */
-  lastUsed(accessKeyId: string, options?: StoreCall): Promise<string | undefined>
+  lastUsed(accessKeyId: string): Promise<string | undefined>
   /** Returns the newest requests to these buckets, newest first, at most `limit`, without the platform's own. */
   audit(buckets: ReadonlySet<string>, limit: number, options?: StoreCall): Promise<AuditRecord[]>
   close(): Promise<void>

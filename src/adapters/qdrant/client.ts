@@ -82,18 +82,18 @@ export function createQdrantClient(reach: EngineTransport, options: QdrantClient
       return reply.status === 404 ? 0 : (resultOf(peer, ask, reply, CollectionAnswer).points_count ?? 0)
     },
 
-    async moveShard(peer, collection, { shard, from, to }, options = {}) {
+    async moveShard(peer, collection, { shard, from, to }) {
       const body = { move_shard: { shard_id: shard, from_peer_id: from, to_peer_id: to } }
-      await result(peer, command(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
+      await result(peer, command(`/collections/${encodeURIComponent(collection)}/cluster`, body), True)
     },
 
-    async dropReplica(peer, collection, { shard, peerId }, options = {}) {
+    async dropReplica(peer, collection, { shard, peerId }) {
       const body = { drop_replica: { shard_id: shard, peer_id: peerId } }
-      await result(peer, command(`/collections/${encodeURIComponent(collection)}/cluster`, body), True, options)
+      await result(peer, command(`/collections/${encodeURIComponent(collection)}/cluster`, body), True)
     },
 
-    async removePeer(peer, peerId, options = {}) {
-      await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, isCommand: true }, True, options)
+    async removePeer(peer, peerId) {
+      await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, isCommand: true }, True)
     },
 
     ...snapshotCalls(calls),
@@ -105,23 +105,23 @@ function snapshotCalls({
   result,
 }: ReturnType<typeof engineCalls>): Pick<QdrantPort, 'snapshots' | 'takeSnapshot' | 'removeSnapshot'> {
   return {
-    async snapshots(peer, collection, options = {}) {
+    async snapshots(peer, collection) {
       const ask = { path: snapshotsOf(collection) }
-      const reply = await answer(peer, ask, options)
+      const reply = await answer(peer, ask)
       if (reply.status === 404) return []
       return resultOf(peer, ask, reply, SnapshotsAnswer).map(({ name, size }) => ({ name, sizeBytes: size }))
     },
 
-    async takeSnapshot(peer, collection, options = {}) {
+    async takeSnapshot(peer, collection) {
       // Waiting for a large snapshot would take longer than the request may.
       const ask: QdrantCall = { method: 'POST', path: `${snapshotsOf(collection)}?wait=false`, isCommand: true }
-      await result(peer, ask, z.unknown().optional(), options)
+      await result(peer, ask, z.unknown().optional())
     },
 
-    async removeSnapshot(peer, collection, name, options = {}) {
+    async removeSnapshot(peer, collection, name) {
       const path = `${snapshotsOf(collection)}/${encodeURIComponent(name)}`
       const ask: QdrantCall = { method: 'DELETE', path, isCommand: true }
-      const reply = await answer(peer, ask, options)
+      const reply = await answer(peer, ask)
       if (reply.status !== 404) resultOf(peer, ask, reply, True)
     },
   }
@@ -154,7 +154,7 @@ function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOp
   }
 
   /** Tries the keys in turn. Only a refused key leads to the next, so that no change is sent twice. */
-  async function answer(peer: PeerAddress, ask: QdrantCall, options: EngineCall): Promise<EngineAnswer> {
+  async function answer(peer: PeerAddress, ask: QdrantCall, options: EngineCall = {}): Promise<EngineAnswer> {
     let last: EngineAnswer | undefined
     for (const key of peer.keys.length === 0 ? [undefined] : peer.keys) {
       last = await send(peer, ask, key, options)
@@ -163,7 +163,7 @@ function engineCalls(reach: EngineTransport, { timeout = 5_000 }: QdrantClientOp
     throw new EngineError('Unauthorized', `Peer "${peer.namespace}/${peer.pod}" does not accept our key.`, last?.status)
   }
 
-  async function result<T>(peer: PeerAddress, ask: QdrantCall, schema: z.ZodType<T>, options: EngineCall): Promise<T> {
+  async function result<T>(peer: PeerAddress, ask: QdrantCall, schema: z.ZodType<T>, options?: EngineCall): Promise<T> {
     return resultOf(peer, ask, await answer(peer, ask, options), schema)
   }
 

@@ -14,17 +14,17 @@ export interface QdrantPort {
   /** Returns the approximate number of points in a collection. */
   points(peer: PeerAddress, collection: string, options?: EngineCall): Promise<number>
   /** Starts to move a shard. The move is complete when `collectionShards` shows the new place and no transfer. */
-  moveShard(peer: PeerAddress, collection: string, move: ShardMove, options?: EngineCall): Promise<void>
+  moveShard(peer: PeerAddress, collection: string, move: ShardMove): Promise<void>
   /** Drops one copy of a shard. Qdrant refuses to drop the last copy. */
-  dropReplica(peer: PeerAddress, collection: string, copy: ShardCopy, options?: EngineCall): Promise<void>
+  dropReplica(peer: PeerAddress, collection: string, copy: ShardCopy): Promise<void>
   /** Removes a peer from the cluster. Never forced: Qdrant refuses while the peer holds shards. */
-  removePeer(peer: PeerAddress, peerId: number, options?: EngineCall): Promise<void>
+  removePeer(peer: PeerAddress, peerId: number): Promise<void>
   /** Lists this peer's snapshots of a collection; none if the collection is gone. */
-  snapshots(peer: PeerAddress, collection: string, options?: EngineCall): Promise<readonly EngineSnapshot[]>
+  snapshots(peer: PeerAddress, collection: string): Promise<readonly EngineSnapshot[]>
   /** Starts a snapshot of this peer's part of a collection, named by Qdrant. Listed by `snapshots` when complete. */
-  takeSnapshot(peer: PeerAddress, collection: string, options?: EngineCall): Promise<void>
+  takeSnapshot(peer: PeerAddress, collection: string): Promise<void>
   /** Succeeds if the snapshot is gone. */
-  removeSnapshot(peer: PeerAddress, collection: string, name: string, options?: EngineCall): Promise<void>
+  removeSnapshot(peer: PeerAddress, collection: string, name: string): Promise<void>
 }
 
 /** A snapshot file. */

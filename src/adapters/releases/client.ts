@@ -42,12 +42,12 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
   }
   return {
     locate,
-    async versions(url, signal) {
+    async versions(url) {
       const place = placeOf(url)
       const tags = new Set<string>()
       for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
-        const reply = await ask(place, `tags/list?n=${PAGE_SIZE}${after}`, signal)
+        const reply = await ask(place, `tags/list?n=${PAGE_SIZE}${after}`)
         const found = reply === undefined ? [] : (read(Tags, reply.text, place).tags ?? [])
         const before = tags.size
         for (const tag of found) tags.add(tag)
@@ -57,23 +57,23 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
       }
       return versionsAmong(tags)
     },
-    async release(url, version, signal): Promise<FeedRelease | undefined> {
+    async release(url, version): Promise<FeedRelease | undefined> {
       const place = placeOf(url)
-      const reply = await ask(place, `manifests/${version}`, signal)
+      const reply = await ask(place, `manifests/${version}`)
       if (reply === undefined) return undefined
       const { config, annotations = {} } = read(Manifest, reply.text, place)
       if (config.mediaType !== CHART_CONFIG_TYPE) return undefined
       const digest = reply.headers.get('docker-content-digest') ?? `sha256:${sha256(reply.text)}`
-      const signature = await ask(place, `manifests/${digest.replace(':', '-')}.sig`, signal)
+      const signature = await ask(place, `manifests/${digest.replace(':', '-')}.sig`)
       return { version, digest, isSigned: signature !== undefined, annotations }
     },
   }
 }
 
 /** Returns undefined if not found. @throws FeedError */
-async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Reply | undefined> {
-  const first = await send(place, path, {}, signal)
-  const reply = first.status === 401 ? await sendWithToken(place, path, first, signal) : first
+async function ask(place: Place, path: string): Promise<Reply | undefined> {
+  const first = await send(place, path, {})
+  const reply = first.status === 401 ? await sendWithToken(place, path, first) : first
   if (reply.status === 404) return undefined
   if (reply.status === 200) return reply
   if (reply.status === 429 || reply.status >= 500) throw unreachable(place)
@@ -83,13 +83,13 @@ async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Re
   )
 }
 
-async function send(place: Place, path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Reply> {
-  return call(place, `${place.base}/${path}`, { accept: `${MANIFEST_TYPE}, application/json`, ...headers }, signal)
+async function send(place: Place, path: string, headers: Record<string, string>): Promise<Reply> {
+  return call(place, `${place.base}/${path}`, { accept: `${MANIFEST_TYPE}, application/json`, ...headers })
 }
 
-async function call(place: Place, url: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Reply> {
+async function call(place: Place, url: string, headers: Record<string, string>): Promise<Reply> {
   try {
-    const answer = await place.fetch(url, { headers, signal })
+    const answer = await place.fetch(url, { headers })
     return { status: answer.status, headers: answer.headers, text: await answer.text() }
   } catch (error) {
     if (!(error instanceof OutgoingError)) throw error
@@ -99,15 +99,15 @@ async function call(place: Place, url: string, headers: Record<string, string>, 
 }
 
 /** Gets an anonymous token (token authentication of the distribution project). */
-async function sendWithToken(place: Place, path: string, { headers }: Reply, signal?: AbortSignal): Promise<Reply> {
+async function sendWithToken(place: Place, path: string, { headers }: Reply): Promise<Reply> {
   const challenge = headers.get('www-authenticate') ?? ''
   const realm = isBearerChallenge(challenge) ? parseTokenUrl(challenge, place.repository) : undefined
   const refused = new FeedError('Refused', `${place.host} does not allow anonymous reads of ${place.repository}.`)
   if (realm === undefined) throw refused
-  const answer = await call(place, realm, { accept: 'application/json' }, signal)
+  const answer = await call(place, realm, { accept: 'application/json' })
   if (answer.status >= 500) throw unreachable(place)
   if (answer.status !== 200) throw refused
-  return send(place, path, { authorization: read(TokenAnswer, answer.text, place) }, signal)
+  return send(place, path, { authorization: read(TokenAnswer, answer.text, place) })
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, text: string, { host, repository }: Place): z.output<Schema> {

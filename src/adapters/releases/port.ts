@@ -18,13 +18,13 @@ export interface ReleaseFeed {
    * @param url `oci://<host>/<repository>`
    * @throws FeedError
    */
-  versions(url: string, signal?: AbortSignal): Promise<string[]>
+  versions(url: string): Promise<string[]>
   /**
    * Returns the metadata of a version; undefined if it was deleted or is not a chart.
    *
    * @throws FeedError
    */
-  release(url: string, version: string, signal?: AbortSignal): Promise<FeedRelease | undefined>
+  release(url: string, version: string): Promise<FeedRelease | undefined>
   /** Returns where the chart is really pulled from: platforms without Internet access use a mirror. */
   locate(url: string): { readonly url: string; readonly isInsecure: boolean }
 }

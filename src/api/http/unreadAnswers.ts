@@ -19,12 +19,7 @@ export const UNREAD_LIMITS = { ofOne: 64 * MIB, ofAll: 192 * MIB }
  * the most bytes, because a tenant may have any number of callers.
  */
 export class UnreadAnswers {
-  readonly #limits: typeof UNREAD_LIMITS
   readonly #waiting = new Map<UnreadResponse, Waiting>()
-
-  constructor(limits = UNREAD_LIMITS) {
-    this.#limits = limits
-  }
 
   add({ key, scope }: AnswerReader, bytes: number, response: UnreadResponse): void {
     if (response.closed) return
@@ -33,9 +28,9 @@ export class UnreadAnswers {
     if (!this.#waiting.has(response)) response.once('close', () => this.#waiting.delete(response))
     this.#waiting.set(response, newest)
     const ofKey = () => [...this.#waiting.values()].filter((one) => one.key === key)
-    this.#dropOldest(this.#limits.ofOne, newest, ofKey, ofKey)
+    this.#dropOldest(UNREAD_LIMITS.ofOne, newest, ofKey, ofKey)
     const all = () => [...this.#waiting.values()]
-    this.#dropOldest(this.#limits.ofAll, newest, all, () => answersOfLargestScope(all()))
+    this.#dropOldest(UNREAD_LIMITS.ofAll, newest, all, () => answersOfLargestScope(all()))
   }
 
   /** Spares the newest answer: nobody could have read it yet. */

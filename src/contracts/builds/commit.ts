@@ -1,15 +1,8 @@
 import { BuildRefusal } from './files.ts'
 import { quotedPath } from './messageText.ts'
 
-export type CommitLimits = {
-  /** Files and folders. */
-  readonly entries: number
-  /** Bytes of all files as checked out. */
-  readonly bytes: number
-}
-
-export const COMMIT_LIMITS: CommitLimits = { entries: 200_000, bytes: 2 * 1024 ** 3 }
-
+/** Files and folders, and bytes of all files as checked out. */
+export const COMMIT_LIMITS = { entries: 200_000, bytes: 2 * 1024 ** 3 }
 const MAX_PATH_BYTES = 2_048
 const MAX_NAME_BYTES = 255
 const MAX_PATH_DEPTH = 128
@@ -22,16 +15,11 @@ const ENTRY = /^\d+ (\w+) \w+ +(\d+|-)\t(.*)$/s
  * more files than any disk can hold.
  */
 export class CommitValidator {
-  readonly #limits: CommitLimits
   #partialRecord = ''
   /** The trees that are being listed, from the root; git lists each to its end before what follows it. */
   readonly #openTrees: { path: string; names: Set<string> }[] = [{ path: '', names: new Set() }]
   #entries = 0
   #bytes = 0
-
-  constructor(limits: CommitLimits = COMMIT_LIMITS) {
-    this.#limits = limits
-  }
 
   /** @param text the next part of git's output. @throws BuildRefusal */
   take(text: string): void {
@@ -44,7 +32,7 @@ export class CommitValidator {
     const [, type, size = '-', path = ''] = ENTRY.exec(record) ?? []
     this.#entries += 1
     this.#bytes += size === '-' ? 0 : Number(size)
-    const { entries, bytes } = this.#limits
+    const { entries, bytes } = COMMIT_LIMITS
     if (this.#entries > entries) throw refused(`The commit contains more than ${entries} files and folders.`)
     if (this.#bytes > bytes) throw refused(`The files of the commit are longer than ${bytes} bytes.`)
     const segments = path.split('/')

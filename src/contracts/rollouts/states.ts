@@ -29,7 +29,7 @@ export type BatchKind = (typeof BATCH_KINDS)[number]
 /** Maximum components of one plan. */
 export const PLAN_ITEMS_MAX = 100
 
-export const describedText = (description: string, maxLength = 1024) => z.string().max(maxLength).describe(description)
+export const describedText = (description: string) => z.string().max(1024).describe(description)
 
 export const PlanItem = z.object({
   component: describedText('Component that is upgraded'),

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { keepPinging, LIVENESS, type Liveness } from '../sessions.ts'
+import { keepPinging, LIVENESS } from '../sessions.ts'
 
 /** The ALPN protocol of tunnels (RFC 7301): after the handshake, the accepting side sends the requests. */
 export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
@@ -22,11 +22,6 @@ export const FLOW_CONTROL_WINDOWS = { stream: 1024 * 1024, session: 16 * 1024 * 
  */
 export class Tunnels {
   readonly #open = new Map<string, Tunnel[]>()
-  readonly #liveness: Liveness
-
-  constructor(liveness: Liveness = LIVENESS) {
-    this.#liveness = liveness
-  }
 
   /** @param onEnd called once the tunnel has ended, for whatever reason */
   begin(clusterId: string, socket: TLSSocket, onEnd: (tunnel: Tunnel) => void): Tunnel {
@@ -45,7 +40,7 @@ export class Tunnels {
     if (before.length >= CLUSTER_TUNNELS_MAX) before[0]?.session.destroy()
     // Each stream gets an error of its own when its session ends.
     session.on('error', () => {})
-    const stopPings = keepPinging(session, this.#liveness, () => {})
+    const stopPings = keepPinging(session, LIVENESS, () => {})
     session.once('close', () => {
       stopPings()
       const left = (this.#open.get(clusterId) ?? []).filter((each) => each !== tunnel)

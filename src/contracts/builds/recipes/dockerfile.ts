@@ -62,7 +62,7 @@ export function envInstruction(entries: Readonly<Record<string, string | undefin
 const quoted = (value: string) => (/^[\w./:@%+,-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$]/g, '\\$&')}"`)
 
 /** Copies from the build context. @param paths relative, none with a blank */
-export const copy = (paths: readonly string[], to = './') => `COPY ${paths.join(' ')} ${to}`
+export const copy = (paths: readonly string[]) => `COPY ${paths.join(' ')} ./`
 
 /**
  * Installs dependencies before everything is copied, so that the layer is reused until a manifest changes.
