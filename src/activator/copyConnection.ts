@@ -8,6 +8,7 @@ import { unlessAborted } from '../core/unlessAborted.ts'
 
 /** Opens a connection to a copy in another cluster. @throws Error if the cluster cannot be reached now */
 export type ReachCopy = (copy: RemoteCopy) => Promise<Duplex>
+export type CopyRequest = { address: string; reach: ReachCopy; signal: AbortSignal }
 
 /** The connection failed before anything of the call was sent, so another copy may take it. */
 export class CopyUnreachableError extends Error {}

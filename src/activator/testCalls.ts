@@ -11,7 +11,7 @@ import type { Log } from '../core/log.ts'
 import { readBeginning } from '../core/readWithin.ts'
 import { SharedSlots } from '../core/sharedSlots.ts'
 import { NoSlotError } from './callQueue.ts'
-import { CopyUnreachableError, connectToCopy, type ReachCopy } from './copyConnection.ts'
+import { type CopyRequest, CopyUnreachableError, connectToCopy } from './copyConnection.ts'
 import { stripHopByHopHeaders } from './proxy.ts'
 import { type CallDependencies, SimulatedPodError, sendToFreeCopy } from './server.ts'
 import type { Switchboard } from './switchboard.ts'
@@ -85,7 +85,6 @@ function refusalOf(error: unknown, deadline: AbortSignal): TestCallFailure {
   return deadline.aborted ? 'TooSlow' : 'Broken'
 }
 
-type CopyRequest = { address: string; reach: ReachCopy; signal: AbortSignal }
 type CallResponse = { statusCode: number; headers: Record<string, string>; body: string; isTruncated: boolean }
 
 /** Follows no redirect: the tenant controls its target. @throws CopyUnreachableError; Error once the copy may have begun */

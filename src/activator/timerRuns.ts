@@ -5,7 +5,7 @@ import type { Log } from '../core/log.ts'
 import { refOf } from '../core/object.ts'
 import { ServerlessFunction } from '../crds/functions.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { connectToCopy, type ReachCopy } from './copyConnection.ts'
+import { type CopyRequest, connectToCopy } from './copyConnection.ts'
 import { type CallDependencies, sendToFreeCopy } from './server.ts'
 import type { ServedFunction, Switchboard } from './switchboard.ts'
 import type { DueRun, ScheduledFunction, TimersOptions } from './timers.ts'
@@ -73,8 +73,6 @@ async function runTimer(
     sendToFreeCopy(served, signal, (address) => post({ address, reach, signal }, due)),
   )
 }
-
-type CopyRequest = { address: string; reach: ReachCopy; signal: AbortSignal }
 
 /** Follows no redirect: the tenant controls its target. @throws Error if the status is not 2xx */
 async function post({ address, reach, signal }: CopyRequest, { trigger, scheduledAt }: DueRun): Promise<number> {

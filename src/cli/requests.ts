@@ -9,6 +9,8 @@ import { parsePairs } from './text.ts'
 export const KIND: Positional = { name: 'KIND', offers: 'kinds' }
 export const NAME: Positional = { name: 'NAME', isOptional: true, offers: 'names' }
 export const NAMED_RESOURCE: readonly Positional[] = [KIND, { name: 'NAME', offers: 'names' }]
+/** Returns the input without what follows KIND and NAME. */
+export const resourceInput = (input: Input): Input => ({ ...input, positionals: input.positionals.slice(0, 2) })
 
 /** Options for the scope of a resource. */
 export const PATH_OPTIONS: readonly Option[] = [

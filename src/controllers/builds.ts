@@ -29,7 +29,7 @@ export async function cancelBuild(client: Client, deployment: BuiltDeployment): 
   await client.remove(job, jobRefOf(deployment))
 }
 
-const jobRefOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
+export const jobRefOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
 
 async function createOnce<One extends KubeObject>(
   client: Client,

@@ -154,6 +154,12 @@ export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
   return askLedger(pass, boundaryId, key, (ledger) => decideGrant(pass, { limits, readUsers, subject }, ledger))
 }
 
+/** As `checkQuota`, for kinds that need nothing but a place among the resources: one that was ready keeps it. */
+export async function checkQuotaOnce(pass: QuotaPass): Promise<Outcome> {
+  const { firstReadyAt } = (pass.object.status ?? {}) as { firstReadyAt?: string }
+  return firstReadyAt === undefined ? checkQuota(pass) : done()
+}
+
 /** `readUsers` looks at every resource of the boundary, and is not called for a resource that has what it asks for. */
 type QuotaCase = { limits: Limits; readUsers: () => readonly SeenUser[]; subject: SeenUser }
 

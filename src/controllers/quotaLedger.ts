@@ -1,5 +1,4 @@
 import { timestamp } from '../core/clock.ts'
-import { boundaryNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { Demand } from '../core/sizing/demand.ts'
@@ -8,7 +7,7 @@ import {
   demandOfGrant,
   grantOf,
   isInFlight,
-  LEDGER_NAME,
+  ledgerRef,
   type QuotaGrant,
   type QuotaGrants,
   UNSEEN_GRANT_TTL_MS,
@@ -33,12 +32,8 @@ export type LedgerDecision =
   /** @param isUnsettled whether it is taken by a grant that may never be used */
   | { kind: 'refused'; message: string; isUnsettled: boolean }
 
-function refIn(boundaryId: string) {
-  return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
-}
-
 function cached(pass: Pick<LedgerPass, 'records'>, boundaryId: string): LedgerObject | undefined {
-  const { namespace, name } = refIn(boundaryId)
+  const { namespace, name } = ledgerRef(boundaryId)
   return pass.records.cache(QuotaLedger).get(namespace, name)
 }
 
@@ -77,7 +72,7 @@ export async function askLedger(
 }
 
 function read({ records }: LedgerPass, boundaryId: string): Promise<LedgerObject | undefined> {
-  return records.client.get<LedgerObject>(QuotaLedger.resource, refIn(boundaryId)).catch(absent)
+  return records.client.get<LedgerObject>(QuotaLedger.resource, ledgerRef(boundaryId)).catch(absent)
 }
 
 async function grant(
@@ -86,7 +81,7 @@ async function grant(
   ledger: LedgerObject | undefined,
   grants: Readonly<Record<string, QuotaGrant | null>>,
 ): Promise<void> {
-  const ref = refIn(boundaryId)
+  const ref = ledgerRef(boundaryId)
   if (ledger === undefined) {
     const { apiVersion, kind } = QuotaLedger
     const object: KubeObject = { apiVersion, kind, metadata: ref, spec: { grants } }
@@ -120,7 +115,7 @@ export async function releaseGrant(pass: LedgerPass, boundaryId: string, key: st
   if (cached(pass, boundaryId)?.spec.grants[key] === undefined) return
   try {
     const patch = { spec: { grants: { [key]: null } } }
-    await pass.records.client.mergePatch(QuotaLedger.resource, refIn(boundaryId), patch)
+    await pass.records.client.mergePatch(QuotaLedger.resource, ledgerRef(boundaryId), patch)
   } catch (error) {
     // The ledger is deleted with the boundary.
     if (!isKubeError(error, 'NotFound', 'Forbidden')) throw error

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idOf } from '../core/ids.ts'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { type AnyKind, defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
@@ -62,6 +63,11 @@ export const ManagedIdentity = defineKind({
   ],
 })
 export type ManagedIdentity = ObjectOf<typeof ManagedIdentity>
+
+export function identityIdOf({ metadata: { name } }: { metadata: Pick<ObjectMeta, 'name'> }): string {
+  const { group, kind } = ManagedIdentity.resource
+  return idOf({ group, kind, name })
+}
 
 type Identified = { metadata: ObjectMeta; spec: { resourceName: string; resourceUid: string } }
 

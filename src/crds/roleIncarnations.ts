@@ -9,7 +9,7 @@ import { byAge, type ObjectMeta } from '../core/object.ts'
 
 type Annotated = { readonly metadata: Pick<ObjectMeta, 'annotations'> }
 type Assignment = Annotated & { readonly spec: { readonly roleDefinitionName: string } }
-type Definition = {
+export type Definition = {
   readonly metadata: Pick<ObjectMeta, 'annotations' | 'name' | 'creationTimestamp'>
   readonly spec: { readonly displayName: string; readonly isBuiltIn: boolean }
 }

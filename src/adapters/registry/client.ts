@@ -5,11 +5,13 @@ import { readWithin } from '../../core/readWithin.ts'
 import { parseForeignJson, tryParseJson } from '../../core/tryParseJson.ts'
 import { type ImageRegistry, type RegistryCall, RegistryError, type RegistryManifest } from './port.ts'
 
+/** Returns a token for one repository, or for the catalogue. */
+export type TokenFor = (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
+
 export type RegistryClientOptions = {
   /** For example http://127.0.0.1:5000. */
   url: string
-  /** Returns a token for one repository, or for the catalogue. */
-  tokenFor: (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
+  tokenFor: TokenFor
   /** What needs access to the registry's disk; absent if it is on another machine. */
   disk?: Pick<ImageRegistry, 'digests' | 'sweep'> | undefined
 }

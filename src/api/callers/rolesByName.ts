@@ -1,10 +1,4 @@
-import type { ObjectMeta } from '../../core/object.ts'
-import { roleNamed } from '../../crds/roleIncarnations.ts'
-
-type Definition = {
-  readonly metadata: Pick<ObjectMeta, 'annotations' | 'name' | 'creationTimestamp'>
-  readonly spec: { readonly displayName: string; readonly isBuiltIn: boolean }
-}
+import { type Definition, roleNamed } from '../../crds/roleIncarnations.ts'
 
 /** The roles by display name, so that a role is compared only with those of its name. Keeps no permissions. */
 export class RolesByName {

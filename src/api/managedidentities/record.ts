@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { principalOfIdentity } from '../../contracts/managedIdentities.ts'
 import { type Summary, summarize, summaryOf } from '../../core/conditions.ts'
-import { idOf, objectId } from '../../core/ids.ts'
+import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient } from '../../crds/identity.ts'
-import { CodeCollection, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
+import { CodeCollection, identityIdOf, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
@@ -83,8 +83,4 @@ export function shownOf(object: IdentityRecord, services: Services, roles: Reado
     lastTokenAt: client?.status?.lastTokenAt ?? null,
     roleAssignments: [...(roles.get(principalId) ?? [])],
   }
-}
-
-function identityIdOf({ metadata }: IdentityRecord): string {
-  return idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name })
 }

@@ -3,10 +3,9 @@ import { z } from 'zod'
 import { isConsumerKey, keyState, OWNER_KEYS_MAX } from '../../contracts/objectstorage.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { notFound, PlatformError, refusedFields, unreadableFields } from '../../core/errors.ts'
-import { idOf } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
-import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { identityIdOf, ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BucketName, KEY_PERMISSIONS, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { requireActionBelow, resourceScope } from '../callers/visibility.ts'
 import { NO_STORE } from '../http/answer.ts'
@@ -133,10 +132,7 @@ async function atIdentity(context: Context) {
   const namespace = groupNamespace(boundaryId, resourceGroupName)
   const stored = async (fresh: boolean) => {
     const all = await context.services.records.list(ManagedIdentity, { namespace }, { fresh })
-    return all.find(
-      ({ metadata }) =>
-        idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name }) === managedIdentityId,
-    )
+    return all.find((identity) => identityIdOf(identity) === managedIdentityId)
   }
   // If not cached, ask the API server: the identity may have just been created.
   const owner = (await stored(false)) ?? (await stored(true))

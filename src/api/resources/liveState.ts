@@ -47,7 +47,7 @@ declare module '../http/context.ts' {
   }
 }
 
-type Caches = { has(resource: Resource): boolean; get(resource: Resource): Pick<WatchCache<KubeObject>, 'list'> }
+export type Caches = { has(resource: Resource): boolean; get(resource: Resource): Pick<WatchCache<KubeObject>, 'list'> }
 
 const podMetrics: Resource = {
   group: 'metrics.k8s.io',

@@ -1,7 +1,6 @@
 import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
 import { KeyedMutex } from '../../core/keyedMutex.ts'
-import { boundaryNamespace } from '../../core/names.ts'
-import { LEDGER_NAME, type QuotaGrant, type QuotaGrants } from '../../core/sizing/ledger.ts'
+import { ledgerRef, type QuotaGrant, type QuotaGrants } from '../../core/sizing/ledger.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
 import type { Context } from '../http/context.ts'
 
@@ -9,10 +8,6 @@ type Where = Pick<Context, 'services' | 'caller'>
 
 /** Grants of one boundary are serialized within this process; between processes the API server decides. */
 const ledgerMutex = new KeyedMutex()
-
-function refOf(boundaryId: string) {
-  return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
-}
 
 /** Reserved quota: the key of its owner, with the new and the previous entry in the ledger. */
 export type ReservedQuota = { key: string; grant: QuotaGrant; before: QuotaGrant | undefined }
@@ -55,7 +50,7 @@ async function reserve(
   }
   const { records } = where.services
   const { caller } = where
-  const ref = refOf(boundaryId)
+  const ref = ledgerRef(boundaryId)
   try {
     await records.update(QuotaLedger, ref, { caller, fresh, change: ({ spec }) => next(spec.grants) })
   } catch (error) {
@@ -97,5 +92,5 @@ async function releaseGrant(where: Where, boundaryId: string, { key, grant, befo
     return { grants: before === undefined ? rest : { ...rest, [key]: before } }
   }
   const request = { caller: where.caller, change: ({ spec }: { spec: { grants: QuotaGrants } }) => change(spec) }
-  await where.services.records.update(QuotaLedger, refOf(boundaryId), request).catch(() => {})
+  await where.services.records.update(QuotaLedger, ledgerRef(boundaryId), request).catch(() => {})
 }

@@ -1,11 +1,10 @@
 import { sharedVolumeObstacle } from '../../contracts/containerinstances.ts'
 import { hasSharedVolumes } from '../../contracts/workloads.ts'
 import { PlatformError } from '../../core/errors.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
 import { storageClass } from '../../kube/builtin.ts'
-import type { WatchCache } from '../../kube/cache.ts'
 import type { Services } from '../http/context.ts'
 import { otherClusterOf } from './find.ts'
+import type { Caches } from './liveState.ts'
 
 /** The storage of the platform's own cluster. */
 export interface Storage {
@@ -18,8 +17,6 @@ declare module '../http/context.ts' {
     readonly storage: Storage
   }
 }
-
-type Caches = { has(resource: Resource): boolean; get(resource: Resource): Pick<WatchCache<KubeObject>, 'list'> }
 
 /** Administrators label the classes with shareable volumes, because Kubernetes does not tell. */
 export function createStorage(caches: Caches): Storage {

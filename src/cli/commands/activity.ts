@@ -12,6 +12,7 @@ import {
   PATH_OPTIONS,
   type PreparedRequest,
   prepareRequest,
+  resourceInput,
   send,
   sendToSubresource,
 } from '../requests.ts'
@@ -78,7 +79,7 @@ export const rotate: Command = {
   details: `${KIND_HELP}\nWHAT is needed only if there are several. The old one may work for a while: docs/areas says how long.`,
   async run(input, context) {
     const [, , wantedName] = input.positionals
-    const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
+    const prepared = await prepareRequest('get', resourceInput(input), context)
     const all = listSubresourceRoutes(prepared.target, 'POST').flatMap((route) => {
       const name = /^([a-z-]+)\/rotate$/.exec(route.words)?.[1]
       return name === undefined ? [] : [{ name, route }]

@@ -9,6 +9,7 @@ import {
   PATH_OPTIONS,
   type PreparedRequest,
   prepareRequest,
+  resourceInput,
   sendToSubresource,
 } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
@@ -22,7 +23,7 @@ export const cancel: Command = {
   details: `${KIND_HELP}\nDEPLOYMENT is the id of one; default: the newest that has not ended. What is served stays: freehold cancel app shop`,
   async run(input, context) {
     const [, , givenId] = input.positionals
-    const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
+    const prepared = await prepareRequest('get', resourceInput(input), context)
     const { noun } = prepared.collection
     const cancelRoute = listSubresourceRoutes(prepared.target, 'POST').find(({ words }) => words === 'cancel')
     if (cancelRoute !== undefined && givenId !== undefined)

@@ -13,6 +13,7 @@ import {
   PATH_OPTIONS,
   type PreparedRequest,
   prepareRequest,
+  resourceInput,
   send,
   sendToSubresource,
 } from '../requests.ts'
@@ -43,8 +44,6 @@ export const open: Command = {
   },
 }
 
-const onlyOne = (input: Input): Input => ({ ...input, positionals: input.positionals.slice(0, 2) })
-
 /** Serves an earlier revision again, without a build. */
 export const rollback: Command = {
   name: 'rollback',
@@ -55,7 +54,7 @@ export const rollback: Command = {
   async run(input, context) {
     const number = input.positionals[2] ?? ''
     if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`NUMBER must be the number of a revision, not "${number}".`)
-    const prepared = await prepareRequest('get', onlyOne(input), context)
+    const prepared = await prepareRequest('get', resourceInput(input), context)
     const routes = listSubresourceRoutes(prepared.target, 'POST')
     const byPath = routes.find(({ words }) => words === 'revisions/{number}/rollback')
     const rollbackRoute = routes.find(({ words }) => words === 'rollback')
@@ -63,7 +62,9 @@ export const rollback: Command = {
     if (route === undefined) throw usage(`${prepared.collection.noun} have no revisions to go back to.`)
     const sent = byPath === undefined ? { body: { number: Number(number) } } : { values: { number } }
     const answer = await sendToSubresource(prepared, route, sent)
-    const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, onlyOne(input), context) : answer
+    const last = input.has('wait')
+      ? await waitFor(prepared, { isChanged: true }, resourceInput(input), context)
+      : answer
     show(last, input, context)
   },
 }

@@ -13,6 +13,7 @@ import {
   type PreparedRequest,
   prepareRequest,
   requestSubresource,
+  resourceInput,
 } from '../requests.ts'
 import { OUTPUT } from '../session.ts'
 
@@ -25,8 +26,7 @@ export const read: Command = {
   details: `${KIND_HELP}\nWithout WHAT: lists what there is. A name replaces each {word} of it: freehold read app shop revisions/1/diff/2`,
   async run(input, context) {
     const [, , subresource] = input.positionals
-    const resourceInput = { ...input, positionals: input.positionals.slice(0, 2) }
-    const prepared = await prepareRequest('get', resourceInput, context)
+    const prepared = await prepareRequest('get', resourceInput(input), context)
     const all = listSubresourceRoutes(prepared.target, 'GET')
     const named = subresource === undefined ? undefined : findSubresourceRoute(all, subresource)
     if (named === undefined) {
@@ -59,7 +59,7 @@ export const logs: Command = {
   details: `${KIND_HELP}\nPART is one of several copies, where the log is of a copy: freehold logs containerinstance shop PART`,
   async run(input, context) {
     const [, , component] = input.positionals
-    const prepared = await prepareRequest('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
+    const prepared = await prepareRequest('get', resourceInput(input), context)
     const pattern = component === undefined ? /^logs$/ : /^[a-z]+\/\{(\w+)\}\/logs$/
     const all = listSubresourceRoutes(prepared.target, 'GET')
     const route = all.find(({ words }) => pattern.test(words))

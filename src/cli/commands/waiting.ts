@@ -23,6 +23,7 @@ import {
   PATH_OPTIONS,
   type PreparedRequest,
   prepareRequest,
+  resourceInput,
   send,
   sendToSubresource,
 } from '../requests.ts'
@@ -67,13 +68,15 @@ export const scale: Command = {
   async run(input, context) {
     const replicas = input.positionals[2] ?? ''
     if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS must be a whole number from 0 to 9999, not "${replicas}".`)
-    const prepared = await prepareRequest('get', withoutLast(input), context)
+    const prepared = await prepareRequest('get', resourceInput(input), context)
     const route = listSubresourceRoutes(prepared.target, 'POST').find(({ words }) => words === 'scale')
     const answer =
       route === undefined
-        ? await patchReplicas(prepared, Number(replicas), withoutLast(input), context)
+        ? await patchReplicas(prepared, Number(replicas), resourceInput(input), context)
         : await sendToSubresource(prepared, route, { body: { targetScale: Number(replicas) } })
-    const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, withoutLast(input), context) : answer
+    const last = input.has('wait')
+      ? await waitFor(prepared, { isChanged: true }, resourceInput(input), context)
+      : answer
     // The answer is a scale, which has no name.
     const named = { name: prepared.target.values[prepared.target.route.nameParameter ?? ''], ...(last as object) }
     show(input.text('output') === 'name' ? named : last, input, context)
@@ -177,6 +180,3 @@ function itemsOf(prepared: PreparedRequest): AsyncGenerator<unknown> {
   const isPaged = prepared.target.route.paged === true
   return pagesOf((page) => send({ ...prepared, query: isPaged ? { pageSize: 500, ...page } : {} }), {})
 }
-
-/** Removes the argument after KIND and NAME. */
-const withoutLast = (input: Input): Input => ({ ...input, positionals: input.positionals.slice(0, 2) })

@@ -3,7 +3,7 @@ import { createFileAuditLog } from '../../adapters/audit/file.ts'
 import { createMemoryAuditLog } from '../../adapters/audit/memory.ts'
 import { sourceArchives } from '../../adapters/builds/archives.ts'
 import type { SourceArchives } from '../../adapters/builds/port.ts'
-import { createRegistryClient } from '../../adapters/registry/client.ts'
+import { createRegistryClient, type TokenFor } from '../../adapters/registry/client.ts'
 import { registryDisk } from '../../adapters/registry/disk.ts'
 import { createRegistryKeys, type PemKeyPair } from '../../adapters/registry/keys.ts'
 import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
@@ -39,8 +39,6 @@ import type { AreaSetup } from './setup.ts'
 /** Lifetimes of tokens in seconds: for a single call, and for an upload. */
 const CALL_TOKEN_SECONDS = 60
 const UPLOAD_TOKEN_SECONDS = 3_600
-
-type TokenFor = (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
 
 /** Tokens for the platform's own reads and deletions. */
 const ownTokens =

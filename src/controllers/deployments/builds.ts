@@ -14,7 +14,7 @@ import {
 import { deploymentBuild } from '../../desired/deployments.ts'
 import { job, pod } from '../../kube/builtin.ts'
 import { absent } from '../../kube/errors.ts'
-import { cancelBuild, startBuild } from '../builds.ts'
+import { cancelBuild, jobRefOf, startBuild } from '../builds.ts'
 import type { Observed, Pass } from '../engine/controller.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { BuildNotStartedError } from './buildNotStarted.ts'
@@ -31,7 +31,6 @@ export const BUILD_OBSERVERS: readonly Observed[] = [job, pod].map((resource) =>
 }))
 
 const deploymentOf = ({ metadata: { namespace = '', name } }: CachedRecord): BuiltDeployment => ({ namespace, name })
-const jobRefOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
 
 /** A Job missing from the cache may be new: only the API server knows whether it is gone. */
 async function findJob(pass: BuildPass): Promise<BuildJob | undefined> {

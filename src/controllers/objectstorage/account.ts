@@ -14,7 +14,7 @@ import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, releaseNames } from '../nameClaims.ts'
 import { blockForHolders } from '../namespaceTeardown.ts'
 import { awaitUnseenParts } from '../parts.ts'
-import { checkQuota, quotaObservers, releaseQuota } from '../quota.ts'
+import { checkQuotaOnce, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { obstacleOf, seaweedObservers } from './seaweed.ts'
 import {
@@ -100,11 +100,6 @@ function blockWhileHeld(pass: AccountPass): Outcome {
   const holders = isGroupTerminating(pass.records, pass.scope, pass.object.metadata.namespace) ? [] : holdersOf(pass)
   pass.report({ heldBy: holders.slice(0, HOLDERS_SHOWN_MAX) })
   return blockForHolders(holders, 'Delete these buckets')
-}
-
-/** Checks whether one more resource fits into the quotas. An account that was ready keeps its place. */
-async function checkQuotaOnce(pass: AccountPass): Promise<Outcome> {
-  return pass.object.status?.firstReadyAt === undefined ? checkQuota(pass) : done()
 }
 
 async function claimName(pass: AccountPass): Promise<Outcome> {

@@ -10,14 +10,13 @@ import {
   storeNameOf,
   storeUserName,
 } from '../../contracts/objectstorage.ts'
-import { idOf } from '../../core/ids.ts'
 import { createdByOf, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { SecretObject } from '../../core/secretData.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
-import { ManagedIdentity } from '../../crds/managedidentities.ts'
+import { identityIdOf, ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { incarnationsNamedBy } from '../../crds/principals.ts'
@@ -249,10 +248,6 @@ async function isIdentityGone({ records, object }: KeyPass, id: string): Promise
   const { namespace } = object.metadata
   const { items } = await records.client.list(ManagedIdentity.resource, { namespace })
   return items.every((one) => one.metadata.deletionTimestamp !== undefined || identityIdOf(one) !== id)
-}
-
-function identityIdOf({ metadata }: KubeObject): string {
-  return idOf({ group: 'iam.freehold.dev', kind: 'ManagedIdentity', name: metadata.name })
 }
 
 function requireAccount(pass: KeyPass): Outcome {

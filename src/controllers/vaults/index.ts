@@ -12,7 +12,7 @@ import { related } from '../engine/lookups.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { type ClaimObject, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
-import { quotaObservers, releaseQuota } from '../quota.ts'
+import { checkQuotaOnce, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
 import {
@@ -36,14 +36,7 @@ import {
   newEntryState,
 } from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue, withdrawValue } from './values.ts'
-import {
-  blockWhileProtected,
-  checkCluster,
-  checkQuotaOnce,
-  claimVaultName,
-  countSecrets,
-  removeEntries,
-} from './vault.ts'
+import { blockWhileProtected, checkCluster, claimVaultName, countSecrets, removeEntries } from './vault.ts'
 
 const OTHERS: readonly Observed[] = [
   {

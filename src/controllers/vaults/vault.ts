@@ -8,14 +8,8 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { related } from '../engine/lookups.ts'
 import { acquireNameClaim } from '../nameClaims.ts'
-import { checkQuota } from '../quota.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
 import type { CachedEntry, VaultPass } from './types.ts'
-
-/** Checks whether one more resource fits into the quotas. A vault that was ready keeps its place. */
-export async function checkQuotaOnce(pass: VaultPass): Promise<Outcome> {
-  return pass.object.status?.firstReadyAt === undefined ? checkQuota(pass) : done()
-}
 
 export function checkCluster({ object, records }: VaultPass): Outcome {
   const { clusterId } = object.spec

@@ -1,3 +1,4 @@
+import { boundaryNamespace } from '../names.ts'
 import { formatBytes, formatCores, parseQuantity } from '../quantity.ts'
 import { type Demand, NO_DEMAND } from './demand.ts'
 import type { QuotaUser } from './quota.ts'
@@ -8,6 +9,7 @@ export type QuotaGrant = { cpu: string; memory: string; storage: string; pods: n
 export type QuotaGrants = Readonly<Record<string, QuotaGrant>>
 
 export const LEDGER_NAME = 'quota'
+export const ledgerRef = (boundaryId: string) => ({ namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME })
 
 /**
  * Milliseconds for which a grant counts even if its resource has not been seen. After that, every cache has seen the
