@@ -125,9 +125,9 @@ async function declaredSpec(
 
 /** Returns the context of the same caller with another body, as if it were a separate request. */
 function contextWithBody(context: Context, body: unknown, parameters: Record<string, string>): Context {
-  const { services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe } = context
+  const { services, caller, address, isAnonymous, correlationId, log, scope, list, mediaType, signal, owe } = context
   return {
-    ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe },
+    ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, mediaType, signal, owe },
     ...{ body, parameters, query: {}, ifMatch: undefined, fresh: false, header: () => undefined, prove: () => {} },
     whileHolding: (isHeld) => context.whileHolding(isHeld),
     get rawBody() {
