@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isShown, SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, shownName, toRe2Pattern } from './shownText.ts'
+import { isShown, looksSame, SHOWN_LINE, SHOWN_NAME, SHOWN_PROSE, shownName, toRe2Pattern } from './shownText.ts'
 
 const FAMILY = '👩\u200d👩\u200d👧'
 const ENGLAND = '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}'
@@ -73,4 +73,20 @@ describe('shownName', () => {
     ['returns undefined if nothing is left', '\u200b\u00a0', undefined],
   ] as const)
     it(sentence, () => expect(shownName(given, given.startsWith('A😀') ? 2 : 64)).to.equal(expected))
+})
+
+describe('looksSame', () => {
+  const pairs: [one: string, other: string, isSame: boolean][] = [
+    ['Team', 'Team', true],
+    ['Caf\u00e9', 'Cafe\u0301', true],
+    ['Admins', 'Ad\u200cmi\u200dns', true],
+    ['Team', 'team', false],
+    ['Team', 'Teams', false],
+    ['👩\u200d👧', '👩👧', false],
+    ['❤\ufe0f\u200d🔥', '❤\ufe0f🔥', false],
+  ]
+  for (const [one, other, isSame] of pairs)
+    it(`${isSame ? 'is' : 'is not'} true of ${JSON.stringify(one)} and ${JSON.stringify(other)}`, () => {
+      expect([looksSame(one, other), looksSame(other, one)]).to.deep.equal([isSame, isSame])
+    })
 })

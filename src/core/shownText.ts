@@ -57,3 +57,12 @@ export function shownName(text: string, maxLength: number): string | undefined {
   const name = cutTo(seen.trim(), maxLength).trim()
   return isShown(SHOWN_NAME, name) ? name : undefined
 }
+
+/** A joiner that joins no emoji is invisible in most scripts. */
+const JOINERS = /(?<!\p{Extended_Pictographic}\ufe0f?)[\u200c\u200d]/gu
+
+/** Whether people would take two texts for the same: letters may be composed or decomposed, and hold joiners. */
+export function looksSame(one: string, other: string): boolean {
+  const [a = '', b = ''] = [one, other].map((text) => text.normalize('NFC').replaceAll(JOINERS, ''))
+  return a === b
+}

@@ -21,4 +21,16 @@ describe('PATCH of a group', () => {
       memberIds: [],
     })
   })
+
+  it('rejects a name that looks like that of another group, as its creation does', async () => {
+    await server.ask('post', GROUPS).send({ displayName: 'Caf\u00e9' })
+    const { body } = await server.ask('post', GROUPS).send({ displayName: 'Team' })
+    for (const displayName of ['Cafe\u0301', 'Caf\u200c\u00e9']) {
+      const answers = [
+        await server.ask('patch', `${GROUPS}/${body.id}`).send({ displayName }),
+        await server.ask('post', GROUPS).send({ displayName }),
+      ]
+      for (const { status, body } of answers) expect([status, body.code]).to.deep.equal([409, 'already_exists'])
+    }
+  })
 })

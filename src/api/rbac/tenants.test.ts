@@ -30,6 +30,14 @@ describe('a tenant with users of an external directory', () => {
     return { ...facade, users, userId, add, remove }
   }
 
+  it('is not created under a name that looks like another one', async () => {
+    const { call } = open()
+    for (const displayName of ['Acme', 'Ac\u200dme'])
+      expect((await codeOf(call(tenants.routes(), 'POST', '/admin/tenants', { body: { displayName } }))).code).to.equal(
+        'already_exists',
+      )
+  })
+
   it('returns userCount, and cannot be removed while it has users', async () => {
     const { add, remove, call } = open()
     await add()

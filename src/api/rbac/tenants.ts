@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { looksSame } from '../../core/shownText.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { DisplayName } from '../../crds/fields.ts'
 import { PlatformUser } from '../../crds/identity.ts'
@@ -83,7 +84,7 @@ export const tenants = collection(PlatformTenant, {
     lock: () => ({ key: 'tenants', sees: [{ kind: PlatformTenant }] }),
     toSpec: ({ services, body }) => {
       const { displayName } = body
-      if (services.records.peekAll(PlatformTenant).some(({ spec }) => spec.displayName === displayName)) {
+      if (services.records.peekAll(PlatformTenant).some(({ spec }) => looksSame(spec.displayName, displayName))) {
         throw new PlatformError('already_exists', `A tenant named "${displayName}" already exists.`, { displayName })
       }
       return body

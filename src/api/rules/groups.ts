@@ -1,5 +1,6 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { looksSame } from '../../core/shownText.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import {
   expandMembers,
@@ -34,7 +35,7 @@ export function refuseTakenName(
   { id, displayName }: { id: string; displayName: string },
 ): void {
   const present = records.peekAll(PrincipalGroup, { namespace: boundaryNamespace(boundaryId) })
-  if (!present.some(({ metadata, spec }) => metadata.name !== id && spec.displayName === displayName)) return
+  if (!present.some(({ metadata, spec }) => metadata.name !== id && looksSame(spec.displayName, displayName))) return
   throw new PlatformError('already_exists', `The boundary already has a group "${displayName}".`, { displayName })
 }
 
