@@ -89,6 +89,13 @@ describe('unauthenticated webhook deliveries', () => {
       expect([await delays(CROWDED), await delays(B), await delays(NOBODY)]).to.deep.equal([1, 1, 1])
     })
 
+    it('share the reads of the secrets that they are compared with', async () => {
+      const reads = () => server.client.count('get', secret)
+      const before = reads()
+      await Promise.all([...Array(5)].map(() => answerTo(CROWDED, named, { ...signed, 'x-github-event': 'push' })))
+      expect(reads() - before).to.be.below(5 * 50)
+    })
+
     it('get 406 if they name one of the sources', async () => {
       const path = `${named}?source=55555555-5555-4555-8555-555555555510`
       expect((await answerTo(CROWDED, path, {})).status).to.equal(406)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseSourceEvent } from '../../contracts/sources/events.ts'
+import { secretNameOf } from '../../contracts/sources/providers.ts'
 import {
   type DeliveryClaim,
   deliveryKeys,
@@ -10,9 +11,11 @@ import {
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { parseStrictJson } from '../../core/json.ts'
+import { createLruCache } from '../../core/lruCache.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { pauseFor } from '../../core/pause.ts'
 import { accepted } from '../http/answer.ts'
+import type { Services } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { Uuid } from '../resources/dto.ts'
 import { credentialsOf, webhookSecretOf } from './connection.ts'
@@ -39,6 +42,26 @@ type Delivery = SourceTypeContext<z.output<typeof WebhookQuery>>
 const TRIED_SOURCES_MAX = 50
 /** Milliseconds, more than trying all sources takes. Refusals are delayed to the next multiple of it. */
 const REFUSAL_INTERVAL_MS = 1_000
+/** Milliseconds for which secrets are kept that deliveries without a source are compared with: anybody causes these reads. */
+const SECRETS_TTL_MS = 2_000
+
+const keptSecrets = new WeakMap<object, ReturnType<typeof createLruCache<string, Promise<string>>>>()
+
+const webhookSecretNow = async (services: Services, source: SourceRecord) =>
+  webhookSecretOf(await credentialsOf(services, source))
+
+function recentWebhookSecret(services: Services, source: SourceRecord): Promise<string> {
+  const { secrets } = services.sources
+  const kept = keptSecrets.get(secrets) ?? createLruCache<string, Promise<string>>(10_000, SECRETS_TTL_MS)
+  keptSecrets.set(secrets, kept)
+  const key = `${source.metadata.namespace}/${secretNameOf(source)}`
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const reading = webhookSecretNow(services, source)
+  kept.set(key, reading)
+  reading.catch(() => kept.delete(key))
+  return reading
+}
 
 function notAcceptable(reason: string): PlatformError {
   return new PlatformError('webhook-not-acceptable', `The delivery is not accepted: ${reason}.`)
@@ -87,7 +110,7 @@ async function verifyNamed(
   if (!isNotDeleting(candidate)) throw noSourceFound()
   if (claim === undefined) throw notAcceptable('it has no signature, or names no event')
   const body = await bytesOf(context)
-  const source = await senderOf(context, [candidate], claim, body)
+  const source = await senderOf([candidate], claim, body, (one) => webhookSecretNow(context.services, one))
   if (source === undefined) throw notAcceptable('its signature does not match the source')
   return { source, body, claim }
 }
@@ -100,10 +123,11 @@ async function verifyNamed(
 async function verifyAny(context: Delivery, namespace: string, claim: DeliveryClaim | undefined): Promise<Verified> {
   if (claim === undefined) throw noSourceFound()
   const body = await bytesOf(context)
-  const { clock } = context.services
+  const { services } = context
+  const { clock } = services
   const began = clock.monotonic()
   const candidates = (await sourcesIn(context, namespace)).filter(isNotDeleting).slice(0, TRIED_SOURCES_MAX)
-  const source = await senderOf(context, candidates, claim, body)
+  const source = await senderOf(candidates, claim, body, (one) => recentWebhookSecret(services, one))
   if (source !== undefined) return { source, body, claim }
   const elapsed = clock.monotonic() - began
   await pauseFor(clock, Math.ceil(elapsed / REFUSAL_INTERVAL_MS) * REFUSAL_INTERVAL_MS - elapsed, context.signal)
@@ -122,14 +146,13 @@ async function bytesOf({ rawBody }: Delivery): Promise<Uint8Array> {
 
 /** Returns the source whose secret verifies the delivery. */
 async function senderOf(
-  { services }: Delivery,
   candidates: readonly SourceRecord[],
   claim: DeliveryClaim,
   body: Uint8Array,
+  secretOf: (source: SourceRecord) => Promise<string>,
 ): Promise<SourceRecord | undefined> {
   for (const source of candidates) {
-    const secret = webhookSecretOf(await credentialsOf(services, source))
-    if (isDeliveryAuthentic(source.spec.provider, claim, secret, body)) return source
+    if (isDeliveryAuthentic(source.spec.provider, claim, await secretOf(source), body)) return source
   }
   return undefined
 }
