@@ -49,12 +49,12 @@ export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     validations: [
       {
         expression: `variables.isAdministrator || ${among(OPEN_IAM_KINDS)}`,
-        messageExpression: `'' + request.kind.kind + ' objects are written through the REST API; ask an administrator of the cluster for anything else'`,
+        messageExpression: `request.kind.kind + ' objects are written through the REST API; ask an administrator of the cluster for anything else'`,
         reason: 'Forbidden',
       },
       {
         expression: `variables.isAdministrator || !(${isAtRoot} && ${among([PrincipalGroup, DenyAssignment])})`,
-        messageExpression: `'' + request.kind.kind + ' objects of the platform are written by administrators of the cluster'`,
+        messageExpression: `request.kind.kind + ' objects of the platform are written by administrators of the cluster'`,
         reason: 'Forbidden',
       },
     ],

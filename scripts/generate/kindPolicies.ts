@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { KubeObject } from '../../src/core/object.ts'
-import { type AdmissionRule, type AnyKind, requireOwnerVerb } from '../../src/crds/define.ts'
+import { withArticle } from '../../src/core/withArticle.ts'
+import { type AdmissionRule, type AnyKind, celAskingFor, requireOwnerVerb } from '../../src/crds/define.ts'
 import { EXPIRING_KINDS, EXPIRY_RULE } from '../../src/crds/expiry.ts'
 import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
 import { CALLER_VARIABLES, NOT_OURS, policyWithBinding, ruleFor } from './policy.ts'
@@ -19,15 +20,18 @@ export function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       const value = (object: string) => `${object}.?spec[?'${field}'].orValue(null)`
       const place = resource.namespaced ? '.namespace(request.namespace)' : ''
       const holder = `authorizer.group('${resource.group}').resource('${resource.plural}')${place}.name(request.name).check('${verb}').allowed()`
-      const whoMay = verb === 'administrators' ? 'an administrator of the platform' : `a holder of the verb ${verb}`
+      const isAdministrative = verb === 'administrators'
+      const whoMay = isAdministrative ? 'an administrator of the cluster' : `a holder of the verb ${verb}`
+      const message = `the ${field} of ${withArticle(kind)} is written by ${whoMay} only`
       return {
         expression: [
           `request.resource.resource != '${resource.plural}'`,
           'variables.isAdministrator',
           `${value('object')} == (request.operation == 'CREATE' ? dyn(${JSON.stringify(absent)}) : ${value('oldObject')})`,
-          ...(verb === 'administrators' ? [] : [holder]),
+          ...(isAdministrative ? [] : [holder]),
         ].join(' || '),
-        message: `the ${field} of a ${kind} is written by ${whoMay} only`,
+        message,
+        ...(isAdministrative ? {} : { messageExpression: celAskingFor(message, verb, resource, 'request.name') }),
         reason: 'Forbidden',
       }
     }),
@@ -47,14 +51,14 @@ function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): Admiss
   const { collection, field, verb } = partOf
   const owner = kinds.find(({ segment }) => segment === collection)
   if (owner === undefined) throw new Error(`${kind} is a part of "${collection}", which no kind is.`)
-  const message = `a ${kind} is made by a holder of the verb ${verb} on the ${owner.kind} that ${field} names only`
+  const message = `${withArticle(kind)} is made by a holder of the verb ${verb} on the ${owner.kind} that ${field} names only`
   return [requireOwnerVerb(owner.resource, field, verb, message)]
 }
 
 /** As a rule of the schema, it would prevent every change of objects whose name is already shorter. */
 function nameRules({ kind, nameMin }: AnyKind): AdmissionRule[] {
   if (nameMin === undefined) return []
-  const message = `the name of a ${kind} has at least ${nameMin} characters`
+  const message = `the name of ${withArticle(kind)} has at least ${nameMin} characters`
   return [{ on: 'CREATE', cel: `size(object.metadata.name) >= ${nameMin}`, message }]
 }
 

@@ -36,7 +36,7 @@ const PLACEMENT_RULES: Record<Exclude<Placement, 'cluster'>, { test: string; mes
   },
   group: {
     test: "(variables.boundary != '' && variables.group != '') || variables.reservedFor == 'ResourceGroup'",
-    message: 'stands only in the namespace of a resource group',
+    message: 'stands only in the namespace of a resource group, which kubectl get resourcegroups shows',
   },
 }
 
@@ -50,7 +50,7 @@ function placementPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     return [
       {
         expression: `!(request.resource.resource in [${names}]) || (${rule.test})`,
-        messageExpression: `'a ' + request.kind.kind + ' ${rule.message.replaceAll("'", "\\'")}; "' + request.namespace + '" is none'`,
+        messageExpression: `request.kind.kind + ' ${rule.message.replaceAll("'", "\\'")}; "' + request.namespace + '" is none'`,
         reason: 'Invalid',
       },
     ]

@@ -372,13 +372,29 @@ function isUnaffected<Spec>(rule: DeclaredRule<Spec>, next: Spec, previous: Spec
  * @param field path below the spec whose last part is the name, such as `restoreFrom.clusterName`; absent: not checked
  */
 export function requireOwnerVerb(
-  { group, plural }: Pick<Resource, 'group' | 'plural'>,
+  resource: Pick<Resource, 'group' | 'plural'>,
   field: string,
   verb: string,
   message: string,
 ): AdmissionRule {
+  const { group, plural } = resource
   const parts = field.split('.')
   const isGiven = parts.map((_, index) => `has(object.spec.${parts.slice(0, index + 1).join('.')})`).join(' && ')
   const holder = `authorizer.group('${group}').resource('${plural}').namespace(request.namespace).name(object.spec.${field}).check('${verb}').allowed()`
-  return { on: 'CREATE', cel: `variables.isExempt || !(${isGiven}) || ${holder}`, message }
+  const messageCel = celAskingFor(message, verb, resource, `object.spec.${field}`)
+  return { on: 'CREATE', cel: `variables.isExempt || !(${isGiven}) || ${holder}`, message, messageCel }
+}
+
+/**
+ * Returns CEL of a message with the command that asks for the missing right in the namespace of the request.
+ *
+ * @param name CEL of the name of the resource
+ */
+export function celAskingFor(
+  message: string,
+  verb: string,
+  { group, plural }: Pick<Resource, 'group' | 'plural'>,
+  name: string,
+): string {
+  return `'${message}: kubectl auth can-i ${verb} ${plural}.${group}/' + ${name} + ' -n ' + request.namespace`
 }

@@ -4,6 +4,7 @@ import { FIELD_MANAGERS_MAX, METADATA_ENTRIES_MAX, METADATA_REFUSALS } from '../
 import { OWNER_KIND_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, ObjectMeta } from '../../src/core/object.ts'
+import { withArticle } from '../../src/core/withArticle.ts'
 import { type AnyKind, MAX_OBJECT_BYTES } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -245,7 +246,7 @@ describe('metadata of every kind', () => {
       const made = objectOf(kind, {})
       const spec = OTHERWISE_TAKEN[kind.kind] ?? (made.spec as object)
       const object = { ...made, spec: { ...spec, [field]: PROTECTED[field] } }
-      const words = `the ${field} of a ${kind.kind} is written by an administrator of the platform only`
+      const words = `the ${field} of ${withArticle(kind.kind)} is written by an administrator of the cluster only`
       const refusals = await Promise.all(
         [owner, contributor].map((client) => refusalOf(client.create(kind.resource, object, { dryRun: true }))),
       )

@@ -9,7 +9,10 @@ import { ENFORCEMENT_POINTS } from '../../src/core/refusals.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { gateKey, REFUSED_WRITES } from '../cases/refusedWrites.ts'
 
-type Policy = KubeObject & { spec: { matchConstraints?: { resourceRules: { resources: string[] }[] } } }
+type Validation = { message?: string; messageExpression?: string }
+type Policy = KubeObject & {
+  spec: { matchConstraints?: { resourceRules: { resources: string[] }[] }; validations?: Validation[] }
+}
 const policies = admissionPolicies(KINDS, reservedNames()) as Policy[]
 const rulesOf = (code: string) => KINDS.filter(({ rules }) => rules.some((rule) => rule.code === code))
 
@@ -33,6 +36,29 @@ describe('messages of refusals', () => {
     )
     expect(found).to.have.length.above(1)
     expect(found.filter(({ sentence, field }) => !sentence.includes(field))).to.deep.equal([])
+  })
+})
+
+describe('messages of admission policies', () => {
+  const validations = policies.flatMap(({ spec }) => spec.validations ?? [])
+  const textOf = ({ message, messageExpression }: Validation) => messageExpression ?? message ?? ''
+
+  it('exist for every validation', () => {
+    expect(validations).to.have.length.above(60)
+    expect(validations.filter((validation) => textOf(validation) === '')).to.deep.equal([])
+  })
+
+  it('name the command that asks for a missing verb', () => {
+    const ofVerbs = validations.map(textOf).filter((text) => text.includes('holder of the verb'))
+    expect(ofVerbs).to.have.length.above(7)
+    expect(ofVerbs.filter((text) => !/kubectl auth can-i|may request a rollback/.test(text))).to.deep.equal([])
+  })
+
+  it('have the article of their noun', () => {
+    const wrong = validations.flatMap(({ message = '', messageExpression = '' }) =>
+      [message, messageExpression].filter((text) => /\ba [AEIO]/.test(text)),
+    )
+    expect(wrong).to.deep.equal([])
   })
 })
 

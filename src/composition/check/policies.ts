@@ -2,8 +2,8 @@
 
 /** The admission policies of this version, each with the digest that it carries. */
 export const POLICIES: Readonly<Record<string, string>> = {
-  'freehold-placement': '5247ea217a01f65f',
-  'freehold-iam-writers': '46d4d20e0615103d',
+  'freehold-placement': 'e393f16f7501d9af',
+  'freehold-iam-writers': 'b7529b408c9a1341',
   'freehold-iam-grants': '495a0222edf8b906',
   'freehold-action-patterns': '84823c811bd24b02',
   'freehold-role-names': '814efbe8d2cefd45',
@@ -27,9 +27,9 @@ export const POLICIES: Readonly<Record<string, string>> = {
   'freehold-own-secrets': '15859f4999556c19',
   'freehold-activator': '0ae5e635c0d893e0',
   'freehold-reserved-names': 'c4f2f4f13e459c71',
-  'freehold-protected-fields': 'd284afbd49402663',
-  'freehold-kind-writes': '672673de0d0fb648',
-  'freehold-kind-states': 'a5a95351be5a6ee1',
+  'freehold-protected-fields': '77d16b3eb69b46a8',
+  'freehold-kind-writes': '3296fd2096e720d5',
+  'freehold-kind-states': '7d8cf69bac331889',
   'freehold-kind-deletions': 'fae0d5648f6f0749',
   'freehold-boundaryprojections-beside-platformclusters': '2d6005490aef5c6f',
   'freehold-deletion-protection': 'b4ae4841df93d536',
