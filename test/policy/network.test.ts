@@ -109,6 +109,13 @@ for (const [where, objects, ports] of [
       })
 
     for (const { metadata } of deployments)
+      it(`show metrics to pods of administrators only: ${metadata.name}`, () => {
+        const scrapes = lets(metadata.name)?.match(/.*dport 9090 return$/gm) ?? []
+        expect(scrapes.join('\n')).to.include('10.244.0.7').and.not.include('10.244.0.5')
+        expect(scrapes.filter((line) => !line.includes('saddr'))).to.deep.equal([])
+      })
+
+    for (const { metadata } of deployments)
       it(`accept connections to named ports only: ${metadata.name}`, () => {
         const returns = lets(metadata.name)?.match(/.* return$/gm) ?? ['all of them']
         expect(returns.filter((line) => !line.includes('dport'))).to.deep.equal([])
