@@ -2,20 +2,15 @@
 export class ReasonedError<Reason extends string> extends Error {
   readonly reason: Reason
 
-  constructor(reason: Reason, message: string, options?: { cause: unknown }) {
-    super(message, options)
+  constructor(reason: Reason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
     this.name = new.target.name
     this.reason = reason
   }
 }
 
-/** Like `ReasonedError`, but distinguished by a code. */
-export class CodedError<Code extends string> extends Error {
-  readonly code: Code
-
-  constructor(code: Code, message: string, cause?: unknown) {
-    super(message, cause === undefined ? {} : { cause })
-    this.name = new.target.name
-    this.code = code
-  }
-}
+/** Returns a function that recognises failures of a class; only those with one of the reasons, if any are given. */
+export const failureGuard =
+  <Failure extends { readonly reason: string }>(type: abstract new (...given: never[]) => Failure) =>
+  (thrown: unknown, ...reasons: readonly Failure['reason'][]): thrown is Failure =>
+    thrown instanceof type && (reasons.length === 0 || reasons.includes(thrown.reason))

@@ -1,3 +1,5 @@
+import { failureGuard, ReasonedError } from '../core/failure.ts'
+
 export type SqlFaultReason =
   /** No response: the engine is starting or gone, or the network is down. */
   | 'Unreachable'
@@ -40,14 +42,11 @@ export type FaultDetails = {
 }
 
 /** A refusal by an engine or by our own checks. The message never contains values or credentials. */
-export class SqlFault extends Error {
-  readonly reason: SqlFaultReason
+export class SqlFault extends ReasonedError<SqlFaultReason> {
   readonly details: Readonly<FaultDetails>
 
   constructor(reason: SqlFaultReason, message: string, details: FaultDetails = {}) {
-    super(message, details.cause === undefined ? {} : { cause: details.cause })
-    this.name = 'SqlFault'
-    this.reason = reason
+    super(reason, message, details.cause)
     this.details = details
   }
 
@@ -57,6 +56,4 @@ export class SqlFault extends Error {
   }
 }
 
-export function isSqlFault(thrown: unknown, ...reasons: SqlFaultReason[]): thrown is SqlFault {
-  return thrown instanceof SqlFault && (reasons.length === 0 || reasons.includes(thrown.reason))
-}
+export const isSqlFault = failureGuard(SqlFault)

@@ -1,3 +1,4 @@
+import { failureGuard } from '../core/failure.ts'
 import type { ObjectRef, Resource } from './object.ts'
 import { objectKey, resourceId } from './object.ts'
 
@@ -93,10 +94,7 @@ export function refusalSubjectOf({ cluster }: KubeError): string {
   return cluster === undefined ? 'The API server' : `The API server of cluster "${cluster}"`
 }
 
-/** Whether `thrown` is a KubeError, with one of the given reasons if any are given. */
-export function isKubeError(thrown: unknown, ...reasons: KubeErrorReason[]): thrown is KubeError {
-  return thrown instanceof KubeError && (reasons.length === 0 || reasons.includes(thrown.reason))
-}
+export const isKubeError = failureGuard(KubeError)
 
 /** For `catch` of a create: returns undefined if the object exists already. */
 export function ignoreKubeAlreadyExists(error: unknown): undefined {

@@ -40,6 +40,6 @@ export function releaseFeedContract(start: () => Promise<FeedUnderTest> | FeedUn
     under.push(url, '1.0.0')
     under.away()
     const error = await under.feed.versions(url).catch((thrown: unknown) => thrown)
-    expect(error).to.be.instanceOf(FeedError).and.include({ code: 'Unreachable' })
+    expect(error).to.be.instanceOf(FeedError).and.include({ reason: 'Unreachable' })
   })
 }

@@ -157,10 +157,10 @@ function commitOf(found: ReadonlyMap<string, string>, { ref }: GitLocation): str
 
 function gitFilesError(error: unknown, host: string): GitFilesError {
   if (error instanceof GitFilesError) return error
-  if (error instanceof OutgoingError) return new GitFilesError(error.reason, error.message, { cause: error })
+  if (error instanceof OutgoingError) return new GitFilesError(error.reason, error.message, error)
   if (error instanceof PackTooLarge) {
     const message = 'The repository is too large: keep templates in one of their own.'
-    return new GitFilesError('TooLarge', message, { cause: error })
+    return new GitFilesError('TooLarge', message, error)
   }
-  return new GitFilesError('Unreachable', `${host} gives an answer that is not valid Git.`, { cause: error })
+  return new GitFilesError('Unreachable', `${host} gives an answer that is not valid Git.`, error)
 }

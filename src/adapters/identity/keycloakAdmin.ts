@@ -138,9 +138,5 @@ async function send(method: Method, url: string, { headers, body, dispatcher }: 
 }
 
 function unavailable(why: string, cause?: unknown): IdentityProviderError {
-  return new IdentityProviderError(
-    'Unavailable',
-    `Keycloak cannot be used: ${why}.`,
-    cause === undefined ? undefined : { cause },
-  )
+  return new IdentityProviderError('Unavailable', `Keycloak cannot be used: ${why}.`, cause)
 }

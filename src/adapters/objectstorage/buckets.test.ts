@@ -73,7 +73,7 @@ describe('bucketCalls.removeBucket', () => {
     const remove = (how: Removal, isHere = true) =>
       bucketCalls({ s3: { send }, folders: isHere ? folders : undefined } as unknown as Clients)
         .removeBucket('media.one', how)
-        .catch((error: StoreError) => error.code)
+        .catch((error: StoreError) => error.reason)
     return { remove, removed }
   }
 

@@ -30,7 +30,7 @@ describe('attempt', () => {
     it(`reports ${code} for ${sentence}, without quoting the store`, async () => {
       const error = await attempt('The bucket "x" could not be read', failing(name, status)).catch((thrown) => thrown)
       expect(error).to.be.instanceOf(StoreError)
-      expect(error.code).to.equal(code)
+      expect(error.reason).to.equal(code)
       expect(error.message).to.match(/^The bucket "x" could not be read: /)
       expect(error.message).to.include(message)
       expect(error.message).to.not.match(/secret|</)

@@ -7,7 +7,7 @@ import {
   type Removal,
   type RemovalState,
   StoreError,
-  type StoreErrorCode,
+  type StoreErrorReason,
   type StoreInfo,
 } from './port.ts'
 
@@ -27,7 +27,7 @@ export class FakeObjectStore implements ObjectStore {
   /** The calls, in order. */
   readonly calls: string[] = []
   #made = 0
-  #failure: StoreErrorCode | undefined
+  #failure: StoreErrorReason | undefined
   /** Requests made with `attempt`. */
   readonly log: AuditRecord[] = []
 
@@ -48,9 +48,9 @@ export class FakeObjectStore implements ObjectStore {
     }
   }
 
-  /** Makes every further call fail with this code; undefined ends that. */
-  failWith(code: StoreErrorCode | undefined): void {
-    this.#failure = code
+  /** Makes every further call fail for this reason; undefined ends that. */
+  failWith(reason: StoreErrorReason | undefined): void {
+    this.#failure = reason
   }
 
   #enter(call: string): void {

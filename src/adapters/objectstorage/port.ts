@@ -1,5 +1,5 @@
 import type { AccessKeyPair, BucketSettings, StoreFeatures, StoreGrant } from '../../contracts/objectstorage.ts'
-import { CodedError } from '../../core/failure.ts'
+import { failureGuard, ReasonedError } from '../../core/failure.ts'
 
 /** Identity and capabilities of a store; constant while the process runs. */
 export type StoreInfo = {
@@ -110,11 +110,8 @@ export interface ObjectStore {
  * - `NotFound`: no such bucket or user;
  * - `Taken`: the bucket belongs to somebody else.
  */
-export type StoreErrorCode = 'Unreachable' | 'Failed' | 'Refused' | 'Invalid' | 'Full' | 'NotFound' | 'Taken'
+export type StoreErrorReason = 'Unreachable' | 'Failed' | 'Refused' | 'Invalid' | 'Full' | 'NotFound' | 'Taken'
 
 /** A failed call. The message names what was attempted, without any text of the store and without secrets. */
-export class StoreError extends CodedError<StoreErrorCode> {}
-
-export function isStoreError(error: unknown, ...codes: readonly StoreErrorCode[]): error is StoreError {
-  return error instanceof StoreError && (codes.length === 0 || codes.includes(error.code))
-}
+export class StoreError extends ReasonedError<StoreErrorReason> {}
+export const isStoreError = failureGuard(StoreError)

@@ -16,7 +16,7 @@ export function createAddressResolver(
     const verdict = vetOutgoingUrl(`https://${host}`, allowedHosts)
     if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not allowed: ${verdict.why}.`)
     const found = await lookup(hostname.replace(/^\[|\]$/g, '')).catch((cause: unknown) => {
-      throw new OutgoingError('Unreachable', `The name ${hostname} cannot be resolved.`, { cause })
+      throw new OutgoingError('Unreachable', `The name ${hostname} cannot be resolved.`, cause)
     })
     const addresses = found.map((one) => one.address)
     if (addresses.length === 0) throw new OutgoingError('Unreachable', `The name ${hostname} has no address.`)

@@ -124,10 +124,10 @@ function outgoingError(error: unknown, host: string): OutgoingError {
   if (error instanceof OutgoingError) return error
   if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) {
     const why = `${host} has an address that is not public`
-    return new OutgoingError('NotAllowed', `The address is not allowed: ${why}.`, { cause: error })
+    return new OutgoingError('NotAllowed', `The address is not allowed: ${why}.`, error)
   }
   const why = FAILURE_REASONS[connectionFailure(error) ?? 'TimedOut']
-  return new OutgoingError('Unreachable', `${host} ${why}.`, { cause: error })
+  return new OutgoingError('Unreachable', `${host} ${why}.`, error)
 }
 
 /** Reasons for the message. A call that hits the deadline has no code. */

@@ -1,3 +1,5 @@
+import { failureGuard, ReasonedError } from '../../core/failure.ts'
+
 /**
  * Calls to a running vector database (Qdrant's HTTP API, tag "Distributed"). Peer ids are below 2^53, so a number holds
  * them.
@@ -90,18 +92,13 @@ export type EngineErrorReason =
   | 'Unexpected'
 
 /** A failed call to an engine. The message is our own, without text of the engine and without keys. */
-export class EngineError extends Error {
-  readonly reason: EngineErrorReason
+export class EngineError extends ReasonedError<EngineErrorReason> {
   readonly status: number
 
-  constructor(reason: EngineErrorReason, message: string, status = 0, options?: { cause: unknown }) {
-    super(message, options)
-    this.name = 'EngineError'
-    this.reason = reason
+  constructor(reason: EngineErrorReason, message: string, status = 0, cause?: unknown) {
+    super(reason, message, cause)
     this.status = status
   }
 }
 
-export function isEngineError(thrown: unknown, ...reasons: EngineErrorReason[]): thrown is EngineError {
-  return thrown instanceof EngineError && (reasons.length === 0 || reasons.includes(thrown.reason))
-}
+export const isEngineError = failureGuard(EngineError)

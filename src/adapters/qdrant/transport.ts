@@ -75,7 +75,7 @@ async function textOf(body: Readable): Promise<string> {
 }
 
 function unreachable(namespace: string, pod: string, why: string, cause?: unknown): EngineError {
-  return new EngineError('Unreachable', `Peer "${namespace}/${pod}" does not answer (${why}).`, 0, { cause })
+  return new EngineError('Unreachable', `Peer "${namespace}/${pod}" does not answer (${why}).`, 0, cause)
 }
 
 function codeOf(thrown: unknown): string {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import type { ImageUses } from '../../contracts/registry/retention.ts'
 import type { SweepBounds } from '../../contracts/registry/sweep.ts'
-import { CodedError } from '../../core/failure.ts'
+import { failureGuard, ReasonedError } from '../../core/failure.ts'
 import type { AuditLog } from '../audit/port.ts'
 
 /** A manifest in the registry. */
@@ -57,14 +57,11 @@ export interface ImageRegistry {
 }
 
 /** `Unreachable`: no answer, or a request to retry later; `Refused`: by the registry; `Unreadable`: broken data. */
-export type RegistryErrorCode = 'Unreachable' | 'Refused' | 'Unreadable'
+export type RegistryErrorReason = 'Unreachable' | 'Refused' | 'Unreadable'
 
 /** A failed call. The message names the request, without any body of the registry and without tokens. */
-export class RegistryError extends CodedError<RegistryErrorCode> {}
-
-export function isRegistryError(error: unknown, ...codes: readonly RegistryErrorCode[]): error is RegistryError {
-  return error instanceof RegistryError && (codes.length === 0 || codes.includes(error.code))
-}
+export class RegistryError extends ReasonedError<RegistryErrorReason> {}
+export const isRegistryError = failureGuard(RegistryError)
 
 /** What a token grants, in the terms of the registry's token specification. */
 export type RegistryAccess = { readonly type: string; readonly name: string; readonly actions: readonly string[] }

@@ -71,7 +71,7 @@ describe('createRegistryClient, given malformed documents', () => {
     const Labels = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`l${at}`, 'x']))
     text = JSON.stringify({ config: { Labels } })
     const error = await registry.details('a/b', 'sha256:1').catch((caught: unknown) => caught)
-    expect((error as RegistryError).code).to.equal('Unreadable')
+    expect((error as RegistryError).reason).to.equal('Unreadable')
   })
 
   it('reads the zero values of a configuration written by Go as missing', async () => {

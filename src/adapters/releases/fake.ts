@@ -1,4 +1,4 @@
-import { FeedError, type FeedErrorCode, type ReleaseFeed } from './port.ts'
+import { FeedError, type FeedErrorReason, type ReleaseFeed } from './port.ts'
 import { versionsAmong } from './versions.ts'
 
 type Pushed = { digest: string; annotations: Readonly<Record<string, string>>; isSigned: boolean }
@@ -7,7 +7,7 @@ type Pushed = { digest: string; annotations: Readonly<Record<string, string>>; i
 export class FakeReleaseFeed implements ReleaseFeed {
   readonly #charts = new Map<string, Map<string, Pushed>>()
   /** If set, every call fails with it. */
-  failure: FeedErrorCode | undefined
+  failure: FeedErrorReason | undefined
 
   push(url: string, version: string, annotations: Readonly<Record<string, string>> = {}, isSigned = false): void {
     const versions = this.#charts.get(url) ?? new Map<string, Pushed>()

@@ -18,6 +18,6 @@ export const mirrorFetch: OutgoingFetch = async (url, { headers = {}, signal } =
     return new Response(text, { status: answer.status, headers: [...answer.headers] })
   } catch (cause) {
     if (cause instanceof OutgoingError) throw cause
-    throw new OutgoingError('Unreachable', `${host} does not answer in time.`, { cause })
+    throw new OutgoingError('Unreachable', `${host} does not answer in time.`, cause)
   }
 }

@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/failure.ts'
+import { ReasonedError } from '../../core/failure.ts'
 
 /** A chart version in the registry. */
 export type FeedRelease = {
@@ -30,7 +30,7 @@ export interface ReleaseFeed {
 }
 
 /** `Unreachable`: no answer; `Refused`: by the registry, or the call is not allowed; `Unreadable`: invalid data. */
-export type FeedErrorCode = 'Unreachable' | 'Refused' | 'Unreadable'
+export type FeedErrorReason = 'Unreachable' | 'Refused' | 'Unreadable'
 
 /** A failed read. The message names the host and the request, without any text of the answer. */
-export class FeedError extends CodedError<FeedErrorCode> {}
+export class FeedError extends ReasonedError<FeedErrorReason> {}

@@ -51,6 +51,6 @@ describe('createReleaseFeed', () => {
     const found = await createReleaseFeed({ fetch })
       .versions('oci://inside.local/a')
       .catch((error) => error)
-    expect([found.code, found.message]).to.deep.equal(['Refused', 'The address is not allowed: it is inside.'])
+    expect([found.reason, found.message]).to.deep.equal(['Refused', 'The address is not allowed: it is inside.'])
   })
 })

@@ -38,7 +38,7 @@ export async function sendToProvider(fetch: OutgoingFetch, url: string, call: Ca
 /** Translates an OutgoingError. @throws SourceError; any other error unchanged */
 export function throwSourceError(error: unknown): never {
   if (!(error instanceof OutgoingError)) throw error
-  throw new SourceError(error.reason, error.message, { cause: error })
+  throw new SourceError(error.reason, error.message, error)
 }
 
 /** Sends a request and parses the answer with the schema. @throws SourceError by status */

@@ -144,6 +144,6 @@ async function appToken({ credentials }: Connection, now: number): Promise<strin
     return `Bearer ${signed}`
   } catch (error) {
     const message = 'The private key of the GitHub App cannot be read: it must be RSA, as PEM.'
-    throw new SourceError('CredentialRejected', message, { cause: error })
+    throw new SourceError('CredentialRejected', message, error)
   }
 }

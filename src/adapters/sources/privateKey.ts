@@ -5,7 +5,7 @@ const TYPES = /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521))$/
 const UNREADABLE =
   'The private key cannot be read: give an Ed25519, ECDSA or RSA key as ssh-keygen writes it, from BEGIN to END.'
 
-const rejected = (message: string, cause?: unknown) => new SourceError('CredentialRejected', message, { cause })
+const rejected = (message: string, cause?: unknown) => new SourceError('CredentialRejected', message, cause)
 
 /**
  * Converts a private key to a form that both the platform and the `ssh` program of builds can read.

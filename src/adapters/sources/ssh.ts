@@ -94,7 +94,7 @@ function fetchRefs(
   const username = decodeURIComponent(url.username) || 'git'
   return new Promise((resolve, reject) => {
     const unreachable = (cause: unknown) =>
-      reject(new SourceError('Unreachable', `${host} does not answer as an ssh server does.`, { cause }))
+      reject(new SourceError('Unreachable', `${host} does not answer as an ssh server does.`, cause))
     client
       .once('ready', () => {
         client.exec(`git-upload-pack ${quotePath(url)}`, (error, channel) => {

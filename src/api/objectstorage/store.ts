@@ -28,7 +28,7 @@ export async function translateStoreErrors<T>(work: () => Promise<T>): Promise<T
     return await work()
   } catch (error) {
     if (!isStoreError(error)) throw error
-    if (error.code === 'Unreachable' || error.code === 'Failed') {
+    if (isStoreError(error, 'Unreachable', 'Failed')) {
       throw new PlatformError(
         'SERVICE_UNAVAILABLE',
         'The object store does not answer; try again.',

@@ -31,8 +31,8 @@ export function readFeed({ feed, feedInterval }: LifecycleOptions) {
       pass.report({ feed: { readAt: pass.now, ...tried, ...counts } })
     } catch (error) {
       if (!(error instanceof FeedError)) throw error
-      const { code, message } = error
-      const problem = { problem: message.slice(0, 1024), isUnreachable: code === 'Unreachable' }
+      const { reason, message } = error
+      const problem = { problem: message.slice(0, 1024), isUnreachable: reason === 'Unreachable' }
       pass.report({
         feed: { readAt: status?.feed?.readAt, known: status?.feed?.known, ...tried, found: 0, ...problem },
       })
