@@ -13,6 +13,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { job, namespace, statefulSet } from '../../src/kube/builtin.ts'
 import { installManifests } from '../../src/kube/crds.ts'
+import { postgresqlBackup } from '../../src/kube/postgresql.ts'
 import { veleroBackupStorageLocation } from '../../src/kube/velero.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
@@ -176,7 +177,20 @@ describe('a platform restored by Velero', () => {
     for (const path of running) await until(`${path} runs`, async () => (await statusOf(path)) === 'Running')
     const snapshots = at('relationalclusters/orders/snapshots')
     await expectCall(202, 'POST', snapshots, { name: 'kept' })
-    await until('the snapshot is taken', async () => (await items(snapshots))[0]?.status === 'Completed')
+    // As the engine does by the schedule; the backup of the platform does not include it.
+    const nightly = {
+      ...{ apiVersion: 'postgresql.cnpg.io/v1', kind: 'Backup', spec: { cluster: { name: 'relc-orders' } } },
+      metadata: {
+        name: 'nightly',
+        namespace: groupNamespace(String(boundary.id), 'shop'),
+        labels: { 'cnpg.io/scheduled-backup': 'relcbackup-orders' },
+      },
+    }
+    await own.admin.create(postgresqlBackup, nightly)
+    await until('the snapshots are taken', async () => {
+      const taken = await items(snapshots)
+      return taken.length === 2 && taken.every(({ status }) => status === 'Completed')
+    })
     await until('the job is done', async () => /Succeeded|Completed/.test(String(await statusOf(at('jobs/report')))))
     const lists = [
       ['/boundaries', ['id']],
