@@ -79,8 +79,7 @@ describe('createFileAuditLog', () => {
     expect(await log.newest(10, everything)).to.deep.equal([])
     const path = join(folder, '2026-05-01.jsonl')
     await symlink(path, path)
-    const failure = await log.newest(10, everything).catch((error: NodeJS.ErrnoException) => error.code)
-    expect(failure).to.equal('ELOOP')
+    expect(await log.newest(10, everything).catch((error: unknown) => error)).to.be.instanceOf(AuditError)
   })
 
   it('reads only the newest bytes of a file, unless all entries are requested', async () => {

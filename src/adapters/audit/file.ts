@@ -54,7 +54,10 @@ export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOp
     },
     newest: (limit, wanted, from = oldestKept(), reads = 'enough') => {
       const maxBytes = reads === 'all' ? Number.POSITIVE_INFINITY : readBytes
-      return takeNewestEntries(entriesBackwards(dayOf(from), maxBytes), limit, wanted, from)
+      const found = takeNewestEntries(entriesBackwards(dayOf(from), maxBytes), limit, wanted, from)
+      return found.catch((error: unknown) => {
+        throw new AuditError('The audit cannot be read.', error)
+      })
     },
   }
 

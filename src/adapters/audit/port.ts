@@ -13,6 +13,7 @@ export interface AuditLog<Entry extends AuditLine> {
    *
    * @param from milliseconds since the epoch: older entries may be left out
    * @param reads `enough` reads a bounded part of the log; `all` is for callers that act on the absence of an entry
+   * @throws AuditError if the log cannot be read
    */
   newest(limit: number, wanted: (entry: Entry) => boolean, from?: number, reads?: 'enough' | 'all'): Promise<Entry[]>
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../contracts/registry/audit.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -53,13 +54,16 @@ const auditRoute = listRoute('/resources/registries/audit', {
   rows: async ({ services, query }) => {
     const { correlation_id: correlationId, from, to, ...fields } = query
     const filters = Object.entries({ ...fields, correlationId }).filter(([, value]) => value !== undefined)
-    const found = await registryOf(services).audit.newest(
+    const reading = registryOf(services).audit.newest(
       ENTRIES_MAX,
       (entry) =>
         filters.every(([name, value]) => entry[name as keyof typeof entry] === value) &&
         (to === undefined || Date.parse(entry.timestamp) <= Date.parse(to)),
       from === undefined ? undefined : Date.parse(from),
     )
+    const found = await reading.catch((cause: unknown) => {
+      throw new PlatformError('SERVICE_UNAVAILABLE', 'The audit of the registry cannot be read.', {}, { cause })
+    })
     return found.map((entry) => wholeRecord(RegistryAuditEntryDto, entry))
   },
 })

@@ -248,6 +248,12 @@ describe('registry over REST', () => {
     expect([status, body.repository, headers['cache-control']]).to.deep.equal([200, REPOSITORY, 'no-store'])
   })
 
+  it('returns 503, and no empty list, while the audit log cannot be read', async () => {
+    world.service.audit.newest = () => Promise.reject(new Error('The disk is away.'))
+    const { status, body } = await asOwner('get', '/resources/registries/audit')
+    expect([status, body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE'])
+  })
+
   it('validates the filters of the audit log, and ignores the case of actions', async () => {
     const audit = (query: string) => asOwner('get', `/resources/registries/audit?${query}`)
     for (const query of ['action=zz', 'boundary=x']) expect((await audit(query)).status, query).to.equal(400)

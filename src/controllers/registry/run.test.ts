@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { makeRegistry } from '../../../test/make/registry.ts'
 import { BOUNDARY_ID, ControllerBench } from '../../../test/worlds/controllers.ts'
+import { AuditError } from '../../adapters/audit/port.ts'
 import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -126,6 +127,13 @@ describe('RetentionRun controller', () => {
   it('fails with the message of an unreachable registry', async () => {
     world.registry.repositories = () => Promise.reject(new RegistryError('Unreachable', 'The registry is away.'))
     expect(await run()).to.include({ state: 'Failed', error: 'The registry is away.' })
+  })
+
+  it('fails and removes nothing while the audit cannot be read', async () => {
+    push('v1')
+    world.audit.newest = () => Promise.reject(new AuditError('The audit cannot be read.'))
+    expect(await run()).to.include({ state: 'Failed', error: 'The audit cannot be read.' })
+    expect(await world.registry.tags(REPOSITORY)).to.deep.equal(['v1'])
   })
 
   it('recreates the next scheduled run when it is deleted', async () => {

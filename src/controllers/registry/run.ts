@@ -1,3 +1,4 @@
+import { AuditError } from '../../adapters/audit/port.ts'
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
@@ -65,7 +66,8 @@ async function advance(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   try {
     return await runPhase(pass, port)
   } catch (error) {
-    if (!isRegistryError(error)) throw error
+    // A run that waited for the audit would hold back all pushes meanwhile.
+    if (!isRegistryError(error) && !(error instanceof AuditError)) throw error
     return failed(pass, error.message)
   }
 }
