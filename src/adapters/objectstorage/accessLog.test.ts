@@ -1,9 +1,10 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { logged, toldEntry } from '../../../test/make/accessLog.ts'
 import { accessLogReader, bucketLogPath, rotatedLogPath } from './accessLog.ts'
+import { isStoreError } from './port.ts'
 
 describe('accessLogReader', () => {
   let folder: string
@@ -127,6 +128,12 @@ describe('accessLogReader', () => {
     expect(found.at(-1)?.requestId).to.equal('R1')
     expect(found.length, 'are bounded').to.be.within(100, 600)
     expect(await audit(new Set(['one', 'two']), 2)).to.have.length(2)
+  })
+
+  it('rejects with Unreachable while the log cannot be read', async () => {
+    await symlink(path, path)
+    const failure = await accessLogReader(path, 'platform')(new Set(['one']), 10).catch((error: unknown) => error)
+    expect(isStoreError(failure, 'Unreachable')).to.equal(true)
   })
 
   it('returns nothing without a log', async () => {

@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '../../core/names.ts'
+import { unlessAbsent } from '../../core/unlessAbsent.ts'
 import { linesBackwards } from '../audit/lines.ts'
 import { takeNewestEntries } from '../audit/port.ts'
 import { type AccessEntry, isPlatformRequest, parseAccessEntry } from './accessEntry.ts'
 import { isFolderName } from './folders.ts'
-import type { AuditRecord, ObjectStore } from './port.ts'
+import { type AuditRecord, type ObjectStore, StoreError } from './port.ts'
 
 /** Bytes that one query reads from the ends of all logs together, and at least of each. */
 const READ_BYTES = 8 * 1024 * 1024
@@ -30,22 +31,26 @@ export const bucketLogPath = (folder: string, bucket: string, what: 'done' | 're
 export function accessLogReader(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
     const isWanted = (entry: AccessEntry) => buckets.has(entry.Bucket) && !isPlatformRequest(entry, platform)
-    const logs = path === undefined ? [] : await logsAt(path, buckets)
-    const maxBytes = Math.max(READ_BYTES_MIN, READ_BYTES / logs.length)
-    const found: AuditRecord[] = []
-    for (const log of logs)
-      found.push(...(await takeNewestEntries(recordsBackwards(log, maxBytes, isWanted), limit, () => true)))
+    const found = await readRecords().catch((error: unknown) => {
+      throw new StoreError('Unreachable', 'The audit of the object store cannot be read.', error)
+    })
     // Requests of almost the same time may be logged out of order.
     return found.sort((one, other) => Date.parse(other.timestamp) - Date.parse(one.timestamp)).slice(0, limit)
+
+    async function readRecords(): Promise<AuditRecord[]> {
+      const logs = path === undefined ? [] : await logsAt(path, buckets)
+      const maxBytes = Math.max(READ_BYTES_MIN, READ_BYTES / logs.length)
+      const records: AuditRecord[] = []
+      for (const log of logs)
+        records.push(...(await takeNewestEntries(recordsBackwards(log, maxBytes, isWanted), limit, () => true)))
+      return records
+    }
   }
 }
 
 async function logsAt(path: string, buckets: ReadonlySet<string>): Promise<string[]> {
-  const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isFolder) return [path]
+  const found = await unlessAbsent(stat(path))
+  if (found?.isDirectory() !== true) return [path]
   return [...buckets]
     .filter(isFolderName)
     .flatMap((each) => [bucketLogPath(path, each, 'done'), bucketLogPath(path, each, 'refused')])
