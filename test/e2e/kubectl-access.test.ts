@@ -159,7 +159,7 @@ describe('kubectl with the roles of REST', () => {
   it('lets the Owner of a boundary change its name, but not its quota', async () => {
     const kubectl = await kubectlOf(await makeCaller({ Owner: `/boundaries/${boundaryId}` }))
     const patch = (spec: object) => kubectl(`patch boundary ${boundaryId} --type=merge -p ${JSON.stringify({ spec })}`)
-    expect((await patch({ quota: { cpu: '1000' } })).stderr).to.include('by an administrator of the platform only')
+    expect((await patch({ quota: { cpu: '1000' } })).stderr).to.include('by an administrator of the cluster only')
     expect(await patch({ displayName: 'Renamed' })).to.include({ code: 0 })
     const { spec } = (await admin.get(Boundary.resource, { name: boundaryId })) as Boundary
     expect(spec).to.include({ displayName: 'Renamed' })

@@ -262,7 +262,7 @@ describe('secret vaults with kubectl', () => {
     expect(await patch('roles', { tags: { a: '1' } }, officer)).to.include({ code: 0 })
     expect((await kubectl(`-n ${at.namespace} delete vent ${name}`, { token: officer })).stderr).to.contain('Forbidden')
     const history = { ...(await stored('roles')).spec.history, lastVersion: 0 }
-    expect((await patch('roles', { history }, officer)).stderr).to.contain('administrator of the platform only')
+    expect((await patch('roles', { history }, officer)).stderr).to.contain('administrator of the cluster only')
     await admin.create(secret, plain('not-yours', 'z'))
     const stolen = await patch('roles', { valueFrom: { secretName: 'not-yours', key: 'value' } }, officer)
     expect(stolen.stderr).to.contain('valueFrom names a Secret that you may not get')
