@@ -19,6 +19,8 @@ const NAME = 'freehold-configuration'
 /** The chart leaves the namespace to Helm, and marks the definitions as to be kept. */
 const EVERYTHING = ['--set', 'createNamespace=true', '--set', 'keepDefinitions=false']
 
+const ENFORCED = 'pod-security.kubernetes.io/enforce'
+
 type Workload = KubeObject & {
   spec: { template: { metadata: { annotations?: object }; spec: { volumes: { configMap?: { name: string } }[] } } }
 }
@@ -165,6 +167,16 @@ describe('manifests of the ways to install', () => {
       })
     })
 
+    it('adds metadata to the namespace of builds, beside that of the platform', async () => {
+      const said = { labels: { 'istio-injection': 'disabled' }, annotations: { 'example.com/owner': 'platform' } }
+      const words = ['--set-json', `buildNamespace=${JSON.stringify(said)}`]
+      const rendered = await template('--kube-version', '1.36.0', ...words)
+      const builds = rendered.find(({ kind, metadata }) => kind === 'Namespace' && metadata.name === 'freehold-builds')
+      const own = { [ENFORCED]: 'privileged', 'app.kubernetes.io/part-of': 'freehold' }
+      expect(builds?.metadata.labels).to.include({ ...said.labels, ...own })
+      expect(builds?.metadata.annotations).to.deep.equal(said.annotations)
+    })
+
     it('rejects pod labels that the platform selects by', async () => {
       const refused = await template('--set-string', 'facade.podLabels.app\\.kubernetes\\.io/name=mine').catch(
         ({ stderr }) => String(stderr),
@@ -181,6 +193,7 @@ describe('manifests of the ways to install', () => {
       ['a misspelt constraint', 'facade.topologySpreadConstraints=[{"maxskew":1}]', '/topologySpreadConstraints/0'],
       ['a variable that is not a setting', 'env=[{"name":"PLATFORM_SMTP_ULR","value":"x"}]', '/env/0/name'],
       ['a misspelt field of a variable', 'env=[{"name":"TZ","valeu":"x"}]', '/env/0'],
+      ['another Pod Security level of builds', `buildNamespace={"labels":{"${ENFORCED}":"baseline"}}`, '/labels/'],
       ['no issuer', 'configuration.issuer=null', "missing property 'issuer'"],
       ['a domain in upper case', 'configuration.clusterDomain="Apps.example.com"', '/configuration/clusterDomain'],
     ] as const)
