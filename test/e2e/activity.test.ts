@@ -253,11 +253,12 @@ describe('activity of a resource', () => {
       })
     }
     await change('kubectl', name, 1)
-    const entries = await until('the last change is recorded', async () => {
+    // The API server sends batches of events concurrently, and a long one takes longer.
+    const refused = await until('the refusals and the last change are recorded', async () => {
       const found = await entriesOf(name)
-      return stepsIn(found).length === 1 && found
+      const refusals = found.filter(({ outcome }) => outcome === 'Refused')
+      return stepsIn(found).length === 1 && refusals.length >= patches.length && refusals
     })
-    const refused = entries.filter(({ outcome }) => outcome === 'Refused')
     const codes = refused.map(({ statusCode }) => statusCode)
     expect(codes).to.have.length.within(patches.length, patches.length + unanswered)
     for (const { channel, actor, operation } of refused)
