@@ -273,7 +273,7 @@ type Site = KubeObject & {
   status?: { conditions?: { type: string; status: string }[]; endpoints?: { host?: string; port?: string }[] }
 }
 type AccessGrant = KubeObject & {
-  status?: { url?: string; code?: string; ca?: string; expirationTime?: string }
+  status?: { url?: string; code?: string; ca?: string }
 }
 
 /** Answers the newest grant request, unless it has expired. */

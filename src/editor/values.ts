@@ -64,10 +64,7 @@ const NOT_A_NUMBER = new Set(['NaN', 'Infinity', '-Infinity'])
  * engine converts anything (`'1 or 1=1'` is 1 in MariaDB).
  * @throws SqlFault InvalidValue
  */
-export function bindValue(
-  column: { name: string; encoding: Encoding; isNullable?: boolean },
-  value: unknown,
-): BoundValue {
+export function bindValue(column: { name: string; encoding: Encoding }, value: unknown): BoundValue {
   if (value === null) return null
   const parsed = readForm(column.encoding, value)
   if (parsed === undefined) {

@@ -63,10 +63,6 @@ export class PolicyIndex {
     for (const role of BUILT_IN_ROLES) this.#define(role)
   }
 
-  get assignmentCount(): number {
-    return this.#grants.size
-  }
-
   upsertAssignment(assignment: Assignment): void {
     this.removeAssignment(assignment.id)
     const scope = this.scopes.retain(assignment.scope)

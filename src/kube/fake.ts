@@ -24,7 +24,7 @@ import type {
   WriteObserver,
   WriteOptions,
 } from './client.ts'
-import type { KubeError, KubeErrorReason } from './errors.ts'
+import type { KubeErrorReason } from './errors.ts'
 import { fakeKubeError } from './fakeErrors.ts'
 import { applyMerge, cloneJson, equalsJson, exclusivelyOwned, mergePatch, mergeWrittenParts } from './fakeMerge.ts'
 import { type Change, matchesSelectors, visibleEventType } from './fakeSelect.ts'
@@ -43,7 +43,7 @@ export type FakeKubeClientOptions = {
 }
 
 /** `id` names the watched type. */
-type Stream = { id: string; wake: () => void; failure: KubeError | 'end' | undefined }
+type Stream = { id: string; wake: () => void; isEnded: boolean }
 type Watched = { resource: Resource; options: WatchStreamOptions; stream: Stream }
 type Preconditions = Pick<PatchOptions, 'uid' | 'resourceVersion'>
 
@@ -118,14 +118,6 @@ export class FakeKubeClient implements KubeClient {
   /** Answers `request` for matching paths; all others get a 404. */
   answer(path: RegExp, answer: (request: RawRequest) => { status?: number; text: string }): void {
     this.#answers.push({ path, answer })
-  }
-
-  /** Ends every open watch, normally or with an error. */
-  endStreams(failure: KubeError | 'end' = 'end'): void {
-    for (const stream of this.#streams) {
-      stream.failure = failure
-      stream.wake()
-    }
   }
 
   /** Forgets the history: a watch from an older version gets 410. */
@@ -250,7 +242,7 @@ export class FakeKubeClient implements KubeClient {
     options: WatchStreamOptions,
   ): AsyncGenerator<WatchEvent<T>, void, undefined> {
     this.#recordCall('watch', resource, { namespace: options.namespace, name: '' })
-    const stream: Stream = { id: typeId(resource), wake: () => {}, failure: undefined }
+    const stream: Stream = { id: typeId(resource), wake: () => {}, isEnded: false }
     this.#streams.add(stream)
     const abort = () => stream.wake()
     options.signal?.addEventListener('abort', abort)
@@ -278,8 +270,7 @@ export class FakeKubeClient implements KubeClient {
     }
     for (;;) {
       options.signal?.throwIfAborted()
-      if (stream.failure === 'end') return
-      if (stream.failure !== undefined) throw stream.failure
+      if (stream.isEnded) return
       const next = this.#log[Math.max(0, version - 1)]
       if (next === undefined) {
         await new Promise<void>((resolve) => {
@@ -296,7 +287,10 @@ export class FakeKubeClient implements KubeClient {
   }
 
   async close(): Promise<void> {
-    this.endStreams()
+    for (const stream of this.#streams) {
+      stream.isEnded = true
+      stream.wake()
+    }
   }
 
   #table(resource: Resource): Map<string, KubeObject> {

@@ -18,7 +18,7 @@ const PeerId = z.int().min(0)
 const ClusterAnswer = z.object({
   peer_id: PeerId,
   peers: z.record(z.string().regex(/^[0-9]{1,20}$/), z.object({ uri: z.string().max(2048) })),
-  raft_info: z.object({ leader: PeerId.nullish(), pending_operations: z.int().min(0).default(0) }),
+  raft_info: z.object({ leader: PeerId.nullish() }),
   consensus_thread_status: z.object({ consensus_thread_status: z.string() }).optional(),
 })
 
@@ -195,7 +195,6 @@ function clusterView(answer: z.output<typeof ClusterAnswer>): ClusterView {
       .map(([id, { uri }]) => ({ id: Number(id), uri }))
       .sort((a, b) => a.uri.localeCompare(b.uri)),
     leader: answer.raft_info.leader ?? undefined,
-    pendingOperations: answer.raft_info.pending_operations,
     consensusWorking: (answer.consensus_thread_status?.consensus_thread_status ?? 'working') === 'working',
   }
 }

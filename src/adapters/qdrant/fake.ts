@@ -79,7 +79,6 @@ export class FakeQdrant implements QdrantPort {
       peerId: self.id,
       peers: members.map(({ id, uri }) => ({ id, uri })).sort((a, b) => a.uri.localeCompare(b.uri)),
       leader: members[0]?.id,
-      pendingOperations: 0,
       consensusWorking: self.member,
     }
   }

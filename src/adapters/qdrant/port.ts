@@ -50,7 +50,6 @@ export type ClusterView = {
   peerId: number
   peers: readonly { id: number; uri: string }[]
   leader: number | undefined
-  pendingOperations: number
   /** False if the consensus thread of the peer stopped, as it does once the peer was removed. */
   consensusWorking: boolean
 }

@@ -50,7 +50,6 @@ function contract(
         peerId: id(1),
         peers: [0, 1, 2].map((n) => ({ id: id(n), uri: `http://vc-p-${n}.vc-p-peers:6335/` })),
         leader: id(0),
-        pendingOperations: 0,
         consensusWorking: true,
       })
     })

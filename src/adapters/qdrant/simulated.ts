@@ -23,5 +23,5 @@ export function simulatedEngine(): QdrantPort {
 function alone({ pod, service }: PeerAddress): ClusterView {
   const peerId = Number(pod.slice(pod.lastIndexOf('-') + 1)) + 1
   const uri = `http://${pod}.${service}:6335/`
-  return { peerId, peers: [{ id: peerId, uri }], leader: peerId, pendingOperations: 0, consensusWorking: true }
+  return { peerId, peers: [{ id: peerId, uri }], leader: peerId, consensusWorking: true }
 }

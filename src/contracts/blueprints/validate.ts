@@ -180,7 +180,7 @@ class Checker {
       const { value, component, output: name, secret } = output
       if ((value === undefined) === (component === undefined && name === undefined))
         this.#add('MissingField', path, 'needs either value, or component and output')
-      else if (value !== undefined) this.#checkText(value, `${path}/value`, { isPlain: true })
+      else if (value !== undefined) this.#checkText(value, `${path}/value`, {})
       else if (component === undefined || name === undefined)
         this.#add('MissingField', path, 'needs both component and output')
       else this.#checkOutput({ component, output: name }, path, secret)
@@ -349,7 +349,7 @@ class Checker {
   }
 }
 
-type TextPlace = { isEarly?: boolean; isPlain?: boolean; mayBeSecret?: boolean }
+type TextPlace = { isEarly?: boolean; mayBeSecret?: boolean }
 
 const SECRETS = '; secrets are given by output'
 const SECRET_PLACES = 'is a secret: make it the value of a component of secrets, and refer to that secret'

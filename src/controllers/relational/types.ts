@@ -97,10 +97,7 @@ export type EngineBackup = KubeObject & {
 
 export type EngineStore = KubeObject & {
   status?: {
-    serverRecoveryWindow?: Record<
-      string,
-      { firstRecoverabilityPoint?: string; lastSuccessfulBackupTime?: string; lastFailedBackupTime?: string }
-    >
+    serverRecoveryWindow?: Record<string, { firstRecoverabilityPoint?: string; lastSuccessfulBackupTime?: string }>
   }
 }
 
