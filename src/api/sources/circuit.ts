@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
+import { refOf } from '../../core/object.ts'
 import { PlainText } from '../../crds/fields.ts'
 import { withDefaults } from '../../crds/schemaDefaults.ts'
 import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sources.ts'
@@ -66,19 +67,12 @@ export async function putCircuit(context: SourceContext<z.output<typeof CircuitS
   const { services, caller, ifMatch, body, signal } = context
   const source = await findCircuit(context)
   const connection = await connectionOf(services, source)
-  const { repositoryCount, kilobytes } = await translateProviderErrors(
-    services.sources.port.usage(connection, signal),
-    OWN_TOKEN_CODES,
-  )
-  const { namespace, name } = source.metadata
-  const { object } = await services.records.update(
-    DeploymentSource,
-    { namespace, name },
-    { caller, ifMatch, change: ({ spec }) => ({ ...spec, circuit: body }) },
-  )
+  const { repositoryCount, kilobytes } = await answerOfHost(services.sources.port.usage(connection, signal))
+  const change = ({ spec }: SourceRecord) => ({ ...spec, circuit: body })
+  const { object } = await services.records.update(DeploymentSource, refOf(source), { caller, ifMatch, change })
   const dto = {
     ...withDefaults(CircuitSettings, object.spec.circuit ?? {}),
-    deploymentSourceId: name,
+    deploymentSourceId: source.metadata.name,
     baseUrl: object.spec.baseUrl,
     repositoryCount,
     usedMegabytes: Math.ceil(kilobytes / MEGABYTE),
@@ -88,7 +82,8 @@ export async function putCircuit(context: SourceContext<z.output<typeof CircuitS
 }
 
 /** The platform issues these tokens, so an invalid one is a fault of the host, not of the caller. */
-const OWN_TOKEN_CODES = { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' } as const
+const answerOfHost = <Result>(work: Promise<Result>) =>
+  translateProviderErrors(work, { CredentialRejected: 'upstream-failed', NotFound: 'upstream-failed' })
 
 /** @throws PlatformError not-a-circuit, INVALID_STATE, QUOTA_EXCEEDED, REFERENCE_NOT_FOUND, already-exists, upstream-failed */
 export async function createCircuitRepository(context: SourceContext<z.output<typeof CircuitRepositoryRequest>>) {
@@ -104,7 +99,7 @@ export async function createCircuitRepository(context: SourceContext<z.output<ty
   }
   if (importUrl != null) vetUrl(importUrl, 'importUrl', services.sources.allowedHosts)
   const connection = await connectionOf(services, source)
-  const { kilobytes } = await translateProviderErrors(services.sources.port.usage(connection, signal), OWN_TOKEN_CODES)
+  const { kilobytes } = await answerOfHost(services.sources.port.usage(connection, signal))
   const limit = settings.sizeLimitMegabytes
   if (kilobytes >= limit * MEGABYTE) {
     const extras = { quota: 'sizeLimitMegabytes', limit, used: Math.ceil(kilobytes / MEGABYTE), requested: 1 }
@@ -119,10 +114,5 @@ export async function createCircuitRepository(context: SourceContext<z.output<ty
     initialize: body.initialize,
     importUrl: importUrl ?? undefined,
   }
-  return created(
-    await translateProviderErrors(
-      services.sources.port.createRepository(connection, repository, signal),
-      OWN_TOKEN_CODES,
-    ),
-  )
+  return created(await answerOfHost(services.sources.port.createRepository(connection, repository, signal)))
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type GitFile, type GitFiles, GitFilesError, type GitLocation } from '../../adapters/gitfiles/port.ts'
+import { basicAuthHeader } from '../../adapters/sources/calls.ts'
 import { connectionTo, SourceError, type SourcePort } from '../../adapters/sources/port.ts'
 import {
   isCredentialSourceOf,
@@ -247,9 +248,7 @@ async function gitLocationOf(
 ): Promise<GitLocation> {
   const { repositoryUrl = '', repositoryId = '', ref } = pass.object.spec
   const path = normalizeFolder(pass.object.spec.path)
-  if (connected === undefined) {
-    return { url: repositoryUrl, ref, path }
-  }
+  if (connected === undefined) return { url: repositoryUrl, ref, path }
   const { metadata, spec } = connected
   // Never send the token of the platform's own Git host elsewhere, whatever kubectl wrote.
   if (spec.provider === 'Circuit' && spec.baseUrl !== circuitUrl)
@@ -258,8 +257,7 @@ async function gitLocationOf(
   const stored = await readSecret({ workloads: pass.records }, metadata.namespace ?? '', secretNameOf(connected))
   const connection = connectionTo(connected, secretTexts(stored?.data))
   const { token, username, cloneUrl } = await sources.token(connection, repositoryId)
-  const authorization = `Basic ${Buffer.from(`${username}:${token}`).toString('base64')}`
-  return { url: cloneUrl, ref, path, authorization }
+  return { url: cloneUrl, ref, path, authorization: basicAuthHeader(username, token) }
 }
 
 type SyncAttempt = { readonly triedWith: string | undefined; readonly hasNewCredentials: boolean }
