@@ -64,10 +64,12 @@ export type GroupOptions = {
   /** What every namespace carries besides the platform's own; defaults to nothing. */
   namespaceMetadata?: NamespaceMetadata
   /** The registry that nodes pull images from; defaults to none. */
-  registry?: RegistryPort | undefined
+  registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
   /** Local disk share of a container; defaults to `DISK_SHARE`. */
   disk?: DiskShare | undefined
 }
+
+type OwnGroupOptions = GroupOptions & { registry?: RegistryPort | undefined }
 
 /**
  * Keeps the namespace of each group with what must be in it before any resource: rights to its Secrets, network policy,
@@ -78,7 +80,7 @@ export const resourceGroupController = ({
   registry,
   disk,
   namespaceMetadata = {},
-}: GroupOptions = {}) =>
+}: OwnGroupOptions = {}) =>
   controller(ResourceGroup, {
     observes: [
       namespace,
