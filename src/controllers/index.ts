@@ -59,7 +59,7 @@ import { grantControllers } from './rbac.ts'
 import { repositoryController } from './registry/repository.ts'
 import { runController, scheduleRun } from './registry/run.ts'
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
-import { type GroupOptions, resourceGroupController } from './resourcegroups.ts'
+import { type ResourceGroupOptions, resourceGroupController } from './resourcegroups.ts'
 import { ROLLOUT_CONTROLLERS, type RolloutOptions, scheduleScan } from './rollouts/index.ts'
 import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
@@ -113,7 +113,7 @@ export type ControllerPorts = {
 type ControllerEntry = readonly [ControllerDeclaration, (ports: ControllerPorts) => Controller]
 
 const fixed = (controller: Controller): ControllerEntry => [controller, () => controller]
-const projected = (make: (options: GroupOptions) => Controller): ControllerEntry => [
+const projected = (make: (options: ResourceGroupOptions) => Controller): ControllerEntry => [
   withProjection(make({}), true),
   (ports) => withProjection(make(ports), ports.projectRbac ?? false),
 ]

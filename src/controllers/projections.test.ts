@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { makeRegistry } from '../../test/make/registry.ts'
+import { testKeys } from '../../test/make/registry.ts'
 import { BOUNDARY_ID } from '../../test/worlds/controllers.ts'
 import { FAR, TwoClusters } from '../../test/worlds/twoClusters.ts'
 import { PULL_SECRET } from '../contracts/registry/names.ts'
@@ -11,7 +11,6 @@ import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { namespace, node, persistentVolumeClaim, resourceQuota, secret, storageClass } from '../kube/builtin.ts'
 
-const REGISTRY = { ...makeRegistry().service, grace: 3_600_000, seesPushes: true }
 const NOTHING_CHOSEN = { namespaces: ['none-0123456789'] }
 
 describe('PlatformCluster and BoundaryProjection controllers', () => {
@@ -163,7 +162,7 @@ describe('PlatformCluster and BoundaryProjection controllers', () => {
 
   for (const reason of ['Invalid', 'Forbidden', 'Unavailable'] as const) {
     it(`continue with other namespaces if one ResourceQuota fails with ${reason}, and renew the pull Secret`, async () => {
-      world = new TwoClusters([], { registry: REGISTRY })
+      world = new TwoClusters([], { registry: { host: 'registry.test', keys: testKeys() } })
       const first = world.group('atlas', { pods: 5 })
       world.far.fail('create', resourceQuota, reason, Number.POSITIVE_INFINITY)
       world.far.fail('apply', resourceQuota, reason, Number.POSITIVE_INFINITY)
@@ -193,7 +192,7 @@ describe('PlatformCluster and BoundaryProjection controllers', () => {
     ],
   ] as const) {
     it(`renew the pull Secret for what still runs there while the projection ${when}`, async () => {
-      world = new TwoClusters([], { registry: REGISTRY })
+      world = new TwoClusters([], { registry: { host: 'registry.test', keys: testKeys() } })
       world.cluster({ connection: 'first', lastSeenAt: undefined })
       world.project()
       await world.start()

@@ -69,7 +69,8 @@ export type GroupOptions = {
   disk?: DiskShare | undefined
 }
 
-type OwnGroupOptions = GroupOptions & { registry?: RegistryPort | undefined }
+/** Of the groups themselves, which remove their images. */
+export type ResourceGroupOptions = GroupOptions & { registry?: RegistryPort | undefined }
 
 /**
  * Keeps the namespace of each group with what must be in it before any resource: rights to its Secrets, network policy,
@@ -80,7 +81,7 @@ export const resourceGroupController = ({
   registry,
   disk,
   namespaceMetadata = {},
-}: OwnGroupOptions = {}) =>
+}: ResourceGroupOptions = {}) =>
   controller(ResourceGroup, {
     observes: [
       namespace,
