@@ -100,7 +100,7 @@ const OUTPUTS_OF = outputs.map((collection): Late => {
     kind: ContainerInstance,
     name: 'shop',
     spec: { components: [{ ...WEB, env: [{ name: 'OF', output }] }] },
-    arrivals: [[/There is no "other" of/, (world) => world.make(kind, 'other', specs[collection] ?? {})]],
+    arrivals: [[/There is no \w+ "other" in/, (world) => world.make(kind, 'other', specs[collection] ?? {})]],
   }
 })
 

@@ -202,7 +202,7 @@ describe('container workloads on another cluster', () => {
     await world.make(VectorCluster, 'search', { replicas: 1 })
     await make(ContainerInstance, { components: [{ ...web, env }] })
     await world.rest()
-    expect(await says(ContainerInstance)).to.match(/^ConfigurationInvalid: "search" of vectorclusters runs on another/)
+    expect(await says(ContainerInstance)).to.match(/^ConfigurationInvalid: VectorCluster "search" runs on another/)
     await world.remove(VectorCluster, 'search')
     await world.until('the database is gone', () => world.isGone(VectorCluster, 'search'))
     await world.make(VectorCluster, 'search', { replicas: 1, clusterId: FAR })

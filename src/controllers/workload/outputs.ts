@@ -49,16 +49,15 @@ export async function outputValue(
   const { namespace } = refOfPass(pass)
   const kind = OUTPUT_KINDS[collection]
   const found = pass.records.cache(kind.resource).get(namespace, name)
+  // By its kind, which both kubectl and the command line know, and not by the collection of REST.
+  const subject = `${kind.kind} "${name}"`
   if (found === undefined || found.metadata.deletionTimestamp !== undefined)
-    return stalled('ReferenceMissing', `There is no "${name}" of ${collection} in this group.`)
+    return stalled('ReferenceMissing', `There is no ${subject} in this group.`)
   const isElsewhere = otherClusterOf(found, pass.records) !== otherClusterOf(pass.object, pass.records)
   if (isElsewhere && isLocalOutput(collection))
-    return stalled(
-      'ConfigurationInvalid',
-      `"${name}" of ${collection} runs on another cluster, and its address works only there.`,
-    )
+    return stalled('ConfigurationInvalid', `${subject} runs on another cluster, and its address works only there.`)
   const value = (await READERS[collection](pass, found))[output]
-  return value ?? waiting('WaitingForDependency', `"${name}" of ${collection} has no ${output} yet.`)
+  return value ?? waiting('WaitingForDependency', `${subject} has no ${output} yet.`)
 }
 
 const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: KubeObject) => Promise<Outputs>> = {
