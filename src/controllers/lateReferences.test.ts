@@ -249,6 +249,7 @@ const UNHEARD: Readonly<Record<string, string>> = {
   PlatformApp: 'a deployment copies its source when it is requested',
   PlatformDriftScan: 'it scans once',
   RelationalSnapshot: 'its database waits for the cluster and requeues it',
+  ResourceGroup: 'pins and repositories count while it is being deleted',
   RetentionRun: 'it scans once',
   RoleAssignment: 'it does not apply to objects created after a grant',
   RolloutExecution: 'a missing object fails it',
