@@ -97,8 +97,8 @@ export function judgeWebhook(
 /**
  * @param wanted digest per policy @param found digest per installed policy, '' for a version without digests
  * @param denying policies with a binding that denies
+ * @param leaving policies that are being deleted, or whose binding is: a finalizer keeps them in force until then
  */
-/** @param leaving policies that are being deleted, or whose binding is: a finalizer keeps them in force until then */
 export function judgePolicies(
   wanted: Readonly<Record<string, string>>,
   found: ReadonlyMap<string, string>,

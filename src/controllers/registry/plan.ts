@@ -13,7 +13,8 @@ import {
   KEEP_NOTHING_POLICY,
   listRemovableDigests,
 } from '../../contracts/registry/retention.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { DAY_MS } from '../../core/clock.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { isFull } from '../../core/objectCount.ts'
 import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
@@ -49,11 +50,28 @@ export async function planRemovals(pass: PlanningPass, port: RegistryPort): Prom
   return found
 }
 
-type Facts = { usesOf: (repository: string) => ImageUses; busy: ReadonlySet<string> }
+/** What a decision needs to know of the whole registry. */
+export type Facts = {
+  usesOf: (repository: string) => ImageUses
+  busy: ReadonlySet<string>
+  /** Whether images of groups that do not exist stay. */
+  keepsUnknown: boolean
+}
 
 /** Repositories with a recent push token are busy: a later push may rely on what it saw with that token. */
-async function gatherFacts({ clock }: PlanningPass, port: RegistryPort): Promise<Facts> {
-  return { usesOf: await port.uses(), busy: await listRecentPushTargets(port, clock.now() - port.grace) }
+async function gatherFacts(pass: PlanningPass, port: RegistryPort): Promise<Facts> {
+  const busy = await listRecentPushTargets(port, pass.clock.now() - port.grace)
+  return { usesOf: await port.uses(), busy, keepsUnknown: await isNewlyInstalled(pass) }
+}
+
+/** Time for a restore from backup, which brings the groups of a registry that outlived their platform. */
+const RESTORE_MS = 7 * DAY_MS
+
+/** Whether the platform was installed so recently, or nobody knows when, that groups may still be restored. */
+async function isNewlyInstalled({ records, clock }: PlanningPass): Promise<boolean> {
+  const found = await records.client.get(namespaces, { name: SYSTEM_NAMESPACE }).catch(absent)
+  const age = clock.now() - Date.parse(found?.metadata.creationTimestamp ?? '')
+  return !(age >= RESTORE_MS)
 }
 
 /** As `planRemovals`, for one repository. @param facts read now if absent: right before a removal */
@@ -63,16 +81,17 @@ export async function planRepositoryRemovals(
   repository: string,
   facts?: Facts,
 ): Promise<Removal[]> {
-  const { usesOf, busy } = facts ?? (await gatherFacts(pass, port))
+  const { usesOf, busy, keepsUnknown } = facts ?? (await gatherFacts(pass, port))
   const place = parseRepository(repository)
   // Only repositories of boundaries are ours to clean up.
   if (place === undefined || busy.has(repository)) return []
   const { boundaryId } = place
+  const hasGroup = await groupExists(pass, place)
+  if (!hasGroup && keepsUnknown) return []
   const namespace = boundaryNamespace(boundaryId)
   const name = repositoryObjectName(repository)
   const stored = pass.records.cache(RegistryRepository).get(namespace, name)
   const held = await readContents(port.registry, repository, stored)
-  const hasGroup = await groupExists(pass, place)
   if (hasGroup) await recordContents(pass, repository, { namespace, name }, stored, held)
   const pins = pass.records.cache(RegistryPin).list({ namespace })
   const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...stored?.spec.digests[one.digest] }))

@@ -1,13 +1,13 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { auditEntry } from '../../contracts/registry/audit.ts'
-import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
+import { PLATFORM_ACTOR, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { RegistryRepository } from '../../crds/registry.ts'
 import type { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Pass } from '../engine/controller.ts'
-import { planRepositoryRemovals, type Removal } from './plan.ts'
+import { type Facts, planRepositoryRemovals, type Removal } from './plan.ts'
 
 /** Why something is removed. `id` names it: a repetition after a crash has the same entry in the audit. */
 type Cause = { id: string; actor?: string | undefined; detail: string; now: number }
@@ -53,7 +53,9 @@ export const removeGroupImages = (port: RegistryPort | undefined) =>
     const prefix = `${boundaryId}/${pass.object.metadata.name}/`
     try {
       const own = (await port.registry.repositories()).filter((repository) => repository.startsWith(prefix))
-      for (const repository of own) await removeImagesOf(pass, port, repository).catch(unlessUnreadable)
+      if (own.length === 0) return done()
+      const facts = { usesOf: await port.uses(), busy: new Set<string>(), keepsUnknown: false }
+      for (const repository of own) await removeImagesOf(pass, port, repository, facts).catch(unlessUnreadable)
     } catch (error) {
       if (!isRegistryError(error)) throw error
       return waiting('TearingDown', `Its images are not removed yet: ${error.message}`, RETRY_INTERVAL_MS)
@@ -66,18 +68,14 @@ function unlessUnreadable(error: unknown): void {
   if (!isRegistryError(error, 'Unreadable')) throw error
 }
 
-async function removeImagesOf(pass: GroupPass, port: RegistryPort, repository: string): Promise<void> {
+async function removeImagesOf(pass: GroupPass, port: RegistryPort, repository: string, facts: Facts): Promise<void> {
   const { object, records, clock } = pass
-  const facts = { usesOf: await port.uses(), busy: new Set<string>() }
   const cause = {
     id: `group/${object.metadata.uid}`,
     detail: `deletion of group ${object.metadata.name}`,
     now: clock.now(),
   }
   for (const one of await planRepositoryRemovals(pass, port, repository, facts)) await removeManifest(port, one, cause)
-  const known = records
-    .cache(RegistryRepository)
-    .list({ namespace: object.metadata.namespace })
-    .find(({ spec }) => spec.repository === repository)
+  const known = records.cache(RegistryRepository).get(object.metadata.namespace, repositoryObjectName(repository))
   if (known !== undefined) await records.client.remove(RegistryRepository.resource, refOf(known))
 }

@@ -4,11 +4,13 @@ import { BOUNDARY_ID, ControllerBench } from '../../../test/worlds/controllers.t
 import { AuditError } from '../../adapters/audit/port.ts'
 import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { namespace } from '../../kube/builtin.ts'
 import { runController, scheduleRun } from './run.ts'
 
 const REPOSITORY = `${BOUNDARY_ID}/shop/jobs/report`
@@ -24,10 +26,13 @@ describe('RetentionRun controller', () => {
   })
   afterEach(() => bench.stop())
 
-  const benchWith = (change: Partial<RegistryPort> = {}) =>
-    new ControllerBench([
-      runController({ registry: { ...world.service, grace: 3_600_000, seesPushes: true, ...change } }),
-    ])
+  const benchWith = (change: Partial<RegistryPort> = {}, installedAt = '2020-01-01T00:00:00Z') => {
+    const registry = { ...world.service, grace: 3_600_000, seesPushes: true, ...change }
+    const made = new ControllerBench([runController({ registry })])
+    const metadata = { name: SYSTEM_NAMESPACE, creationTimestamp: installedAt }
+    made.client.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata })
+    return made
+  }
   const push = (tag: string) => world.registry.push(REPOSITORY, tag, { text: tag })
   const removed = async () => (await world.audit.newest(100, () => true)).map(({ digest }) => digest)
   /** Advances the clock between the steps of the run. */
@@ -59,6 +64,17 @@ describe('RetentionRun controller', () => {
     push('v1')
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
     expect([await world.registry.tags(kept), await world.registry.tags(REPOSITORY)]).to.deep.equal([['v1'], []])
+  })
+
+  it('keeps images of unknown groups for a week after the installation: a restore may bring the groups', async () => {
+    push('v1')
+    await bench.stop()
+    const now = bench.clock.now()
+    bench = benchWith({}, new Date(now - 7 * DAY_MS + 60_000).toISOString())
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 0 })
+    await bench.stop()
+    bench = benchWith({}, new Date(now - 7 * DAY_MS).toISOString())
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
   })
 
   it('removes and audits nothing in a dry run', async () => {

@@ -6,7 +6,7 @@ import { done, ended, type Outcome, REQUEUE_NOW, waiting } from '../../core/outc
 import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { pod } from '../../kube/builtin.ts'
+import { namespace, pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { createIfAbsent, newestFinishedObserver, platformObjects, pruneFinished } from '../platformObjects.ts'
@@ -40,6 +40,7 @@ export const runController = controllerWith(
     writes: [
       { resource: RetentionRun.resource, verbs: ['create', 'delete'], in: 'system' },
       { resource: RegistryRepository.resource, verbs: ['create', 'patch'] },
+      { resource: namespace, verbs: ['get'] },
       { resource: pod, verbs: ['list'] },
     ],
   },
