@@ -269,6 +269,21 @@ describe('createAccess', () => {
       expect(reads()).to.equal(true)
     })
 
+    it("no longer apply to the platform's group once recreated for somebody else", () => {
+      put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace: SYSTEM_NAMESPACE })
+      assign({})
+      const others = [
+        { principalId: randomUUID(), principalType: 'User' },
+        { isEveryone: true, excludedPrincipalIds: [ANNA] },
+      ]
+      for (const other of others) {
+        const name = deny({ principalId: TEAM, principalType: 'Group' })
+        expect(reads()).to.equal(false)
+        deny(other, boundaryNamespace(B1), name)
+        expect(reads()).to.equal(true)
+      }
+    })
+
     it('apply to members of boundary and platform groups, except excluded ones', () => {
       for (const namespace of [boundaryNamespace(B1), SYSTEM_NAMESPACE]) {
         put(PrincipalGroup, TEAM, { displayName: 'Team', memberIds: [ANNA] }, { namespace })

@@ -96,10 +96,12 @@ class CachedAccess implements Access {
     this.#follow<Denial>(DenyAssignment.resource, (event) => this.#deny(event))
     this.#follow<Trust>(BoundaryTrust.resource, (event) => this.#trust(event))
     this.#follow<BoundaryObject>(Boundary.resource, (event) => this.#boundary(event))
+    // The records above were just judged by what these caches hold.
     for (const { resource } of [PlatformUser, PlatformClient])
-      this.#follow(resource, (event) => this.#recheck(principalKey(event.object.metadata.name), event))
+      this.#follow(resource, (event) => this.#recheck(principalKey(event.object.metadata.name), event), false)
     for (const { resource } of SCOPE_KINDS) {
-      if (caches.has(resource)) this.#follow(resource, (event) => this.#recheck(keyAt(resource, event.object), event))
+      if (!caches.has(resource)) continue
+      this.#follow(resource, (event) => this.#recheck(keyAt(resource, event.object), event), false)
     }
   }
 
@@ -150,7 +152,7 @@ class CachedAccess implements Access {
     return this.#evaluator
   }
 
-  #follow<T extends KubeObject>(resource: Resource, handler: (event: CacheEvent<T>) => void): void {
+  #follow<T extends KubeObject>(resource: Resource, handler: (event: CacheEvent<T>) => void, replay = true): void {
     const cache = this.#caches.get<T>(resource)
     const guarded = (event: CacheEvent<T>) => {
       try {
@@ -164,7 +166,7 @@ class CachedAccess implements Access {
         )
       }
     }
-    this.#stops.push(cache.subscribe(guarded, { replay: true }))
+    this.#stops.push(cache.subscribe(guarded, { replay }))
   }
 
   #role({ type, object, previous }: CacheEvent<Role>): void {
@@ -263,13 +265,13 @@ class CachedAccess implements Access {
       const excluded = currentPrincipalsOf(this.#find, object, object.spec.excludedPrincipalIds)
       const excludedPrincipalIds = excluded.flatMap((member) => memberKeys(namespace, member))
       const common = { excludedPrincipalIds, actions, dataActions, scope: place, ...expiry(expiresAt) }
-      if (isEveryone || principalId === undefined) {
-        policy.upsertDeny({ ...common, id, principal: 'everyone' })
-        return
-      }
-      for (const [suffix, subject] of subjectKeys(principalType, principalId, namespace)) {
+      const isForAll = isEveryone || principalId === undefined
+      if (isForAll) policy.upsertDeny({ ...common, id, principal: 'everyone' })
+      for (const [suffix, subject] of isForAll ? [] : subjectKeys(principalType, principalId, namespace)) {
         policy.upsertDeny({ ...common, id: id + suffix, principal: { id: subject } })
       }
+      // Until it was recreated, it may have been on a group.
+      if (isForAll || principalType !== 'Group') policy.removeDeny(id + PLATFORM_SUFFIX)
     }
     this.#watchRecord(object, `deny ${id}`, named, apply, { withFormer: true })
   }
