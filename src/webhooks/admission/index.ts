@@ -8,9 +8,10 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { principalOfUser } from '../authorizer/index.ts'
 import type { Change } from './change.ts'
+import type { Caches } from './freshAccess.ts'
 import { judge } from './judge.ts'
 import { judgeWithLock, VISIBILITY_TIMEOUT_MS } from './judgeWithLock.ts'
-import { type Caches, uncachedServices } from './uncachedServices.ts'
+import { UncachedServices } from './uncachedServices.ts'
 
 const API_VERSION = 'admission.k8s.io/v1'
 const IAM = 'iam.freehold.dev'
@@ -74,6 +75,7 @@ export function createAdmission({
   isReady,
   visibilityTimeout = VISIBILITY_TIMEOUT_MS,
 }: AdmissionOptions) {
+  const uncached = new UncachedServices(services, caches)
   return async (body: unknown): Promise<AdmissionAnswer | undefined> => {
     const parsed = Review.safeParse(body)
     if (!parsed.success) return undefined
@@ -90,9 +92,7 @@ export function createAdmission({
       // REST changes owners and denies one at a time, so this takes its turn in the same queue.
       const key = boundaryId === undefined ? '/' : boundaryScope(boundaryId)
       const review = { key, change, isDryRun: request.dryRun === true, timeout: QUEUE_TIMEOUT_MS, visibilityTimeout }
-      await judgeWithLock(services, review, async () => {
-        await judge(await uncachedServices(services, caches, boundaryId), change)
-      })
+      await judgeWithLock(services, review, () => uncached.during(boundaryId, (now) => judge(now, change)))
       return answer()
     } catch (error) {
       if (error instanceof PlatformError) return answer(statusOf(error))

@@ -4,12 +4,12 @@ import { systemClock } from '../../core/clock.ts'
 import { silentLog } from '../../core/log.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { uncachedServices } from './uncachedServices.ts'
+import { UncachedServices } from './uncachedServices.ts'
 
 const BOUNDARY = randomUUID()
 const namespace = boundaryNamespace(BOUNDARY)
 
-describe('uncachedServices', () => {
+describe('UncachedServices', () => {
   it('looks at each record a few times, not once for each record that is looked up', async () => {
     let reads = 0
     const groups = Array.from({ length: 200 }, () => ({
@@ -29,7 +29,10 @@ describe('uncachedServices', () => {
       get: () => ({ get: () => undefined, list: () => [], subscribe: () => () => undefined }),
     }
     const services = { records: { list }, principals: {}, clock: systemClock, log: silentLog }
-    const { records } = await uncachedServices(services as never, caches as never, BOUNDARY)
+    const { records } = await new UncachedServices(services as never, caches as never).during(
+      BOUNDARY,
+      async (now) => now,
+    )
     for (const { metadata } of groups)
       expect(records.peek(PrincipalGroup, { namespace, name: metadata.name })?.metadata.name).to.equal(metadata.name)
     expect(records.peek(PrincipalGroup, { namespace, name: randomUUID() })).to.equal(undefined)
@@ -63,8 +66,10 @@ describe('uncachedServices', () => {
       return kind === RoleAssignment.kind && at === SYSTEM_NAMESPACE ? [assignment] : []
     }
     const services = { records: { list }, principals: {}, clock: systemClock, log: silentLog }
-    const { access } = await uncachedServices(services as never, caches as never, BOUNDARY)
-    const allowed = ['jobs/read', 'jobs/write'].filter((action) => access.isAllowed(person, action, '/'))
+    const uncached = new UncachedServices(services as never, caches as never)
+    const allowed = await uncached.during(BOUNDARY, async ({ access }) =>
+      ['jobs/read', 'jobs/write'].filter((action) => access.isAllowed(person, action, '/')),
+    )
     expect(allowed).to.deep.equal(['jobs/read'])
   })
 })

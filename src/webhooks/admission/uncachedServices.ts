@@ -1,15 +1,11 @@
-import { type AccessOptions, createAccess } from '../../api/callers/access.ts'
 import { recordedPrincipals } from '../../api/callers/principals.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { ListFilter, RecordOf, Records } from '../../api/records/records.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource } from '../../core/object.ts'
-import { Boundary } from '../../crds/boundaries.ts'
+import { type KubeObject, keyOf, type ObjectRef, objectKey } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import type { WatchCache } from '../../kube/cache.ts'
-
-export type Caches = AccessOptions['caches']
+import { type Caches, FreshAccess, type FreshRecords } from './freshAccess.ts'
 
 /** The kinds that decide about grants. All others may be slightly stale. */
 const ACCESS_KINDS: readonly AnyKind[] = [RoleAssignment, DenyAssignment, PrincipalGroup, RoleDefinition, BoundaryTrust]
@@ -17,30 +13,71 @@ const ACCESS_KINDS: readonly AnyKind[] = [RoleAssignment, DenyAssignment, Princi
 /** Returns the namespaces to read a kind in; undefined for all. */
 type NamespacesOfKind = (kind: AnyKind) => readonly string[] | undefined
 
+/** Evaluators kept between reviews. Reviews of one boundary take turns, so more are rarely needed at once. */
+const MAX_IDLE = 2
+
 /**
- * Returns the services with access-control records and decisions as they are in the API server now. A cache lags, and
- * lags far more while its watch is disconnected: meanwhile somebody who has lost a role could still grant it to others.
- * So each review lists these records; such writes are rare.
- * @param boundaryId whose records are read in addition to the platform's
+ * Services with access-control records and decisions as they are in the API server now. A cache lags, and lags far more
+ * while its watch is disconnected: meanwhile somebody who has lost a role could still grant it to others. So each
+ * review lists these records; such writes are rare.
  */
-export async function uncachedServices(
-  services: Services,
-  caches: Caches,
-  boundaryId: string | undefined,
-): Promise<Services> {
-  const namespacesOfKind: NamespacesOfKind = (kind) =>
-    kind.placement === 'cluster' ? undefined : namespacesOf(boundaryId)
-  const lists = await Promise.all(ACCESS_KINDS.map((kind) => listFresh(services.records, kind, namespacesOfKind(kind))))
-  const now = new Map(ACCESS_KINDS.map((kind, index) => [kind as AnyKind, lists[index] ?? []]))
-  const records = recordsWith(services.records, now, namespacesOfKind)
-  const { clock, log } = services
-  const access = createAccess({ caches: cachesWith(caches, now, boundaryId), clock, log })
-  return {
-    ...services,
-    records,
-    access,
-    visibilityAccess: services.access,
-    principals: principalsOf(services, records),
+export class UncachedServices {
+  readonly #services: Services
+  readonly #caches: Caches
+  /** Each serves one review at a time, because it knows the records of one boundary only. */
+  readonly #idle: FreshAccess[] = []
+
+  constructor(services: Services, caches: Caches) {
+    this.#services = services
+    this.#caches = caches
+  }
+
+  /**
+   * @param boundaryId whose records are read in addition to the platform's
+   * @param judge must not use the services after it has ended
+   */
+  async during<Result>(
+    boundaryId: string | undefined,
+    judge: (services: Services) => Promise<Result>,
+  ): Promise<Result> {
+    const services = this.#services
+    const namespacesOfKind: NamespacesOfKind = (kind) =>
+      kind.placement === 'cluster' ? undefined : namespacesOf(boundaryId)
+    const lists = await Promise.all(
+      ACCESS_KINDS.map((kind) => listFresh(services.records, kind, namespacesOfKind(kind))),
+    )
+    // Rules look up each member of each group.
+    const now: FreshRecords = new Map(
+      ACCESS_KINDS.map(({ resource }, index) => [
+        resource,
+        new Map((lists[index] ?? []).map((object) => [keyOf(object), object])),
+      ]),
+    )
+    const records = recordsWith(services.records, now, namespacesOfKind)
+    const fresh = this.#take(now)
+    try {
+      return await judge({
+        ...services,
+        records,
+        access: fresh.access,
+        visibilityAccess: services.access,
+        principals: principalsOf(services, records),
+      })
+    } finally {
+      this.#giveBack(fresh)
+    }
+  }
+
+  #take(now: FreshRecords): FreshAccess {
+    const idle = this.#idle.pop()
+    if (idle === undefined) return new FreshAccess({ ...this.#services, caches: this.#caches }, now)
+    idle.update(now)
+    return idle
+  }
+
+  #giveBack(fresh: FreshAccess): void {
+    if (this.#idle.length < MAX_IDLE) this.#idle.push(fresh)
+    else fresh.access.stop()
   }
 }
 
@@ -73,28 +110,23 @@ async function listFresh(
   return lists.flat() as KubeObject[]
 }
 
-type FreshRecords = ReadonlyMap<AnyKind, readonly KubeObject[]>
-
 function recordsWith(records: Records, now: FreshRecords, namespacesOfKind: NamespacesOfKind): Records {
   /** Returns undefined for what was not read. */
   const read = (kind: AnyKind, namespace: string | undefined) => {
     const namespaces = namespacesOfKind(kind)
-    return namespaces === undefined || namespaces.includes(namespace ?? '') ? now.get(kind) : undefined
+    return namespaces === undefined || namespaces.includes(namespace ?? '') ? now.get(kind.resource) : undefined
   }
-  // Rules look up each member of each group.
-  const byKey = new Map(
-    [...now].map(([kind, objects]) => [kind, new Map(objects.map((object) => [keyOf(object), object]))]),
-  )
   const peek = <K extends AnyKind>(kind: K, ref: ObjectRef) => {
-    if (read(kind, ref.namespace) === undefined) return records.peek(kind, ref)
-    return byKey.get(kind)?.get(objectKey(ref.namespace, ref.name)) as RecordOf<K> | undefined
+    const found = read(kind, ref.namespace)
+    if (found === undefined) return records.peek(kind, ref)
+    return found.get(objectKey(ref.namespace, ref.name)) as RecordOf<K> | undefined
   }
   const peekAll = <K extends AnyKind>(kind: K, filter: ListFilter = {}) => {
     const { namespace, boundaryId } = filter
     const found = boundaryId === undefined ? read(kind, namespace) : undefined
     if (found === undefined) return records.peekAll(kind, filter)
-    const inNamespace =
-      namespace === undefined ? found : found.filter(({ metadata }) => metadata.namespace === namespace)
+    const all = [...found.values()]
+    const inNamespace = namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace)
     return inNamespace as unknown as readonly RecordOf<K>[]
   }
   return {
@@ -113,26 +145,4 @@ function recordsWith(records: Records, now: FreshRecords, namespacesOfKind: Name
 
 function refuseWriting(): never {
   throw new TypeError('A review of admission writes nothing.')
-}
-
-/** Returns caches of the fresh records, for the evaluator. Of the boundaries, they report only the one under review. */
-function cachesWith(caches: Caches, now: FreshRecords, boundaryId: string | undefined): Caches {
-  const read = new Map([...now].map(([kind, objects]) => [kind.resource, objects]))
-  return {
-    has: (resource) => read.has(resource) || caches.has(resource),
-    get<T extends KubeObject>(resource: Resource) {
-      const cache = caches.get<T>(resource)
-      const objects = (read.get(resource) ?? (resource === Boundary.resource ? own(cache) : [])) as readonly T[]
-      const subscribe: WatchCache<T>['subscribe'] = (handler) => {
-        for (const object of objects) handler({ type: 'added', object } as never)
-        return () => undefined
-      }
-      return { get: (namespace, name) => cache.get(namespace, name), list: (filter) => cache.list(filter), subscribe }
-    },
-  }
-
-  function own<T extends KubeObject>(cache: Pick<WatchCache<T>, 'get'>): readonly T[] {
-    const boundary = boundaryId === undefined ? undefined : cache.get(undefined, boundaryId)
-    return boundary === undefined ? [] : [boundary]
-  }
 }
