@@ -1,6 +1,7 @@
 import type { KubeObject } from '../core/object.ts'
 import { plainLine } from '../core/plainLine.ts'
 import { formatBytes, formatCores, parseQuantity } from '../core/quantity.ts'
+import { compareTexts } from '../core/textOrder.ts'
 
 type Node = KubeObject & {
   status?: { capacity?: Record<string, string>; conditions?: { type: string; status: string }[] }
@@ -73,7 +74,7 @@ export function observedCluster(nodes: readonly KubeObject[], classes: readonly 
         isExpandable: allowVolumeExpansion === true,
         survivesNode: provisioner !== undefined && !NODE_LOCAL_PROVISIONERS.has(provisioner),
       }))
-      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .sort((one, other) => compareTexts(one.name, other.name))
       .slice(0, MAX_CLASSES),
   }
 }

@@ -9,6 +9,7 @@ import {
 import { groupNamespace, sha256 } from '../core/names.ts'
 import { groupNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
+import { compareTexts } from '../core/textOrder.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import type { ResourceGroup } from '../crds/resourcegroups.ts'
 
@@ -32,7 +33,7 @@ export function wantedNamespaces(
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map((group) => ({ name: groupNamespace(boundaryId, group.metadata.name), group }))
     .filter(({ name }) => chosen === undefined || chosen.includes(name))
-    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .sort((one, other) => compareTexts(one.name, other.name))
 }
 
 /** Reports named namespaces that belong to no group. REST refuses them; kubectl or a deleted group can leave them. */

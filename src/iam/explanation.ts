@@ -1,3 +1,4 @@
+import { compareTexts } from '../core/textOrder.ts'
 import { ancestorAt } from './matching.ts'
 import type { TrustEntry } from './policyIndex.ts'
 import { type Denial, type Grant, groupsOf, type PrincipalNode } from './principals.ts'
@@ -8,7 +9,7 @@ import { type ScopeNode, scopeText } from './scopeTree.ts'
 export function widestFirst(principal: PrincipalNode): (one: Grant | Denial, other: Grant | Denial) => number {
   const groupDistance = (entry: Grant | Denial) => (entry.principal === principal ? 0 : 1)
   return (one, other) =>
-    one.scope.depth - other.scope.depth || groupDistance(one) - groupDistance(other) || (one.id < other.id ? -1 : 1)
+    one.scope.depth - other.scope.depth || groupDistance(one) - groupDistance(other) || compareTexts(one.id, other.id)
 }
 
 function describe(kind: DecidingGrant['kind'], entry: Grant | Denial, principal: PrincipalNode): DecidingGrant {

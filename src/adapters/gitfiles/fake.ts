@@ -1,3 +1,4 @@
+import { compareTexts } from '../../core/textOrder.ts'
 import { type GitFile, type GitFiles, GitFilesError, type GitFilesFound, type GitLocation } from './port.ts'
 
 /** Repositories in memory, by address and ref. */
@@ -22,7 +23,7 @@ export class FakeGitFiles implements GitFiles {
     const files = found.files
       .filter((file) => file.path.startsWith(prefix))
       .map((file) => ({ ...file, path: file.path.slice(prefix.length) }))
-      .sort((one, other) => (one.path < other.path ? -1 : 1))
+      .sort((one, other) => compareTexts(one.path, other.path))
     if (files.length === 0 && prefix !== '')
       throw new GitFilesError('NotFound', `The repository has no folder "${path}".`)
     return { revision, files }

@@ -1,4 +1,5 @@
 import type { SlicedWork } from '../../core/slices.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import type { GitObject, GitObjectType } from './pack.ts'
 import { GIT_LIMITS, type GitFile, GitFilesError } from './port.ts'
 
@@ -49,7 +50,7 @@ export function* listFilesOfCommit(objects: Objects, commit: string, folder: str
   }
   const found: FoundFiles = { files: [], entries: 0 }
   yield* collectFiles(objects, root, found)
-  return found.files.sort((one, other) => (one.path < other.path ? -1 : 1))
+  return found.files.sort((one, other) => compareTexts(one.path, other.path))
 }
 
 function* findFolder(tree: Buffer, folder: string): SlicedWork<Entry | undefined> {

@@ -3,6 +3,7 @@ import { kubeFailureOf } from '../../core/kubeFailure.ts'
 import { isUuid } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secretData } from '../../core/secretData.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import type { PlatformUser } from '../../crds/identity.ts'
 import {
   type LocalObjects,
@@ -88,7 +89,7 @@ function userLookups({ find, all }: UserReads): Pick<UserDirectory, 'find' | 'fi
       const found = (await all()).filter((user) => texts(user).some((text) => text.toLowerCase().includes(part)))
       return found
         .map(userOf)
-        .sort((one, other) => (one.userName < other.userName ? -1 : 1))
+        .sort((one, other) => compareTexts(one.userName, other.userName))
         .slice(0, limit)
     },
   }

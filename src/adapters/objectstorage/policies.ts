@@ -1,5 +1,6 @@
 import type { StoreGrant, StorePermission } from '../../contracts/objectstorage.ts'
 import { sha256 } from '../../core/names.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 
 /**
  * Policy documents of S3 (AWS, "Bucket policies" and "Actions, resources, and condition keys for Amazon S3"). No grant
@@ -132,6 +133,6 @@ export function withPublic(
 }
 
 function policyOf(statements: Iterable<Statement>): PolicyDocument | undefined {
-  const sorted = [...statements].sort((one, other) => (one.Sid < other.Sid ? -1 : 1))
+  const sorted = [...statements].sort((one, other) => compareTexts(one.Sid, other.Sid))
   return sorted.length === 0 ? undefined : { Version: VERSION, Statement: sorted }
 }

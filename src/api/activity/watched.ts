@@ -3,6 +3,7 @@ import { messageOf } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
@@ -128,5 +129,5 @@ async function managerOf({ client }: FollowOptions, kind: AnyKind, { metadata }:
   const fields = (found?.metadata as { managedFields?: Manager[] } | undefined)?.managedFields ?? []
   const isNotAhead = ({ time = '' }: Manager) => !(Date.parse(time) > now + CLOCK_SKEW_MAX_MS)
   const candidates = fields.filter((one) => one.subresource !== 'status' && isNotAhead(one))
-  return candidates.sort((one, other) => ((one.time ?? '') < (other.time ?? '') ? 1 : -1))[0]
+  return candidates.sort((one, other) => compareTexts(other.time ?? '', one.time ?? ''))[0]
 }

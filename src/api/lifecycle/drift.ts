@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { COMPONENT_KINDS, isSameVersion } from '../../contracts/lifecycle.ts'
 import { timestamp } from '../../core/clock.ts'
 import { pluralize, pluralizeVerb } from '../../core/pluralize.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
@@ -87,13 +88,13 @@ export function driftOf(
 async function drift(context: Context) {
   const inventory = await readInventory(context)
   const components = inventory.components.flatMap((component) => driftOf(component, inventory) ?? [])
-  components.sort((one, other) => (one.name < other.name ? -1 : 1))
+  components.sort((one, other) => compareTexts(one.name, other.name))
   return ok({ checkedAt: timestamp(context.services.clock.now()), components })
 }
 
 async function dependencies(context: Context) {
   const inventory = await readInventory(context)
-  const sorted = [...inventory.components].sort((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
+  const sorted = [...inventory.components].sort((one, other) => compareTexts(one.metadata.name, other.metadata.name))
   return ok({
     nodes: sorted.map(({ metadata: { name }, spec: { kind }, status }) => {
       const installedVersion = status?.installedVersion ?? null

@@ -3,6 +3,7 @@ import type { Flow } from '../../adapters/flows/port.ts'
 import { timestamp } from '../../core/clock.ts'
 import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
@@ -96,7 +97,7 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
 }
 
 /** Caches list in the order in which they learned, which differs between replicas. */
-const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)
+const byId = (one: { id: string }, other: { id: string }) => compareTexts(one.id, other.id)
 
 const byNode = (one: GroupResource, other: GroupResource) =>
   byId({ id: resourceNode(one) }, { id: resourceNode(other) })

@@ -1,5 +1,6 @@
 import { clusterStateOf, isClusterReachable } from '../../contracts/clusters.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { namespace, networkPolicy, pod } from '../../kube/builtin.ts'
 import { CILIUM_POLICIES, ciliumClusterwideNetworkPolicy, ciliumNetworkPolicy } from '../../kube/cilium.ts'
@@ -82,7 +83,7 @@ export function createNetworkStateReader(client: Reader, clientOf: (clusterId: s
         unlessMissing(async () => (await clusterClient.list<CiliumPolicy>(ciliumClusterwideNetworkPolicy)).items),
       ])
       const byName = <T extends KubeObject>(objects: readonly T[]) =>
-        objects.toSorted((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
+        objects.toSorted((one, other) => compareTexts(one.metadata.name, other.metadata.name))
       return {
         namespaceLabels: new Map(labels.flatMap(([name, found]) => (found === undefined ? [] : [[name, found]]))),
         pods: byName(pods),

@@ -4,6 +4,7 @@ import { STORE_FEATURES, storeNameOf } from '../../contracts/objectstorage.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -138,7 +139,7 @@ async function readUsage(context: Context) {
   const { object } = await accountOf(context, 'name')
   const { metadata, spec, status } = object
   const found = bucketsOf(context.services, metadata.namespace, metadata.name)
-  found.sort((one, other) => (one.spec.bucketName < other.spec.bucketName ? -1 : 1))
+  found.sort((one, other) => compareTexts(one.spec.bucketName, other.spec.bucketName))
   const deadline = AbortSignal.timeout(MEASURE_TIMEOUT_MS)
   const measurements = found.map((bucket, index) =>
     usageOf(context, bucket, index < MEASURED_MAX ? deadline : undefined),

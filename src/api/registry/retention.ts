@@ -11,6 +11,7 @@ import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { mapSliced, runInSlices } from '../../core/slices.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -93,7 +94,7 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
   const sum = { keep: total('keep'), remove: total('remove'), freedBytes: total('freedBytes') }
   const totals = { repositories: repositories.length, ...sum }
   const policy = { ...DEFAULT_RETENTION_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }
-  repositories.sort((one, other) => (one.repository < other.repository ? -1 : 1))
+  repositories.sort((one, other) => compareTexts(one.repository, other.repository))
   return ok({ policy, repositories, totals, computedAt: timestamp(now) })
 }
 

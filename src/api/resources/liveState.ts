@@ -2,6 +2,7 @@ import { type Revision, revisionOf } from '../../contracts/revisions.ts'
 import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { formatBytes, formatCores, parseForeignQuantity } from '../../core/quantity.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { controllerRevision, event, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -99,7 +100,7 @@ export function createLiveState({
     async events({ namespace, clusterId }, podName) {
       const fieldSelector = `regarding.kind=Pod,regarding.name=${podName}`
       const { items } = await clientAt({ clusterId }).list<StoredEvent>(event, { namespace, fieldSelector })
-      return items.map(shownEvent).sort((one, other) => (one.timestamp < other.timestamp ? 1 : -1))
+      return items.map(shownEvent).sort((one, other) => compareTexts(other.timestamp, one.timestamp))
     },
     async usage(ref) {
       try {

@@ -4,6 +4,7 @@ import { HOST_OWNER_ADVICE } from '../../contracts/workloads.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { CLAIM_HOLDER_TIMEOUT_MS, type ClaimType, claimName } from '../../core/nameClaims.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
@@ -60,7 +61,7 @@ function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted
           new PlatformError('PATH_TAKEN', `The path "${path}" is taken by ${by}.`, { field: 'triggers', value: path })
         return { type: 'FunctionPath', value: pathClaim(namespace, within, path), taken }
       })
-      .sort((one, other) => (one.value < other.value ? -1 : 1)),
+      .sort((one, other) => compareTexts(one.value, other.value)),
   ]
 }
 

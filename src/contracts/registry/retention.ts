@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../core/clock.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 
 /** What retention keeps of a repository. Pure: the preview and the runs decide by the same function. */
 
@@ -92,7 +93,7 @@ export function createPinMatcher(active: readonly Pin[]): (digest: string) => bo
 /** Sorts by time, then by digest, so that equal times have one order. */
 function newestFirst(digests: readonly StoredDigest[]): StoredDigest[] {
   const keyed = digests.map((stored) => ({ stored, at: Date.parse(stored.pushedAt) }))
-  keyed.sort((one, other) => other.at - one.at || (one.stored.digest < other.stored.digest ? 1 : -1))
+  keyed.sort((one, other) => other.at - one.at || compareTexts(other.stored.digest, one.stored.digest))
   return keyed.map(({ stored }) => stored)
 }
 

@@ -1,3 +1,4 @@
+import { compareTexts } from '../../core/textOrder.ts'
 import { type ComponentKind, configKey, holdsLifecycleLock, isUpgradedByPeople } from '../lifecycle.ts'
 import type { AgentVersionFacts, CheckFacts, ClusterCheckFacts, Fact, ReleaseFacts } from './facts.ts'
 import { type PlanComponent, type PlanInput, planRollout } from './plan.ts'
@@ -76,7 +77,7 @@ export type ClusterRecord = {
 /** Returns the scan that finished last. */
 export function latestScan<S extends ScanRecord>(scans: readonly S[]): S | undefined {
   const finished = scans.filter(({ status }) => status?.state === 'Finished')
-  return finished.sort((one, other) => ((one.status?.finishedAt ?? '') < (other.status?.finishedAt ?? '') ? 1 : -1))[0]
+  return finished.sort((one, other) => compareTexts(other.status?.finishedAt ?? '', one.status?.finishedAt ?? ''))[0]
 }
 
 export type CheckInput = Stock & {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { describedText, MAX_DRIFT_VALUE_CHARACTERS } from './states.ts'
 
 /** A field of a component's object that somebody else wrote. */
@@ -83,7 +84,7 @@ export function listForeignFields(entries: readonly ManagedFields[] | undefined)
   }
   return [...found]
     .map(([field, manager]) => ({ field, manager }))
-    .sort((one, other) => (one.field < other.field ? -1 : 1))
+    .sort((one, other) => compareTexts(one.field, other.field))
 }
 
 /** Returns the leaf paths of FieldsV1: `f:<name>` are fields; `k:<key>`, `v:<value>` and `i:<index>` are list items. */

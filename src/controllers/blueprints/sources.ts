@@ -16,6 +16,7 @@ import { isOfRepository, repositoryNameOf } from '../../contracts/sources/reposi
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../../core/outcome.ts'
 import { secretTexts } from '../../core/secretData.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -159,7 +160,7 @@ function pushOf({ object, records }: SourcePass, connected: CredentialSource | u
   )
   return reported
     .filter(({ kind, ref }) => kind !== 'PullRequest' && refs.includes(ref))
-    .toSorted((one, other) => (one.receivedAt < other.receivedAt ? 1 : -1))[0]
+    .toSorted((one, other) => compareTexts(other.receivedAt, one.receivedAt))[0]
 }
 
 /** Returns why this source is not read at all, for cases that REST refuses at once. */

@@ -1,4 +1,5 @@
 import type { ImageRegistry } from '../../adapters/registry/port.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import type { RegistryRepository } from '../../crds/registry.ts'
 
 type Shown = NonNullable<NonNullable<RegistryRepository['status']>['digests']>[number]
@@ -33,7 +34,7 @@ export async function readContents(
     held.set(digest, { digest, tags, mediaType, sizeBytes, references, ...(subject !== undefined && { subject }) })
     pending.push(...references)
   }
-  return [...held.values()].sort((one, other) => (one.digest < other.digest ? -1 : 1))
+  return [...held.values()].sort((one, other) => compareTexts(one.digest, other.digest))
 }
 
 /** Milliseconds after a push within which its tag may still be written. */

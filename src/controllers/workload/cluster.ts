@@ -1,4 +1,5 @@
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { type Gateway, PlatformCluster } from '../../crds/clusters.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Workspace } from '../engine/controller.ts'
@@ -23,7 +24,7 @@ function platformCluster(records: Workspace): PlatformCluster | undefined {
     .cache(PlatformCluster)
     .list()
     .filter((cluster) => cluster.spec.isPlatform)
-    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0]
+    .sort((a, b) => compareTexts(a.metadata.name, b.metadata.name))[0]
 }
 
 /** Returns the Gateway that replaces an Ingress; undefined if the cluster names none or serves no routes. */

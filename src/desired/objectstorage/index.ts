@@ -9,6 +9,7 @@ import {
 } from '../../contracts/objectstorage.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { ageOf, type KubeObject } from '../../core/object.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import {
   type AccountBucket,
   completeCorsRule,
@@ -62,7 +63,7 @@ export function keyGrants(
       permission,
       ...(prefix === undefined ? {} : { prefix }),
     }))
-    .sort((one, other) => (one.bucket < other.bucket ? -1 : 1))
+    .sort((one, other) => compareTexts(one.bucket, other.bucket))
 }
 
 type DatedObject = { metadata: { name: string; creationTimestamp?: string } }

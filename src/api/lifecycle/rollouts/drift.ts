@@ -6,6 +6,7 @@ import { SCAN_INTERVAL_MS } from '../../../contracts/rollouts/states.ts'
 import { timestamp } from '../../../core/clock.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { createdAtOf } from '../../../core/object.ts'
+import { compareTexts } from '../../../core/textOrder.ts'
 import { PlatformDriftScan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
@@ -47,7 +48,7 @@ async function show(context: Context) {
   const now = context.services.clock.now()
   const scans = await listPlatformObjects(context, PlatformDriftScan)
   const begun = scans.filter((scan) => isDue(scan, now)).map((scan) => ({ scan, dto: scanDto(scan) }))
-  const [newest] = begun.sort((one, other) => (one.dto.startedAt < other.dto.startedAt ? 1 : -1))
+  const [newest] = begun.sort((one, other) => compareTexts(other.dto.startedAt, one.dto.startedAt))
   const next = scans.find((scan) => !isDue(scan, now))?.spec.notBefore
   return ok({
     scan: newest?.dto ?? null,
