@@ -91,7 +91,8 @@ function remedyFor({ status, code, retryAfter }: Pick<PlatformApiError, 'status'
   if (retryAfter !== undefined && (status === 429 || status === 503)) return `Try again in ${retryAfter} s.`
   const isOfPlatform = !code.startsWith('HTTP_')
   if (status >= 500 && status !== 501 && !isOfPlatform) return 'Try again; if it persists, tell your platform operator.'
-  return REMEDIES[status]
+  // Without Retry-After, the platform refuses with 429 what waiting does not change, such as a full store of reports.
+  return status === 429 && isOfPlatform ? undefined : REMEDIES[status]
 }
 
 const REMEDIES: Readonly<Record<number, string>> = {

@@ -117,6 +117,7 @@ describe('describeFailure', () => {
     new Headers({ 'retry-after': '5' }),
     JSON.stringify({ error: 'No.', code: 'x' }),
   )
+  const full = { error: 'Full.', code: 'x' }
   const cases: [string, unknown, number, RegExp][] = [
     [
       'names the code, the fields and the correlation id of a refusal',
@@ -146,6 +147,8 @@ describe('describeFailure', () => {
     ['advises no retry for 409 despite Retry-After', late, 1, /^No\. \(x, 409\)$/],
     ['advises a retry for 503 with Retry-After', busy, 1, /Try again in 5 s\.$/],
     ['advises no retry for 503 without Retry-After', refused(503, { error: 'No.', code: 'x' }), 1, /^No\. \(x, 503\)$/],
+    ['advises no retry for 429 of the platform without Retry-After', refused(429, full), 1, /^Full\. \(x, 429\)$/],
+    ['advises a retry for 429 of a proxy', refused(429, []), 1, /Wait a moment, then try again\.$/],
     ['advises to sign in for 401', refused(401, { ...body, code: 'UNAUTHORIZED' }), 3, /freehold login/],
     [
       'returns exit code 4 without a response',

@@ -46,7 +46,7 @@ export async function verifyRegistry(
 }
 
 const isRefusal = ({ status }: Response) => status === 401 || status === 403
-const statusMessage = ({ status }: Response) => `The registry answers with status ${status}: try again later.`
+const statusMessage = ({ status }: Response) => `The registry answers with status ${status}.`
 
 /** Returns undefined if the registry requires no authentication. @throws SourceError */
 async function authorizationFor(

@@ -80,7 +80,16 @@ describe('POST /bug-reports', () => {
       for (const name of HELD.slice(0, 64)) put(name, person, 1024 * 1024)
       const refused = await send(REPORT, person)
       expect([refused.status, refused.body.code]).to.deep.equal([429, 'too-many-reports'])
+      expect(refused.headers, 'waiting does not help').to.not.have.property('retry-after')
       expect((await send(REPORT)).status).to.equal(201)
+    })
+
+    it('returns 429 to whoever already has a hundred', async () => {
+      const person = crypto.randomUUID()
+      for (const name of HELD) put(name, person, 0)
+      const refused = await send(REPORT, person)
+      expect([refused.status, refused.body.code]).to.deep.equal([429, 'too-many-reports'])
+      expect(refused.headers, 'waiting does not help').to.not.have.property('retry-after')
     })
 
     it('returns 429 to everybody, whoever sent them', async () => {

@@ -90,8 +90,9 @@ function refuseTooMany({ services, caller }: Context, all: readonly Report[]): v
   const now = services.clock.now()
   const recent = ownReports.map(({ spec }) => Date.parse(spec.reportedAt)).filter((time) => time > now - HOUR_MS)
   if (ownReports.length >= REPORTS_MAX) {
+    // Without Retry-After here and below: waiting does not help.
     const message = `You already have ${REPORTS_MAX} reports; an administrator must remove some first.`
-    throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR_MS / 1000 })
+    throw new PlatformError('too-many-reports', message)
   }
   if (recent.length < HOURLY_REPORTS_MAX) return
   const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...recent) + HOUR_MS - now) / 1000))
@@ -110,7 +111,7 @@ function refuseWithoutRoom({ caller }: Context, all: readonly Report[], attached
   const more = attached.reduce((sum, { bytes }) => sum + bytes.length, REPORT_BYTES)
   if (room.hasRoomFor(caller.principalId, more)) return
   const message = 'The reports that are kept take all the room for them; an administrator must remove some first.'
-  throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR_MS / 1000 })
+  throw new PlatformError('too-many-reports', message)
 }
 
 async function store(context: Context<string, unknown, Submitted>, name: string, sent: readonly DecodedAttachment[]) {
