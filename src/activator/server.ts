@@ -7,6 +7,7 @@ import { isRemoteCopy } from '../contracts/remoteCopies.ts'
 import type { Clock } from '../core/clock.ts'
 import { closeWhenIdle } from '../core/closeWhenIdle.ts'
 import { boundConnections, CONNECTION_TIMEOUTS } from '../core/connectionLimits.ts'
+import { disconnectSignalOf } from '../core/disconnectSignal.ts'
 import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
@@ -155,10 +156,9 @@ async function serve(
 ): Promise<'answered' | 'moved'> {
   const { key } = served.callable
   const deadline = AbortSignal.timeout(served.object.spec.timeoutSeconds * 1000)
-  const disconnect = new AbortController()
-  response.on('close', () => disconnect.abort())
-  const isDisconnected = () => disconnect.signal.aborted && !deadline.aborted
-  const signal = AbortSignal.any([deadline, disconnect.signal])
+  const disconnected = disconnectSignalOf(response)
+  const isDisconnected = () => disconnected.aborted && !deadline.aborted
+  const signal = AbortSignal.any([deadline, disconnected])
   const headers = forwardedHeaders(request.headers, trigger, caller)
   const mayBegin = () => {
     if (!isLeading()) return false
