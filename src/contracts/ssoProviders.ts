@@ -1,5 +1,6 @@
 /** How a tenant's identity provider is spoken to, by the identity provider of the platform. */
 export const BROKERED_PROTOCOLS = { local: ['Oidc'], keycloak: ['Oidc', 'Saml'], external: [] } as const
+type Protocol = (typeof BROKERED_PROTOCOLS)['keycloak'][number]
 
 /** Returns why the platform cannot use a provider of this protocol; undefined if it can. */
 export function protocolRefusal(protocol: Protocol, supported: readonly Protocol[]): string | undefined {
@@ -7,8 +8,6 @@ export function protocolRefusal(protocol: Protocol, supported: readonly Protocol
   const only = supported.length === 0 ? '' : `, only ${supported.join(', ')}`
   return `The identity provider of this platform does not support ${protocol} for single sign-on${only}.`
 }
-
-type Protocol = 'Oidc' | 'Saml'
 
 const DEFAULTS = {
   protocol: 'Oidc' as Protocol,
