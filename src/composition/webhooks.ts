@@ -11,6 +11,7 @@ import { resourceExists } from '../api/records/activity/subjects.ts'
 import { grantRefusalMessage } from '../api/rules/assignments.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { MAX_AUDIT_LOG_BYTES } from '../contracts/auditLog.ts'
+import type { Clock } from '../core/clock.ts'
 import { closeServer } from '../core/closeServer.ts'
 import { closeWhenIdle } from '../core/closeWhenIdle.ts'
 import { boundConnections, TLS_CONNECTION_TIMEOUTS } from '../core/connectionLimits.ts'
@@ -115,10 +116,10 @@ export async function runWebhooks(
   if (webhookCertificate === undefined) {
     const ownAuthority = await openOwnAuthority(client, new Date(services.clock.now()))
     const listener = listenerOf(new Map([[ownAuthority.path, reviewOf(admit)]]), () => true, log)
-    const server = boundConnections(createServer(await ownTls(ownAuthority), listener))
+    const server = boundConnections(createServer(await ownTls(ownAuthority, services.clock), listener))
     const webhooks = await serve(server, configuration)
     const announced = keepAuthorityPublished(client, ownAuthority, log)
-    const renewal = renewed(server, () => ownTls(ownAuthority), options)
+    const renewal = renewed(server, () => ownTls(ownAuthority, services.clock), options)
     return withStopHook(webhooks, () => {
       renewal.stop()
       announced.stop()
@@ -188,11 +189,11 @@ async function configuredTls({ webhookCertificate, webhookKey, webhookClientAuth
   return { ...LIMITS, cert, key, ca, requestCert: true, rejectUnauthorized: true }
 }
 
-async function ownTls(ownAuthority: OwnAuthority) {
+async function ownTls(ownAuthority: OwnAuthority, clock: Clock) {
   // Loaded on demand, because the libraries are large.
   const { issueCertificate } = await import('./certificates.ts')
   const request = { commonName: WEBHOOK_SERVER_NAME, purpose: 'server', names: [WEBHOOK_SERVER_NAME] } as const
-  const { certPem, keyPem } = await issueCertificate(ownAuthority, request, new Date())
+  const { certPem, keyPem } = await issueCertificate(ownAuthority, request, new Date(clock.now()))
   return { ...LIMITS, cert: certPem, key: keyPem }
 }
 

@@ -11,6 +11,7 @@ const MAX_USED = 20
 /** A fallback: oidc-provider sets a lifetime for everything stored here. Records without one would never be removed. */
 const DEFAULT_TTL_SECONDS = 600
 const FAMILY = /^[0-9a-f]{40}$/
+/** The same clock as that of oidc-provider, whose times are compared with ours. */
 const now = () => Math.floor(Date.now() / 1000)
 
 /**
