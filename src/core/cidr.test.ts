@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isCanonicalCidr, isCidrList, sourceRanges } from './cidr.ts'
+import { isCanonicalCidr, isCidr, isCidrList, sourceRanges } from './cidr.ts'
 
 describe('isCanonicalCidr and isCidrList', () => {
   const canonical = [
@@ -51,6 +51,14 @@ describe('isCanonicalCidr and isCidrList', () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => `10.0.${index}.0/24`).join(',')
     expect([many(50), many(51), '10.0.0.0/8, ::/0', ''].map(isCidrList)).to.deep.equal([true, false, false, false])
   })
+})
+
+describe('isCidr', () => {
+  for (const text of ['10.0.0.0/8', '10.0.0.1/8', '0.0.0.0/0', '10.0.0.0/32', '::/0', '2001:DB8::1/128'])
+    it(`accepts ${text}`, () => expect(isCidr(text)).to.equal(true))
+  const refused =
+    '10.0.0.0 10.0.0.0/ /8 10.0.0.0/33 ::/129 10.0.0.0/08 10.0.0.0/8/8 10.0.0.0/1e1 fe80::1%eth0/64 host/8'
+  for (const text of refused.split(' ')) it(`rejects ${text}`, () => expect(isCidr(text)).to.equal(false))
 })
 
 describe('sourceRanges', () => {

@@ -127,6 +127,13 @@ describe('findGrantRefusal', () => {
       ['registry/pull', 'files/open'],
     ],
     [
+      'a Reader grants all actions of tenants, of which those of the root do not count below it',
+      { assignments: [assign('Reader', B1)] },
+      role(['boundaries/tenant/*', 'jobs/write']),
+      B1,
+      ['jobs/write'],
+    ],
+    [
       'an Owner lacks only one of the data actions',
       { assignments: [assign('Secrets Reader', B1)] },
       role([], { dataActions: ['secretvault/readSecrets', 'secretvault/writeSecrets'] }),

@@ -68,6 +68,6 @@ export function jitAssignmentSpec(
 }
 
 function parseTime(text: string | undefined, later: number): number | undefined {
-  const time = text === undefined ? Number.NaN : Date.parse(text)
+  const time = Date.parse(text ?? '')
   return Number.isNaN(time) ? undefined : time + later
 }

@@ -41,6 +41,16 @@ describe('passwordViolations', () => {
     })
   }
 
+  it('has no rule for what may be absent, and names a number', () => {
+    const policy = { ...PASSWORD_POLICY, minDigits: 2, minLowerCase: 0 }
+    expect(passwordViolations('CORRECT-HORSE7', undefined, policy)).to.deep.equal(['It must contain at least 2 digits'])
+    expect(policySentences(policy)).to.have.length(6)
+  })
+
+  it('finds an email address with capital letters', () => {
+    expect(passwordViolations('X-1anna@example.com', 'Anna@Example.com')).to.have.length(1)
+  })
+
   it('accepts the email address if the policy allows it, and a missing one', () => {
     expect(passwordViolations('X-1anna@example.com', 'anna@example.com', { ...PASSWORD_POLICY, allowEmail: true })).to
       .be.empty

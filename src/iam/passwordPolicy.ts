@@ -50,14 +50,14 @@ function rulesOf(policy: PasswordPolicy): PasswordRule[] {
       sentence: `It must have at most ${pluralize(maxLength, 'character')}`,
       isBroken: ({ length }) => length > maxLength,
     },
-    ...minimumRule(policy.minDigits, 'digit', 'digits', /^\p{Nd}$/u),
-    ...minimumRule(policy.minLowerCase, 'lower-case letter', 'lower-case letters', /^\p{Ll}$/u),
-    ...minimumRule(policy.minUpperCase, 'upper-case letter', 'upper-case letters', /^\p{Lu}$/u),
+    ...minimumRule(policy.minDigits, 'digit', 'digits', /\p{Nd}/u),
+    ...minimumRule(policy.minLowerCase, 'lower-case letter', 'lower-case letters', /\p{Ll}/u),
+    ...minimumRule(policy.minUpperCase, 'upper-case letter', 'upper-case letters', /\p{Lu}/u),
     ...minimumRule(
       policy.minSpecialChars,
       'character that is neither a letter nor a digit',
       'characters that are neither letters nor digits',
-      /^[^\p{L}\p{N}]$/u,
+      /[^\p{L}\p{N}]/u,
     ),
     ...(policy.allowEmail
       ? []
