@@ -21,6 +21,11 @@ describe('demandOf', () => {
     ],
     ['adds a second volume', { spec: { replicas: 1, walStorageSize: '5Gi' } }, '1 cpu, 4Gi, 55Gi stored, 1 pods'],
     ['counts only storage while stopped', { spec: { replicas: 2, running: false } }, '0 cpu, 0, 100Gi stored, 0 pods'],
+    [
+      'counts only storage after the end',
+      { spec: { replicas: 1 }, status: { completedAt: '2026-01-01T00:00:00Z' } },
+      '0 cpu, 0, 50Gi stored, 0 pods',
+    ],
     ['is zero for a resource created with no replicas', { spec: { replicas: 0 } }, '0 cpu, 0, 0 stored, 0 pods'],
     [
       'adds up components and Persistent volumes',
@@ -138,6 +143,26 @@ describe('demandUnderPlans', () => {
   ]
   for (const [sentence, spec, holder, expected] of cases)
     it(sentence, () => expect(shown(spec, holder)).to.equal(expected))
+
+  const ready = { firstReadyAt: '2026-01-01T00:00:00Z' }
+  const whole: [sentence: string, spec: Sizable['spec'], status: Sizable['status'], cpu?: string][] = [
+    ['counts with the last plan of a resource that was ready', {}, { ...ready, computePlan: 'large' }, '2'],
+    ['counts nothing of a last plan that is gone', {}, { ...ready, computePlan: 'none' }, '0'],
+    ['is undefined if the resource was never ready', {}, { computePlan: 'large' }],
+    ['is undefined if the last plan is not known', {}, ready],
+    ['counts each component with its plan', { components: [{ computePlan: 'large' }, {}] }, undefined, '2100m'],
+  ]
+  for (const [sentence, spec, status, cpu] of whole)
+    it(sentence, () => {
+      const named = spec.components === undefined ? { replicas: 1, computePlan: 'gone' } : {}
+      const demand = demandUnderPlans({ sized: 'Function' }, { spec: { ...named, ...spec }, status }, plans)
+      expect(demand && formatCores(demand.cpu)).to.equal(cpu)
+    })
+
+  it('counts own sizes of a resource whose kind has no plans', () => {
+    const demand = demandUnderPlans({}, { spec: { replicas: 2, cpuRequest: '1' } }, plans)
+    expect([demand && formatCores(demand.cpu), demandUnderPlans({}, { spec: {} }, plans)?.pods]).to.deep.equal(['2', 0])
+  })
 
   it('is zero for the resource itself, if its plan exists', () => {
     const demandFor = (computePlan: string) =>
