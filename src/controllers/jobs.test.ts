@@ -104,6 +104,18 @@ describe('PlatformJob controller', () => {
     expect(Buffer.from(kept?.bytes ?? []).toString()).to.include('of own')
   })
 
+  it('fails a job whose Job was deleted, and does not start it again', async () => {
+    await begin()
+    await bench.client.remove(batchJobs, { namespace: space, name: workload })
+    await bench.rest()
+    const statusMessage = 'Its Job was deleted before it ended.'
+    expect(await status()).to.include({ state: 'Failed', statusMessage })
+    expect((await status())?.completedAt).to.be.a('string')
+    await cancel()
+    expect(await bench.find(batchJobs, workload, space)).to.equal(undefined)
+    expect(await status()).to.include({ state: 'Failed', statusMessage })
+  })
+
   it('never starts a job that was cancelled before', async () => {
     await begin({ cancelled: true })
     expect(await bench.find(batchJobs, workload, space)).to.equal(undefined)
