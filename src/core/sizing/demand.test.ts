@@ -48,7 +48,8 @@ describe('demandOf', () => {
           volumes: [
             { name: 'data', kind: 'Persistent', size: '3Gi' },
             { name: 'cache', kind: 'Ephemeral', size: '9Gi' },
-            { name: 'scratch', kind: 'Ephemeral' },
+            { name: 'scratch', kind: 'Ephemeral', size: '1Gi' },
+            { name: 'unsized', kind: 'Ephemeral' },
           ],
         },
       },
