@@ -1,7 +1,11 @@
+import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { forge, goodClaims, pairOf, SECONDS, SUBJECT } from '../../../test/cases/forgedTokens.ts'
 import { outcome, tokenWorld } from '../../../test/worlds/tokenWorld.ts'
+import { closeServer } from '../../core/closeServer.ts'
+import { listen } from '../../core/listen.ts'
+import { keyFetcher } from './tokenKeys.ts'
 import { TOKEN_ALGORITHMS } from './tokens.ts'
 
 describe('the keys of the token issuer', () => {
@@ -115,10 +119,59 @@ describe('the keys of the token issuer', () => {
     expect(await outcome(world.verifier, `Bearer ${token}`)).to.equal('UNAUTHORIZED')
   })
 
+  it('are kept if the issuer answers something else', async () => {
+    await world.verifier.verify(`Bearer ${await world.forgeOf().good()}`)
+    world.published = null as never
+    world.timeIs(61_000)
+    await world.keys.renewed()
+    expect(await outcome(world.verifier, `Bearer ${await world.forgeOf().good()}`)).to.equal(SUBJECT)
+    expect(world.fetches).to.equal(2)
+  })
+
   it('are rejected if they contain the private key', async () => {
     const { ours } = world.pairs.get('RS256') ?? { ours: world.encryption }
     const withPrivate = { ...(await exportJWK(ours.privateKey)), kid: ours.kid, alg: 'RS256', use: 'sig' }
     world.published = [withPrivate]
     expect(await outcome(world.verifier, `Bearer ${await world.forgeOf('RS256').good()}`)).to.equal('UNAUTHORIZED')
   })
+})
+
+describe('keyFetcher', () => {
+  const GOOD = '{"keys":[]}'
+  const answers: Record<string, [number, string, object?]> = {
+    '/keys': [200, GOOD],
+    '/moved': [302, GOOD, { location: '/keys' }],
+    '/failed': [500, GOOD],
+    '/text': [200, 'keys'],
+    '/most': [200, GOOD.padEnd(256 * 1024)],
+    '/more': [200, GOOD.padEnd(256 * 1024 + 1)],
+  }
+  const server = createServer(({ url = '' }, response) => {
+    const [status, body, headers] = answers[url] ?? [404, '']
+    response.writeHead(status, { ...headers }).end(body)
+  })
+  let origin: string
+  before(async () => {
+    origin = `http://127.0.0.1:${await listen(server, 'The issuer', { port: 0, host: '127.0.0.1' })}`
+  })
+  after(() => closeServer(server, 1_000))
+
+  const cases = {
+    '/keys': 'no problem',
+    '/moved': 'answered 302',
+    '/failed': 'answered 500',
+    '/text': 'not JSON',
+    '/most': 'no problem',
+    '/more': 'more than 262144 bytes',
+  }
+  for (const [path, problem] of Object.entries(cases))
+    it(`says of ${path}: ${problem}`, async () => {
+      const { fetchKeys, close } = keyFetcher(`${origin}${path}`, undefined)
+      const said = await fetchKeys().then(
+        (answer) => `no problem: ${JSON.stringify(answer)}`,
+        (error: Error) => error.message,
+      )
+      await close()
+      expect(said).to.include(problem)
+    })
 })
