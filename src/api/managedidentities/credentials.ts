@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CLIENT_SECRET_KEY, managedIdentitySecretName } from '../../contracts/managedIdentities.ts'
+import { summaryOf } from '../../core/conditions.ts'
 import type { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { refOf } from '../../core/object.ts'
@@ -55,10 +56,12 @@ export async function readCredentials(
 }
 
 function notReady(object: IdentityRecord): PlatformError {
-  const explanation = isReady(object)
-    ? 'The secret of this identity is missing: ask for a new one with rotate=true.'
-    : 'The credentials of this identity are not ready yet: try again.'
-  return invalidState(object, explanation)
+  if (isReady(object))
+    return invalidState(object, 'The secret of this identity is missing: ask for a new one with rotate=true.')
+  const { status, statusMessage } = summaryOf(object)
+  // Waiting does not help until somebody fixes the cause.
+  if (status === 'Failed') return invalidState(object, `This identity has no credentials: ${statusMessage}`)
+  return invalidState(object, 'The credentials of this identity are not ready yet: try again.')
 }
 
 /** Requests a new secret and waits briefly for it. The old one stops working when the new one takes effect. */

@@ -150,6 +150,14 @@ describe('managed identities over REST', () => {
     })
   }
 
+  it('says why an identity that failed has no credentials, instead of advising a retry', async () => {
+    const { call, identity, uid } = shop()
+    const condition = { status: 'True', reason: 'ReferenceMissing', message: 'No resource.', lastTransitionTime: '' }
+    identity({ conditions: [{ ...condition, type: 'Stalled' }] })
+    const refused = await call(routes, 'POST', `${BASE}/${uid}/token`).catch((error: Error) => error)
+    expect(refused).to.have.property('message', 'This identity has no credentials: No resource.')
+  })
+
   it('deletes an identity with 204', async () => {
     const { call, identity, uid } = shop()
     identity()
