@@ -98,7 +98,7 @@ describe('archiveOf, suspensionStateOf and hasResumed', () => {
 })
 
 describe('isArchiving and recoveryWindowOf', () => {
-  const archivers: [string, DatabaseCluster['spec'], boolean][] = [
+  const archivers: [string, NonNullable<DatabaseCluster['spec']>, boolean][] = [
     ['by a plugin', { plugins: [{ isWALArchiver: false }, { isWALArchiver: true }] }, true],
     ['not by a plugin that does something else', { plugins: [{ isWALArchiver: false }] }, false],
     ['not by a plugin that is switched off', { plugins: [{ isWALArchiver: true, enabled: false }] }, false],
