@@ -1,12 +1,12 @@
 import type { RegistryPort } from '../adapters/registry/port.ts'
-import { boundaryNamespace, groupNamespace } from '../core/names.ts'
+import { groupNamespace } from '../core/names.ts'
 import {
   groupNamespaceObject,
   isReservedFor,
   type NamespaceMetadata,
   withNamespaceMetadata,
 } from '../core/namespaces.ts'
-import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
+import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
 import { expiredGrants, groupGrantKey, isGroupGrant, type QuotaGrants, unseenUsers } from '../core/sizing/ledger.ts'
@@ -15,7 +15,6 @@ import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { KINDS } from '../crds/index.ts'
-import { kubectlName } from '../crds/kubectlName.ts'
 import { ObjectAccessKey, ObjectStorageAccount } from '../crds/objectstorage.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
@@ -24,14 +23,7 @@ import { RelationalCluster } from '../crds/relational.ts'
 import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { retainedStorage } from '../crds/retainedStorage.ts'
-import {
-  claimHolderName,
-  isRetainedClaim,
-  listGroupHolders,
-  RETENTION_DEPENDENT_KINDS,
-  requiresRetention,
-  retainedElsewhere,
-} from '../crds/retention.ts'
+import { listGroupHolders, retainedElsewhere } from '../crds/retention.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { groupNetworkPolicy } from '../desired/isolation.ts'
 import { groupLimitRange, groupResourceQuota, SECRET_BINDINGS, secretBindings } from '../desired/resourcegroups.ts'
@@ -45,12 +37,19 @@ import {
   resourceQuota,
   roleBinding,
 } from '../kube/builtin.ts'
-import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { ownerKeyOf } from './engine/ownership.ts'
+import { controller, type Pass, steps } from './engine/controller.ts'
 import { abbreviateNames, blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 import { keepPullSecret } from './registry/pullSecret.ts'
 import { removeGroupImages } from './registry/removal.ts'
+import {
+  concernedGroup,
+  groupOfClaim,
+  groupsElsewhere,
+  refusedGroupsOfBoundary,
+  refusedSiblings,
+  volumesOf,
+} from './resourcegroupEvents.ts'
 import { childRights } from './workload/observers.ts'
 
 export type ResourceGroupPass = Pass<typeof ResourceGroup>
@@ -334,77 +333,4 @@ function nameOf(object: KubeObject): string {
 
 export function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
   return removeOwnedNamespace(pass, groupNamespaceOf(pass))
-}
-
-/** Returns the groups that were refused for their number: only these depend on the boundary and their siblings. */
-function refusedGroups(boundaryId: string, records: Workspace): string[] {
-  return records
-    .cache(ResourceGroup)
-    .list({ namespace: boundaryNamespace(boundaryId) })
-    .filter((group) => group.status?.phase === 'QuotaExceeded')
-    .map(keyOf)
-}
-
-function refusedGroupsOfBoundary(boundary: KubeObject, records: Workspace): string[] {
-  return refusedGroups(boundary.metadata.name, records)
-}
-
-function refusedSiblings(group: KubeObject, records: Workspace): string[] {
-  const prefix = boundaryNamespace('')
-  return refusedGroups((group.metadata.namespace ?? '').slice(prefix.length), records)
-}
-
-/** Wakes the group while it is being deleted, or if the object changes what holds it. */
-function concernedGroup(kind: AnyKind) {
-  return (object: KubeObject, records: Workspace): string[] => {
-    const { namespace: namespaceName, name } = object.metadata
-    const group = groupOf(namespaceName, records)
-    if (group === undefined) return []
-    if (group.metadata.deletionTimestamp !== undefined || RETENTION_DEPENDENT_KINDS.has(kind)) return [keyOf(group)]
-    const now = records.cache(kind.resource).get(namespaceName, name)
-    const isHolder = now !== undefined && requiresRetention(kind, now)
-    return isHolder === reportsHolder(group, kubectlName(kind, name)) ? [] : [keyOf(group)]
-  }
-}
-
-function groupOfClaim(claim: KubeObject, records: Workspace): string[] {
-  const { namespace: namespaceName, name } = claim.metadata
-  const group = groupOf(namespaceName, records)
-  return group !== undefined && (isRetainedClaim(claim) || reportsHolder(group, claimHolderName(name)))
-    ? [keyOf(group)]
-    : []
-}
-
-type Projection = KubeObject & Pick<BoundaryProjection, 'status'>
-
-const homesOf = (projection: KubeObject) => (projection as Projection).status?.resolvedNamespaces ?? []
-
-function volumesOf(projection: KubeObject): unknown {
-  return homesOf(projection).map(({ namespace: namespaceName, retainedVolumes }) => [namespaceName, retainedVolumes])
-}
-
-/** Returns the groups with retained volumes on another cluster, and those that still report some. */
-function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
-  const { namespace: boundaryNamespaceName, name } = projection.metadata
-  const withVolumes = homesOf(projection).filter(({ retainedVolumes = [] }) => retainedVolumes.length > 0)
-  const groups = records.cache(ResourceGroup).list({ namespace: boundaryNamespaceName })
-  return groups
-    .filter(
-      ({ status }) =>
-        withVolumes.some((resolved) => resolved.namespace === status?.namespace) ||
-        status?.heldBy?.some((holder) => holder.startsWith(claimHolderName(`${name}/`))) === true,
-    )
-    .map(keyOf)
-}
-
-function reportsHolder({ status }: ResourceGroup, holder: string): boolean {
-  return status?.heldBy?.includes(holder) === true
-}
-
-function groupOf(namespaceName: string | undefined, records: Workspace): (ResourceGroup & KubeObject) | undefined {
-  const place = records.cache(namespace).get(undefined, namespaceName ?? '')
-  const key = place === undefined ? undefined : ownerKeyOf(place, ResourceGroup.resource)
-  if (key === undefined) return undefined
-  const { namespace: boundaryNamespaceName, name } = refOfKey(key)
-  return records.cache(ResourceGroup).get(boundaryNamespaceName, name)
 }

@@ -375,13 +375,10 @@ class CachedAccess implements Access {
   }
 }
 
-function keyAt(resource: Resource, { metadata: { namespace, name } }: KubeObject): string {
-  return scopeObjectKey(resource, namespace, name)
-}
+const keyAt = (resource: Resource, { metadata }: KubeObject) =>
+  scopeObjectKey(resource, metadata.namespace, metadata.name)
 
-function principalKey(id: string): string {
-  return `principal/${id}`
-}
+const principalKey = (id: string) => `principal/${id}`
 
 function expiry(expiresAt: string | undefined): { expiresAt?: number } {
   return expiresAt === undefined ? {} : { expiresAt: Date.parse(expiresAt) }
