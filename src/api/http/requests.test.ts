@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { Test } from 'supertest'
+import { stillClock } from '../../../test/make/clock.ts'
 import { request } from '../../../test/make/request.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
@@ -14,7 +15,8 @@ const ITEM = `${RG}/vectorclusters/orders`
 describe('the facade', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startShop({ limits: { requestsPerMinute: 200, anonymousRequestsPerMinute: 20 } })
+    const limits = { requestsPerMinute: 200, anonymousRequestsPerMinute: 20 }
+    server = await startShop({ limits }, { clock: stillClock })
     server.client.calls.length = 0
   })
   afterEach(() => server.stop())
