@@ -74,13 +74,10 @@ export class PassChildren implements Children {
     name: string,
   ): Promise<T | undefined> {
     const view = this.#view<T>(resource, namespace)
-    const held = view === undefined ? await this.#read<T>(resource, namespace, name) : view.get(namespace, name)
-    return held !== undefined && belongsTo(held, this.#owner) ? held : undefined
+    return this.#own(view === undefined ? await this.#read<T>(resource, namespace, name) : view.get(namespace, name))
   }
 
-  /** A type whose definition is being replaced is not watched, but its objects may exist. */
-  async #readOwn(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
-    const found = await this.#read(resource, namespace, name)
+  #own<T extends KubeObject>(found: T | undefined): T | undefined {
     return found !== undefined && belongsTo(found, this.#owner) ? found : undefined
   }
 
@@ -98,8 +95,10 @@ export class PassChildren implements Children {
   }
 
   async remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean> {
-    const isWatched = this.#workspace.isServed(resource)
-    const child = isWatched ? await this.get(resource, namespace, name) : await this.#readOwn(resource, namespace, name)
+    // A type whose definition is being replaced is not watched, but its objects may exist.
+    const child = this.#workspace.isServed(resource)
+      ? await this.get(resource, namespace, name)
+      : this.#own(await this.#read(resource, namespace, name))
     if (child === undefined) return true
     if (child.metadata.deletionTimestamp !== undefined) return false
     return this.#delete(resource, child)
