@@ -5,15 +5,22 @@ import type { KubeObject } from '../core/object.ts'
 /** What the facade and the controllers read from Velero: where backups go, what prevents them, which were taken. */
 
 /** Prefixes of the names of Schedules, by the kind that is backed up. */
-export const BACKUP_NAME_PREFIXES = { ContainerInstance: 'ctibackup', PlatformApp: 'pappbackup' } as const
+export const BACKUP_NAME_PREFIXES = {
+  ContainerInstance: 'ctibackup',
+  PlatformApp: 'pappbackup',
+  SqlInstance: 'sqlibackup',
+} as const
+
+const isBackedUpKind = (kind: string): kind is keyof typeof BACKUP_NAME_PREFIXES =>
+  Object.hasOwn(BACKUP_NAME_PREFIXES, kind)
 
 /** Names a resource's Schedule, and the ConfigMap of its volume policy, apart from those of all other namespaces. */
 export function backupScheduleName({
   kind,
   metadata: { namespace = '', name },
 }: Pick<KubeObject, 'kind' | 'metadata'>): string {
-  const stem = BACKUP_NAME_PREFIXES[kind === 'ContainerInstance' ? kind : 'PlatformApp']
-  return childName(stem, name, sha256(`${namespace}/${name}`).slice(0, 10))
+  if (!isBackedUpKind(kind)) throw new TypeError(`Volumes of kind ${kind} are not backed up.`)
+  return childName(BACKUP_NAME_PREFIXES[kind], name, sha256(`${namespace}/${name}`).slice(0, 10))
 }
 
 export type BackupLocation = KubeObject & {
@@ -35,26 +42,34 @@ export function backupLocationObstacle(target: BackupLocation | undefined): stri
   return 'The backup target of this platform is not available; its administrator can see why in Velero.'
 }
 
-type Volume = { name: string; kind: string; storageClass?: string | undefined }
-type Policy = { method: string; volumes?: readonly string[] | undefined }
+/** A volume that a policy covers; without a storage class it has the default one. */
+export type CoveredVolume = { name: string; storageClass?: string | undefined }
+type Volume = CoveredVolume & { kind: string }
 export type SnapshotClass = KubeObject & { driver?: string }
 export type StorageClass = KubeObject & { provisioner?: string }
 
 /** Returns the Persistent volumes that a policy covers. */
-export function selectBackedUpVolumes<V extends Volume>(volumes: readonly V[], policy: Policy): V[] {
+export function selectBackedUpVolumes<V extends Volume>(
+  volumes: readonly V[],
+  policy: { volumes?: readonly string[] | undefined },
+): V[] {
   return volumes.filter(({ name, kind }) => kind === 'Persistent' && (policy.volumes?.includes(name) ?? true))
 }
 
 const DEFAULT_CLASS_ANNOTATION = 'storageclass.kubernetes.io/is-default-class'
 
+/** What to do without snapshots: whoever has a policy of their own, and all others. */
+export const USE_FILES = 'Use the method FileSystem.'
+export const ASK_FOR_SNAPSHOTS = 'An administrator can create one for its driver.'
+
 /** Returns why a volume cannot be snapshotted; undefined if all can, or the policy takes no snapshots. */
 export function snapshotObstacle(
-  volumes: readonly Volume[],
-  policy: Policy,
+  volumes: readonly CoveredVolume[],
+  policy: { method: string },
   classes: { storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] },
 ): { volume: string; message: string } | undefined {
   if (policy.method !== 'Snapshot') return undefined
-  for (const { name, storageClass } of selectBackedUpVolumes(volumes, policy)) {
+  for (const { name, storageClass } of volumes) {
     const found = classes.storage.find(({ metadata }) =>
       storageClass === undefined
         ? metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true'
@@ -62,7 +77,7 @@ export function snapshotObstacle(
     )
     if (found !== undefined && classes.snapshot.some(({ driver }) => driver === found.provisioner)) continue
     const ofClass = found === undefined ? 'its storage class' : `storage class "${found.metadata.name}"`
-    const message = `Volume "${name}" cannot be backed up by Snapshot: ${ofClass} has no VolumeSnapshotClass. Use the method FileSystem.`
+    const message = `Volume "${name}" cannot be backed up by Snapshot: ${ofClass} has no VolumeSnapshotClass.`
     return { volume: name, message }
   }
   return undefined

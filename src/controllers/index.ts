@@ -142,7 +142,7 @@ const ENTRIES: readonly ControllerEntry[] = [
   configured(sourceController, ({ sources }) => sources),
   configured(vectorController, ({ vectorEngine: engine, allowOwnImages }) => ({ engine, allowOwnImages })),
   ...VAULT_CONTROLLERS.map((each) => configured(each, keysOf)),
-  configured(sqlController, ({ sqlEngines: engines }) => ({ engines })),
+  configured(sqlController, ({ sqlEngines: engines, backupNamespace = 'velero' }) => ({ engines, backupNamespace })),
   ...RELATIONAL_CONTROLLERS.map((each) =>
     configured(each, ({ sqlEngines: { PostgreSql: engine }, allowOwnImages, backupTarget, apiServer }) => ({
       engine,

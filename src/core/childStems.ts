@@ -3,7 +3,7 @@ const STEMS = [
   ...(['bpv', 'bpx', 'build', 'crel', 'dreclog', 'fnns', 'long', 'mi', 'oak', 'pbackup', 'pcomp', 'pjob'] as const),
   ...(['relc', 'relcbackup', 'relchistory', 'relcowner', 'relcpool', 'relcpublic', 'relcreader', 'relcro'] as const),
   ...(['relcrw', 'relcsource', 'relctarget', 'relcwriter', 'resumed', 'rollout', 'sfn'] as const),
-  ...(['sqli', 'sqlipeers', 'sqlipublic', 'vc', 'vcpeers', 'vcpublic', 'vent'] as const),
+  ...(['sqli', 'sqlibackup', 'sqlipeers', 'sqlipublic', 'vc', 'vcpeers', 'vcpublic', 'vent'] as const),
 ]
 const CONTAINER_STEMS = ['cti', 'papp', 'swa'] as const
 const CONTAINER_PARTS = ['', 'backup', 'cert', 'env', 'files', 'pull', 'rel', 'rev', 'vol'] as const

@@ -106,7 +106,7 @@ export const REFUSALS = {
   SNAPSHOT_RUNNING: [409, none('a second snapshot waits: the engine takes one backup after the other')],
   LAST_RECOVERY_BASE: [409, phase('DeletionBlocked')],
   PARAMETER_REFUSED: [422, rule],
-  BACKUP_TARGET_MISSING: [422, phase('ConfigurationInvalid'), rule],
+  BACKUP_TARGET_MISSING: [422, phase('ConfigurationInvalid')],
   OUTSIDE_RECOVERY_WINDOW: [422, phase('ConfigurationInvalid')],
   // Functions.
   PATH_TAKEN: [409, phase('NameOccupied')],

@@ -42,6 +42,7 @@ import {
   AllowedCidrs,
   ClusterId,
   LastRestartedAt,
+  LastVolumeBackup,
   OnDelete,
   ReadyReplicas,
   RestartedAt,
@@ -162,14 +163,7 @@ export const containerStatus = {
     )
     .describe('Certificates of custom domains; absent without any'),
   publicHost: z.string().describe('Its platform host; absent if it is not public'),
-  lastBackup: z
-    .object({
-      name: z.string().describe('Name of the Backup in the namespace of Velero'),
-      phase: z.string().describe('Phase in which it ended, as Velero reports it'),
-      startedAt: z.string().describe('When it began'),
-      completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
-    })
-    .describe('The newest backup that has ended; absent without a policy, and before the first one'),
+  lastBackup: LastVolumeBackup,
   restartedAt: LastRestartedAt,
   components: z
     .array(

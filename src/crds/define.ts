@@ -40,8 +40,6 @@ export type Rule<Spec> = {
   code?: ErrorCode | undefined
   /** The field that the message is about, as a dotted path below `spec`. */
   field: string
-  /** The rule checks only this field of the spec, which `cel` calls `self`; a value stored before is accepted. */
-  isOfField?: true
   test: (next: Spec, previous: Spec) => boolean
 }
 
@@ -343,7 +341,6 @@ export type BrokenRule = FieldError & { code: ErrorCode }
 /** Returns the fields that a rule's CEL names: the spec is `self`, or `c` where a list of containers stands for it. */
 function fieldsOf<Spec>(rule: Rule<Spec>, fields: readonly string[]): string[] {
   if (isTransitionRule(rule)) return []
-  if (rule.isOfField) return [rule.field]
   return fields.filter((field) => new RegExp(`\\b(self|c)\\.\\??${field}\\b`).test(rule.cel))
 }
 

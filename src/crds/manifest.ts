@@ -101,11 +101,7 @@ export function rootSchema(kind: AnyKind): StructuralSchema {
   const isEnough = defaults.success && brokenRules(kind as never, defaults.data as never).length === 0
   if (isEnough) spec.default = defaults.data
   const rules = kind.rules as readonly DeclaredRule<unknown>[]
-  const ofSpec = rules.filter(({ isOfField }) => isOfField !== true)
-  if (ofSpec.length > 0) spec['x-kubernetes-validations'] = ofSpec.map(validation)
-  const fields = spec.properties as Record<string, StructuralSchema>
-  for (const rule of rules.filter(({ isOfField }) => isOfField))
-    fields[rule.field] = { ...fields[rule.field], 'x-kubernetes-validations': [validation(rule)] }
+  if (rules.length > 0) spec['x-kubernetes-validations'] = rules.map(validation)
   return {
     type: 'object',
     description: kind.description,
@@ -145,8 +141,6 @@ const NAME_DESCRIPTION = {
 
 function validation(rule: DeclaredRule<unknown>): object {
   const { message } = rule
-  // For a single field, the API server itself accepts unchanged values.
-  if (rule.isOfField) return { rule: rule.cel, message, reason: 'FieldValueInvalid' }
   return { ...validationOnChange(rule), message, fieldPath: `.${rule.field}`, reason: 'FieldValueInvalid' }
 }
 

@@ -14,6 +14,7 @@ import {
   EnableLoadBalancer,
   ExternalAddresses,
   LastRestartedAt,
+  LastVolumeBackup,
   OnDelete,
   planOverrides,
   ReadyReplicas,
@@ -84,11 +85,12 @@ const spec = z.strictObject({
     .describe('Maximum memory of the engine, in MiB; 80 % of memoryLimit when absent'),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
-  backupEnabled: Off.describe('True is refused: SQL instances cannot be backed up yet'),
-  backupSchedule: CronSchedule.default('0 2 * * *').describe(
-    'When to back up, as cron in five fields, UTC; without effect yet',
-  ),
-  backupRetentionDays: BackupRetentionDays.describe('Days for which backups are kept; without effect yet'),
+  backupEnabled: z
+    .boolean()
+    .optional()
+    .describe('Whether Velero takes snapshots of the volume; when absent, if the platform has a target for them'),
+  backupSchedule: CronSchedule.default('0 2 * * *').describe('When a backup begins, as cron in five fields, UTC'),
+  backupRetentionDays: BackupRetentionDays.describe('Days after which a backup expires'),
   deletionProtection: DeletionProtection,
   licenseVersion: integerBetween(0, 1000000)
     .default(0)
@@ -154,14 +156,6 @@ const rules: Rule<Spec>[] = [
       memoryLimit === undefined ||
       compareQuantities(`${memoryLimitMb}Mi`, memoryLimit) <= 0,
   },
-  {
-    cel: '!self',
-    message: 'backupEnabled must be false: SQL instances cannot be backed up yet',
-    code: 'BACKUP_TARGET_MISSING',
-    field: 'backupEnabled',
-    isOfField: true,
-    test: ({ backupEnabled }) => !backupEnabled,
-  },
   growOnlyRule('storageSize'),
   {
     // Without a version, the newest one runs.
@@ -209,6 +203,8 @@ export const SqlInstance = defineKind({
     publicEndpoint: z.string().describe('Address and port of the load balancer; absent without one'),
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,
+    backupEnabled: z.boolean().describe('Whether it is backed up: this is wanted, and the platform has a target'),
+    lastBackup: LastVolumeBackup,
     preparedFor: z
       .string()
       .describe('Hash of the state that logins and database were last prepared for: once per change and start'),

@@ -4,9 +4,11 @@ import { backupScheduleName } from '../../src/contracts/backups.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { SqlInstance } from '../../src/crds/sql.ts'
 import { configMap, namespace as namespaces, persistentVolumeClaim, storageClass } from '../../src/kube/builtin.ts'
 import { installManifests } from '../../src/kube/crds.ts'
-import { isKubeError } from '../../src/kube/errors.ts'
+import { absent, isKubeError } from '../../src/kube/errors.ts'
 import {
   veleroBackup,
   veleroBackupStorageLocation,
@@ -35,7 +37,7 @@ type Policy = {
 const policy = { schedule: '0 2 * * 7', retentionDays: 7 }
 
 /** The CRDs are Velero's own; its server cannot run here and is simulated. */
-describe('backup policy of a container instance, with the CRDs of Velero', () => {
+describe('backups of volumes, with the CRDs of Velero', () => {
   let own: OwnPlatform
   let home: string
   let base: string
@@ -63,6 +65,7 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
       const body = name === 'shop' ? { components: [web], volumes } : { components: [{ ...web, mounts: [] }] }
       await expectCall(201, 'POST', `${base}/${name}`, body)
     }
+    await expectCall(201, 'POST', ledger(), { engine: 'MariaDb', computePlan: 'sql-dev' })
   })
   after(() => giveBack(own))
 
@@ -73,6 +76,7 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
     return answer.body
   }
   const at = () => `${base}/shop/backup-policy`
+  const ledger = () => base.replace('containerinstances', 'sqlclusters/ledger')
   const read = (): Promise<Policy> => expectCall(200, 'GET', at())
   const refused = async (status: number, code: string, body: object, name = 'shop') => {
     const found = await expectCall(status, 'PUT', `${base}/${name}/backup-policy`, body)
@@ -81,21 +85,22 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
   /** Until the facade has seen what was written without it. */
   const untilRefused = (code: string, body: object) =>
     until(`it is refused with ${code}`, async () => (await call('PUT', at(), body)).body?.code === code)
-  const says = (phase: string) =>
+  const says = (phase: string, kind: AnyKind = ContainerInstance) =>
     until(`it is ${phase}`, async () => {
-      const { metadata, status } = await own.admin.get(ContainerInstance.resource, { namespace: home, name: 'shop' })
+      const { metadata, status } = await own.admin.get(kind.resource, { namespace: home, name: nameOf(kind) })
       const reported = status as { phase?: string; observedGeneration?: number; statusMessage?: string }
       if (reported.phase === phase && reported.observedGeneration === metadata.generation) return reported.statusMessage
       throw new Error(`${reported.phase}: ${reported.statusMessage}`)
     })
-  const place = () => ({
+  const nameOf = (kind: AnyKind) => (kind === SqlInstance ? 'ledger' : 'shop')
+  const place = (kind: AnyKind = ContainerInstance) => ({
     namespace: 'velero',
-    name: backupScheduleName({ kind: ContainerInstance.kind, metadata: { namespace: home, name: 'shop' } }),
+    name: backupScheduleName({ kind: kind.kind, metadata: { namespace: home, name: nameOf(kind) } }),
   })
-  const schedule = () => own.admin.get<Schedule>(veleroSchedule, place())
-  const isGone = async (resource: typeof veleroSchedule) => {
+  const schedule = (kind?: AnyKind) => own.admin.get<Schedule>(veleroSchedule, place(kind))
+  const isGone = async (resource: typeof veleroSchedule, kind?: AnyKind) => {
     try {
-      await own.admin.get(resource, place())
+      await own.admin.get(resource, place(kind))
       return false
     } catch (error) {
       if (isKubeError(error, 'NotFound')) return true
@@ -103,8 +108,8 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
     }
   }
   /** As Velero creates one: with the labels of the template and the annotations of the Schedule. */
-  async function take(name: string, status: object) {
-    const { metadata, spec } = await schedule()
+  async function take(name: string, status: object, kind?: AnyKind) {
+    const { metadata, spec } = await schedule(kind)
     await own.admin.create(veleroBackup, {
       apiVersion: 'velero.io/v1',
       kind: 'Backup',
@@ -125,7 +130,7 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
     await refused(422, 'BACKUP_TARGET_MISSING', policy)
     const patch = { spec: { backupPolicy: { ...policy, method: 'FileSystem' } } }
     await own.admin.mergePatch(ContainerInstance.resource, { namespace: home, name: 'shop' }, patch)
-    expect(await says('EngineMissing')).to.match(/needs Velero/)
+    expect(await says('EngineMissing')).to.match(/need Velero/)
     const bare = { namespace: home, name: 'bare' }
     const error = await own.admin
       .mergePatch(ContainerInstance.resource, bare, { spec: { backupPolicy: policy } })
@@ -156,6 +161,22 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
     expect(spec.schedule).to.equal('0 2 * * 0')
     expect(spec.template).to.include({ ttl: '168h0m0s', storageLocation: 'default', defaultVolumesToFsBackup: true })
     expect(spec.template.includedNamespaces).to.deep.equal([home])
+  })
+
+  it('backs up no SQL instance whose volume cannot be snapshotted', async () => {
+    expect(await expectCall(200, 'GET', ledger())).to.include({ backupEnabled: false })
+    const refusedTo = async (code: string) => {
+      const answer = await expectCall(422, 'PATCH', ledger(), { backupEnabled: true })
+      expect(answer.code, answer.error).to.equal(code)
+    }
+    await refusedTo('SNAPSHOT_CLASS_MISSING')
+    const ref = { namespace: home, name: 'ledger' }
+    await own.admin.mergePatch(SqlInstance.resource, ref, { spec: { backupEnabled: true } })
+    expect(await says('ConfigurationInvalid', SqlInstance)).to.match(
+      /no VolumeSnapshotClass. An administrator can create/,
+    )
+    await expectCall(200, 'PATCH', ledger(), { backupEnabled: null })
+    await says('Available', SqlInstance)
   })
 
   it('takes method Snapshot only if a VolumeSnapshotClass fits the volumes', async () => {
@@ -194,6 +215,37 @@ describe('backup policy of a container instance, with the CRDs of Velero', () =>
     await refused(400, 'BAD_REQUEST', { ...policy, volumes: ['attic'] })
     await refused(400, 'BAD_REQUEST', { ...policy, schedule: 'at noon' })
     await refused(400, 'MODEL_BINDING_FAILED', { retentionDays: 7 })
+  })
+
+  it('backs up SQL instances from then on, unless they do not want it', async () => {
+    const books = place(SqlInstance)
+    const found = await until('there is a Schedule', () => own.admin.get<Schedule>(veleroSchedule, books).catch(absent))
+    expect(found.spec).to.deep.include({ schedule: '0 2 * * *', paused: false })
+    expect(found.spec.template).to.deep.include({ ttl: '336h0m0s', snapshotMoveData: true, includedNamespaces: [home] })
+    await until('it is shown', async () => (await expectCall(200, 'GET', ledger())).backupEnabled === true)
+    const record = (await expectCall(200, 'GET', ledger())) as object
+    await expectCall(200, 'PUT', ledger(), record)
+    const stored = await own.admin.get(SqlInstance.resource, { namespace: home, name: 'ledger' })
+    expect(stored.spec).not.to.have.property('backupEnabled')
+    const { data } = await own.admin.get<KubeObject & { data: Record<string, string> }>(configMap, books)
+    const [{ conditions }] = JSON.parse(data['policy.yaml'] ?? '').volumePolicies
+    const selector = Object.entries(conditions.pvcLabels).map(([name, value]) => `${name}=${value}`)
+    const claims = await own.admin.list(persistentVolumeClaim, { namespace: home, labelSelector: selector.join() })
+    expect(claims.items.map(({ metadata }) => metadata.name)).to.deep.equal(['storage-sqli-ledger-0'])
+
+    await take('of-ledger', { phase: 'Failed', startTimestamp: '2026-01-01T02:00:00Z' }, SqlInstance)
+    expect(await says('BackupFailing', SqlInstance)).to.match(/ended as Failed/)
+    await expectCall(200, 'PATCH', ledger(), { backupEnabled: false })
+    await until('the Schedule is deleted', () => isGone(veleroSchedule, SqlInstance))
+    await until('its volume policy is deleted', () => isGone(configMap, SqlInstance))
+    await own.admin.get(configMap, { namespace: home, name: 'sqli-ledger-config' })
+    await says('Available', SqlInstance)
+
+    await expectCall(200, 'PATCH', ledger(), { backupEnabled: true })
+    await until('there is a Schedule again', async () => !(await isGone(veleroSchedule, SqlInstance)))
+    await call('DELETE', ledger())
+    await until('the Schedule goes with the instance', () => isGone(veleroSchedule, SqlInstance))
+    await until('its volume policy too', () => isGone(configMap, SqlInstance))
   })
 
   it('shows backups as Velero reports them, and deletes those beyond keepLast', async () => {

@@ -153,9 +153,6 @@ describe('SQL instances with kubectl', () => {
     expect(await refusal(patch('books', { licenseVersion: 2 }))).to.match(/licenseVersion grows by one/)
     expect(await refusal(apply(instance('lawless', { engine: 'MsSql' })))).to.match(/acceptEula must be true/)
     expect(await refusal(apply(instance('odd', { engine: 'MariaDb', edition: 'Express' })))).to.match(/edition must be/)
-    const backedUp = { engine: 'MariaDb', backupEnabled: true }
-    expect(await refusal(apply(instance('kept', backedUp)))).to.match(/SQL instances cannot be backed up yet/)
-    expect(await refusal(patch('books', { backupEnabled: true }))).to.match(/SQL instances cannot be backed up yet/)
   })
 
   it('applies product keys of its Secret, and returns to the previous one if the engine rejects one', async () => {

@@ -5,7 +5,6 @@ const ASK_EVERY = 40
 /**
  * Pauses grow with the waiting time: an eighth of it, at most half a second. Each question costs the API server and the
  * facade time; 25 a second would dominate a run.
- * costs the API server and the facade; asked 25 times a second they would be most of what a run does.
  */
 const PAUSE_SHARE = 1 / 8
 const LONGEST_PAUSE = 500
@@ -15,7 +14,6 @@ export const PATIENCE = 120_000
 /**
  * How long to wait for something that the platform promises within this many milliseconds. `npm run faults` measures
  * the promise itself, on an idle machine; `npm test` shows that it happens.
- * `npm run faults`, on a machine that does nothing else; `npm test` shows that it happens.
  */
 export const promised = (milliseconds: number): number => TEST_CONFIG.sized(PATIENCE, milliseconds)
 

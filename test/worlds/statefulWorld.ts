@@ -38,7 +38,11 @@ export class StatefulWorld {
     let passwords = 0
     this.bench = new ControllerBench([
       vectorController({ engine: new FakeQdrant(), allowOwnImages: false }),
-      sqlController({ engines: { MsSql: engine, MariaDb: engine }, generatePassword: () => `made-${++passwords}` }),
+      sqlController({
+        engines: { MsSql: engine, MariaDb: engine },
+        generatePassword: () => `made-${++passwords}`,
+        backupNamespace: 'velero',
+      }),
       containerController({ keys: noKeys(), backupNamespace: 'velero' }),
     ])
     this.#kubernetes = new KubernetesPlay(this.bench.client)

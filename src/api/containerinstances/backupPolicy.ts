@@ -7,7 +7,9 @@ import {
   failureOf,
   findLastEndedBackup,
   phaseOf,
+  selectBackedUpVolumes,
   snapshotObstacle,
+  USE_FILES,
 } from '../../contracts/backups.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
@@ -167,9 +169,13 @@ async function refuse(
   const clusterId = otherClusterOf(services, draft.clusterId)
   const obstacle = backupLocationObstacle(await services.backups.target(clusterId))
   if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, { field: 'enabled' })
-  const unsupported = snapshotObstacle(draft.volumes, backupPolicy, await services.backups.classes(clusterId))
+  const unsupported = snapshotObstacle(
+    selectBackedUpVolumes(draft.volumes, backupPolicy),
+    backupPolicy,
+    await services.backups.classes(clusterId),
+  )
   if (unsupported !== undefined)
-    throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unsupported.volume, unsupported.message)
+    throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unsupported.volume, `${unsupported.message} ${USE_FILES}`)
 }
 
 /** @throws PlatformError NOT_FOUND */

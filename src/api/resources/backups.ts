@@ -23,10 +23,15 @@ import { refuseFollowedList } from './refuseFollowedList.ts'
  */
 export interface Backups {
   target(clusterId?: string): Promise<BackupLocation | undefined>
-  classes(clusterId?: string): Promise<{ storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] }>
+  classes(clusterId?: string): Promise<VolumeClasses>
+  /** As `target` and `classes` of the platform's own cluster, from caches. */
+  ownTarget(): BackupLocation | undefined
+  ownClasses(): VolumeClasses
   /** Returns the backups of one incarnation of a resource, newest first: a later one of that name has none of them. */
   of(incarnation: string, clusterId?: string): Promise<Backup[]>
 }
+
+type VolumeClasses = { storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] }
 
 declare module '../http/context.ts' {
   interface Services {
@@ -76,6 +81,11 @@ export function createBackups(caches: Caches, velero: string, clientOf: (cluster
     classes: async (clusterId) => ({
       storage: await all<StorageClass>(storageClass, clusterId),
       snapshot: await all<SnapshotClass>(volumeSnapshotClass, clusterId),
+    }),
+    ownTarget: () => selectBackupLocation(held<BackupLocation>(veleroBackupStorageLocation, velero)),
+    ownClasses: () => ({
+      storage: held<StorageClass>(storageClass),
+      snapshot: held<SnapshotClass>(volumeSnapshotClass),
     }),
     async of(incarnation, clusterId) {
       if (clusterId !== undefined) refuseFollowedList('Backups')

@@ -18,7 +18,7 @@ describe('backupEnabled of a SQL instance', () => {
   const send = (method: 'post' | 'patch' | 'put', body: object) => server.ask(method, BOOKS).send(body)
   const store = (spec: object) => server.put(SqlInstance, 'books', { ...MARIADB, ...spec }, groupNamespace(B, 'shop'))
 
-  it('is rejected with BACKUP_TARGET_MISSING by POST and PATCH', async () => {
+  it('is rejected with BACKUP_TARGET_MISSING by POST and PATCH where there is no target', async () => {
     expect((await send('post', { ...MARIADB, backupEnabled: true })).body.code).to.equal('BACKUP_TARGET_MISSING')
     store({})
     expect((await send('patch', { backupEnabled: true })).body.code).to.equal('BACKUP_TARGET_MISSING')

@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import { ASK_FOR_SNAPSHOTS, backupLocationObstacle, snapshotObstacle } from '../../contracts/backups.ts'
 import { ADMIN_USERS, defaultEngineMemoryMb, memoryObstacle } from '../../contracts/sql.ts'
-import { refusedFields } from '../../core/errors.ts'
+import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { isTimeZone } from '../../crds/schedule.ts'
 import { defaultEdition, LICENSE_STATES, newestSqlVersion, SqlInstance } from '../../crds/sql.ts'
 import type { RecordOf } from '../records/records.ts'
+import { otherClusterOf } from '../resources/find.ts'
 import { recordOf } from '../resources/record.ts'
 import { effectiveSizes, type Plan, planOf } from '../resources/sizing.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -34,7 +37,7 @@ export const sqlRecord = recordOf(SqlInstance, {
     acceptEula: ({ object: { spec } }) => spec.acceptEula || spec.engine === 'MariaDb',
     memoryLimitMb: ({ object: { spec }, services }) => shownMemoryMb(spec, planOf(services, 'Sql', spec)),
   },
-  filled: { engineVersion: versionOf, edition: editionOf },
+  filled: { engineVersion: versionOf, edition: editionOf, backupEnabled: isBackedUp },
   kept: ['engineVersion'],
   refine,
 })
@@ -55,7 +58,38 @@ function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, pl
     edition: chosen('edition', draft, view, defaultEdition(engine)) as SqlSpec['edition'],
     acceptEula: engine === 'MariaDb' ? false : acceptEula,
     memoryLimitMb,
+    backupEnabled: chooseBackup(draft, view, plan),
   }
+}
+
+/** Without a wish of its own, an instance is backed up if the controller found a target. */
+function isBackedUp({ object: { spec, status } }: Pick<SqlView, 'object'>): boolean {
+  return spec.backupEnabled ?? status?.backupEnabled ?? false
+}
+
+/**
+ * What the platform decided is not stored when a record is sent back as read.
+ *
+ * @throws PlatformError BACKUP_TARGET_MISSING, SNAPSHOT_CLASS_MISSING; of another cluster its controller says it
+ */
+function chooseBackup(
+  draft: Partial<SqlSpec>,
+  { services, previous, form }: WriteView<typeof SqlInstance>,
+  plan: Plan | undefined,
+): boolean | undefined {
+  const { backupEnabled: wanted, clusterId } = draft
+  const isEcho = form === 'put' && previous?.spec.backupEnabled === undefined
+  if (isEcho && previous !== undefined && wanted === isBackedUp({ object: previous })) return undefined
+  if (wanted !== true || previous?.spec.backupEnabled === true) return wanted
+  if (otherClusterOf(services, clusterId) !== undefined) return wanted
+  const refused = { field: 'backupEnabled', value: true }
+  const obstacle = backupLocationObstacle(services.backups.ownTarget())
+  if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, refused)
+  const volume = { name: STORAGE_VOLUME, storageClass: effectiveSizes(draft, plan).storageClass ?? undefined }
+  const unsupported = snapshotObstacle([volume], { method: 'Snapshot' }, services.backups.ownClasses())
+  if (unsupported !== undefined)
+    throw new PlatformError('SNAPSHOT_CLASS_MISSING', `${unsupported.message} ${ASK_FOR_SNAPSHOTS}`, refused)
+  return wanted
 }
 
 /** New instances store the current default. One from kubectl without the field follows it until a value is set. */

@@ -20,7 +20,7 @@ export const POLICIES: Readonly<Record<string, string>> = {
   'freehold-own-namespaces': '93b4422f206d8a8a',
   'freehold-own-bindings': '117bf4a28caa668e',
   'freehold-own-workloads': '34af54d300889b9d',
-  'freehold-own-objects': '7c9aff0f604a3ab9',
+  'freehold-own-objects': 'ac3c753d5ed22c1b',
   'freehold-own-tokens': '2ba010ef6e018286',
   'freehold-own-backups': 'df09d24bcabc02e0',
   'freehold-build-pods': 'bbe341759fc34d6d',

@@ -10,7 +10,7 @@ import {
   secret,
 } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
-import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
+import { keepBackups, policyObservers, removeBackups } from '../containers/backup.ts'
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
@@ -62,7 +62,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       secret,
       deploymentObserver(PlatformApp),
       volumeObserver(PlatformApp),
-      ...backupObservers(PlatformApp),
+      ...policyObservers(PlatformApp),
       ...containerObservers<CachedApp>(PlatformApp, viewOfApp),
     ],
     reads: [namespace, { resource: DeploymentSource.resource, in: 'records' }],

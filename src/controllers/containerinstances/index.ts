@@ -1,7 +1,7 @@
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
 import { deployment, namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
-import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
+import { keepBackups, policyObservers, removeBackups } from '../containers/backup.ts'
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents, resolveParameters } from '../containers/resolve.ts'
@@ -36,7 +36,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
       persistentVolumeClaim,
       secret,
       volumeObserver(ContainerInstance),
-      ...backupObservers(ContainerInstance),
+      ...policyObservers(ContainerInstance),
       ...containerObservers<CachedInstance>(ContainerInstance, completeInstance),
     ],
     reads: [namespace],

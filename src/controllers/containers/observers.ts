@@ -22,8 +22,8 @@ import { IDENTITY_RIGHTS, identityObserver } from '../workload/identity.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
 import { referenceObservers } from '../workload/references.ts'
 import { REVISION_RIGHTS } from '../workload/revisions.ts'
+import { BACKUP_CHILDREN } from '../workload/volumeBackups.ts'
 import { KEY_RIGHTS } from './accessKeys.ts'
-import { BACKUP_CHILDREN } from './backup.ts'
 
 export const CHILDREN = [deployment, service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 

@@ -10,10 +10,12 @@ import { statefulRights } from '../stateful/rights.ts'
 import { removeAuxiliaryChildren, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { findCluster } from '../workload/cluster.ts'
-import { podObserver, workloadObservers } from '../workload/observers.ts'
+import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
+import { BACKUP_CHILDREN } from '../workload/volumeBackups.ts'
 import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
-import { checkBackup, checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
+import { keepBackups, removeBackups, SQL_BACKUP_OBSERVERS } from './backup.ts'
+import { checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
 
@@ -25,7 +27,11 @@ const engineOf = ({ object: { spec } }: SqlPass): Engine => ({
 
 const OWN = statefulRights(SqlInstance, [statefulSet, service, configMap, networkPolicy])
 
-const RIGHTS = { ...OWN, observes: [...OWN.observes, podObserver(SqlInstance), ...workloadObservers(SqlInstance)] }
+const RIGHTS = {
+  ...OWN,
+  observes: [...OWN.observes, ...SQL_BACKUP_OBSERVERS, podObserver(SqlInstance), ...workloadObservers(SqlInstance)],
+  writes: [...OWN.writes, ...childRights(BACKUP_CHILDREN)],
+}
 
 /** Reconciles SQL instances: docs/areas/sql.md. */
 export const sqlController = controllerWith<
@@ -39,7 +45,6 @@ export const sqlController = controllerWith<
     reconcile: steps(
       observeWorkload,
       findCluster,
-      checkBackup,
       checkTimeZone,
       resolvePlan(),
       checkMemory,
@@ -52,6 +57,7 @@ export const sqlController = controllerWith<
       growVolumes,
       applyWorkload,
       reportStatus,
+      keepBackups(given),
       prepareEngine(given),
       judgeHealth,
     ),
@@ -65,6 +71,7 @@ export const sqlController = controllerWith<
         secretsOf: (name) => [sqlNames(name).license],
         dataSecretsOf: (name) => [sqlNames(name).logins],
       }),
+      removeBackups,
       removeHistory,
       releaseQuota,
     ),

@@ -24,12 +24,6 @@ export function randomPassword(): string {
   return `${randomBytes(24).toString('base64url')}aA1!`
 }
 
-/** Refuses a field that the platform does not support, stored by an earlier version. */
-export function checkBackup({ object }: SqlPass): Outcome {
-  if (!object.spec.backupEnabled) return done()
-  return stalled('ConfigurationInvalid', 'backupEnabled is true, but this platform has no target for backups.')
-}
-
 /** The container would take an unknown zone for UTC. Existing instances keep running that way. */
 export function checkTimeZone(pass: SqlPass): Outcome {
   const { timeZone } = pass.object.spec

@@ -9,6 +9,8 @@ import { newStatefulState, type StatefulState } from '../stateful/pass.ts'
 export type SqlOptions = {
   engines: Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>>
   generatePassword: () => string
+  /** Velero's namespace. */
+  backupNamespace: string
 }
 
 /** State shared between the steps of a pass. */
@@ -18,10 +20,18 @@ export type SqlState = StatefulState & {
   productKeyVersion: number | undefined
   /** Why logins or license are not as requested yet. */
   engine: Outcome | undefined
+  /** keepBackups: why backups are not as requested. */
+  backup: Outcome | undefined
 }
 
 export function newSqlState(): SqlState {
-  return { ...newStatefulState(), passwords: undefined, productKeyVersion: undefined, engine: undefined }
+  return {
+    ...newStatefulState(),
+    passwords: undefined,
+    productKeyVersion: undefined,
+    engine: undefined,
+    backup: undefined,
+  }
 }
 
 export type SqlPass = Pass<typeof SqlInstance, SqlState>

@@ -155,7 +155,7 @@ export function judgeHealth(pass: SqlPass): Outcome {
   const { state, object } = pass
   if (!object.spec.running) return judgeStopped(pass)
   const address = judgeAddress(pass, addressesOf(pass), 'The engine is ready.')
-  return judgePod(pass) ?? state.engine ?? state.volumes ?? address
+  return judgePod(pass) ?? state.engine ?? state.volumes ?? state.backup ?? address
 }
 
 function judgePod(pass: SqlPass): Outcome | undefined {

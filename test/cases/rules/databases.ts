@@ -33,8 +33,6 @@ const OLDER = 'engineVersion cannot go back: an older engine does not read the n
 
 const LICENSE = 'licenseVersion grows by one at a time: each step is one product key'
 
-const BACKUP = 'backupEnabled must be false: SQL instances cannot be backed up yet'
-
 const FREE =
   'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other edition takes a product key'
 const UPGRADE = 'engineVersion can go up to 16 or later only: the engine does not upgrade to earlier versions'
@@ -89,8 +87,7 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['two product keys at once', { ...PAID, licenseVersion: 1 }, { ...PAID, licenseVersion: 3 }, LICENSE],
     ['a product key of an engine without one', { licenseVersion: 1 }, { licenseVersion: 2 }, FREE],
     ['a product key of the free edition', { ...DEVELOPER }, { ...DEVELOPER, licenseVersion: 1 }, FREE],
-    ['backups', undefined, { backupEnabled: true }, BACKUP],
-    ['backups of an existing instance', {}, { backupEnabled: true }, BACKUP],
+    ['backups', undefined, { backupEnabled: true }],
     ['another engine', {}, { engine: 'MsSql', acceptEula: true }, fixed('engine')],
     ['another cluster', { clusterId: ID }, { clusterId: OTHER }, fixed('clusterId')],
     ['another storage class', { storageClass: 'fast' }, {}, fixed('storageClass')],

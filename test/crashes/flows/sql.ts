@@ -1,9 +1,10 @@
 import { decodePasswords, productKeyEntry, SQL_USERS, sqlHost, sqlNames } from '../../../src/contracts/sql.ts'
 import { ownerReferenceTo } from '../../../src/core/object.ts'
 import { SqlInstance } from '../../../src/crds/sql.ts'
-import { secret } from '../../../src/kube/builtin.ts'
+import { configMap, secret } from '../../../src/kube/builtin.ts'
+import { veleroSchedule } from '../../../src/kube/velero.ts'
 import type { Flow, Step } from '../flow.ts'
-import { HOME } from '../seeds.ts'
+import { HOME, seedVelero } from '../seeds.ts'
 import type { World } from '../world.ts'
 
 const NAME = 'books'
@@ -68,6 +69,11 @@ async function facts(world: World): Promise<object> {
   }
 }
 
+const isBackedUp = async (world: World) => {
+  const found = await world.find(SqlInstance.resource, NAME)
+  return (found?.status as { backupEnabled?: boolean } | undefined)?.backupEnabled === true
+}
+
 const common = { controllers: ['sqlinstance'], facts }
 
 export const sqlFlows: readonly Flow[] = [
@@ -106,6 +112,19 @@ export const sqlFlows: readonly Flow[] = [
       change('stops it', { running: false }, async (world) => (await statusOf(world)).status === 'Stopped'),
       change('starts it', { running: true }),
     ],
+  },
+  {
+    ...common,
+    title: 'a SQL instance is backed up from when Velero is installed until it is deleted',
+    given: [make({ storageClass: 'standard' })],
+    steps: [
+      { user: 'an administrator installs Velero', act: async ({ server }) => seedVelero(server), until: isBackedUp },
+      remove,
+    ],
+    facts: async (world) => ({
+      schedules: (await world.server.list(veleroSchedule)).items.length,
+      policies: (await world.server.list(configMap, { namespace: 'velero' })).items.length,
+    }),
   },
   { ...common, title: 'a SQL instance is deleted with its data', given: [make()], steps: [remove] },
   {
