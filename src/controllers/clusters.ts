@@ -9,15 +9,19 @@ import {
   revokedAtOf,
 } from '../contracts/clusters.ts'
 import { type Clock, timestamp } from '../core/clock.ts'
-import type { KubeObject } from '../core/object.ts'
+import type { KubeObject, Resource } from '../core/object.ts'
 import { degraded, done, earliest, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { kubectlName } from '../crds/kubectlName.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
-import { type ObservedCluster, observedCluster, relevantOfNode } from '../desired/clusters.ts'
+import { type Capability, type ObservedCluster, observedCluster, relevantOfNode } from '../desired/clusters.ts'
 import { node, secret, storageClass } from '../kube/builtin.ts'
+import { certificate } from '../kube/certmanager.ts'
+import { httpRoute } from '../kube/gateway.ts'
+import { postgresqlCluster } from '../kube/postgresql.ts'
+import { veleroSchedule, volumeSnapshotClass } from '../kube/velero.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { abbreviateNames } from './namespaceTeardown.ts'
 
@@ -29,6 +33,14 @@ function recordOf(_: KubeObject, records: Workspace, clusterId?: string): string
   if (clusterId !== undefined) return [clusterId]
   const clusters = records.cache(PlatformCluster).list()
   return clusters.filter(({ spec }) => spec.isPlatform).map(({ metadata }) => metadata.name)
+}
+
+/** The type by which a capability is recognized: whether the API server serves it, not its objects. */
+const TYPES: Readonly<Record<Exclude<Capability, 'SnapshotClasses'>, Resource>> = {
+  CertManager: certificate,
+  CloudNativePG: postgresqlCluster,
+  GatewayApi: httpRoute,
+  Velero: veleroSchedule,
 }
 
 /** Kinds that refer to a cluster, and so block the deletion of its record. */
@@ -48,6 +60,8 @@ export const clusterController = controller(PlatformCluster, {
   observes: [
     { resource: node, in: 'workloads', keysOf: recordOf, relevant: relevantOfNode },
     { resource: storageClass, in: 'workloads', keysOf: recordOf },
+    { resource: volumeSnapshotClass, in: 'workloads', keysOf: recordOf },
+    ...Object.values(TYPES).map((resource) => ({ resource, in: 'workloads' as const, keysOf: () => [] })),
     ...HOLDERS.map(({ resource }) => ({ resource, keysOf: leavingCluster })),
   ],
   watchesOtherClusters: true,
@@ -108,7 +122,11 @@ function agentOf({ object: { metadata, status }, others }: ClusterPass) {
 }
 
 function observeCluster(workspace: Workspace): ObservedCluster {
-  return observedCluster(workspace.cache(node).list(), workspace.cache(storageClass).list())
+  const has = (capability: Capability) =>
+    capability === 'SnapshotClasses'
+      ? workspace.isServed(volumeSnapshotClass) && workspace.cache(volumeSnapshotClass).list().length > 0
+      : workspace.isServed(TYPES[capability])
+  return observedCluster(workspace.cache(node).list(), workspace.cache(storageClass).list(), has)
 }
 
 function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number): Outcome {

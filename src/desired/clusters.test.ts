@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../core/object.ts'
-import { observedCluster } from './clusters.ts'
+import { type Capability, observedCluster } from './clusters.ts'
 
 const object = (kind: string, name: string, more: object = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -9,7 +9,17 @@ const object = (kind: string, name: string, more: object = {}): KubeObject => ({
   ...more,
 })
 
+const bare = () => false
+
 describe('observedCluster', () => {
+  it('names what is installed, by name', () => {
+    const installed: Capability[] = ['Velero', 'CertManager']
+    expect(observedCluster([], [], (one) => installed.includes(one)).capabilities).to.deep.equal([
+      'CertManager',
+      'Velero',
+    ])
+  })
+
   it('sums the capacity of nodes and sorts storage classes by name', () => {
     const capacity = { cpu: '1500m', memory: '2Gi' }
     const conditions = [{ type: 'Ready', status: 'True' }]
@@ -17,7 +27,8 @@ describe('observedCluster', () => {
       object('Node', 'a', { status: { capacity, conditions } }),
       object('Node', 'b', { status: { capacity } }),
     ]
-    expect(observedCluster(nodes, [object('StorageClass', 'z'), object('StorageClass', 'a')])).to.deep.equal({
+    expect(observedCluster(nodes, [object('StorageClass', 'z'), object('StorageClass', 'a')], bare)).to.deep.equal({
+      capabilities: [],
       nodeCount: 2,
       readyNodeCount: 1,
       cpuCapacity: '3',
@@ -34,7 +45,7 @@ describe('observedCluster', () => {
   ]
   for (const [provisioner, survivesNode] of provisioners)
     it(`reports that volumes of ${provisioner} ${survivesNode ? 'survive' : 'do not survive'} their node`, () => {
-      const [found] = observedCluster([], [object('StorageClass', 'a', { provisioner })]).storageClasses
+      const [found] = observedCluster([], [object('StorageClass', 'a', { provisioner })], bare).storageClasses
       expect(found?.survivesNode).to.equal(survivesNode)
     })
 
@@ -46,6 +57,7 @@ describe('observedCluster', () => {
     const { cpuCapacity, memoryCapacity, storageClasses } = observedCluster(
       [object('Node', 'a', { status: { capacity } })],
       classes,
+      bare,
     )
     expect([cpuCapacity, memoryCapacity]).to.deep.equal(['0', '0'])
     expect(storageClasses).to.have.length(50)

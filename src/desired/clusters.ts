@@ -8,7 +8,12 @@ type Node = KubeObject & {
 }
 type StorageClass = KubeObject & { allowVolumeExpansion?: boolean; provisioner?: string }
 
+/** What a cluster may lack that resources need; of snapshots, a driver that takes them. */
+export const CAPABILITIES = ['CertManager', 'CloudNativePG', 'GatewayApi', 'SnapshotClasses', 'Velero'] as const
+export type Capability = (typeof CAPABILITIES)[number]
+
 export type ObservedCluster = {
+  capabilities: Capability[]
   nodeCount: number
   readyNodeCount: number
   cpuCapacity: string
@@ -57,12 +62,17 @@ function amountOf(capacity: unknown): bigint {
   }
 }
 
-/** Returns the capacity and storage classes of a cluster. */
-export function observedCluster(nodes: readonly KubeObject[], classes: readonly KubeObject[]): ObservedCluster {
+/** Returns the capacity, storage classes and capabilities of a cluster. */
+export function observedCluster(
+  nodes: readonly KubeObject[],
+  classes: readonly KubeObject[],
+  has: (capability: Capability) => boolean,
+): ObservedCluster {
   const seen = nodes as readonly Node[]
   const sum = (resource: string) =>
     seen.reduce((total, { status }) => total + amountOf(status?.capacity?.[resource]), 0n)
   return {
+    capabilities: CAPABILITIES.filter(has),
     nodeCount: seen.length,
     readyNodeCount: seen.filter(isReady).length,
     cpuCapacity: formatCores(sum('cpu')),

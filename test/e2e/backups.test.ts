@@ -219,6 +219,10 @@ describe('backups of volumes, with the CRDs of Velero', () => {
 
   it('backs up SQL instances from then on, unless they do not want it', async () => {
     const books = place(SqlInstance)
+    await until('its cluster shows why', async () => {
+      const { items } = await expectCall(200, 'GET', '/clusters')
+      return ['SnapshotClasses', 'Velero'].every((each) => items[0].capabilities.includes(each))
+    })
     const found = await until('there is a Schedule', () => own.admin.get<Schedule>(veleroSchedule, books).catch(absent))
     expect(found.spec).to.deep.include({ schedule: '0 2 * * *', paused: false })
     expect(found.spec.template).to.deep.include({ ttl: '336h0m0s', snapshotMoveData: true, includedNamespaces: [home] })

@@ -100,7 +100,7 @@ export function clusterDto(
     agentVersion: agent?.version,
     // The time is not stored while the agent is connected.
     lastSeenAt: isConnected(agent) ? timestamp(services.clock.now()) : agent?.lastSeenAt,
-    capabilities: [],
+    capabilities: status.capabilities ?? [],
     ingressDomain: spec.domain,
     defaultStorageClass: spec.defaultStorageClass,
     storageClasses: storageClasses.map(({ name, isDefault, isExpandable }) => ({
