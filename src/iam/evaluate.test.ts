@@ -265,6 +265,16 @@ describe('Evaluator.explain and isAllowed', () => {
       'AllowedByAssignment',
     ],
     [
+      'deny with a deny in a boundary once the Owner at the root has expired',
+      {
+        assignments: [assign('Owner', '/', { expiresAt: NOW }), assign('Owner', B1)],
+        denies: [deny(SHOP, ['apps/read'])],
+      },
+      'apps/read',
+      SHOP,
+      'DeniedByAssignment',
+    ],
+    [
       'deny an Owner at the root with a deny at the root',
       { assignments: [assign('Owner', '/')], denies: [deny('/', ['*'])] },
       'apps/read',

@@ -154,7 +154,7 @@ export class Evaluator {
     const names = new Set<string>()
     for (const subject of withGroups(principal)) {
       for (let grant = subject.grants?.get(node); grant !== undefined; grant = grant.next) {
-        if (isGrantInEffect(grant, at) && grant.role.holder !== undefined) names.add(grant.role.displayName)
+        if (isGrantInEffect(grant, at)) names.add(grant.role.displayName)
       }
     }
     return [...names]

@@ -56,9 +56,10 @@ describe('actionsOfKinds', () => {
 
   it('derives the standard verbs of a prefix, and virtual verbs for data actions', () => {
     const forms = declared({ actions: 'secretvault' })
-    const asked = ['watch', 'patch', 'deletecollection', 'readsecrets', 'writesecrets', 'grant']
+    const asked = ['watch', 'update', 'patch', 'deletecollection', 'readsecrets', 'writesecrets', 'grant']
     expect(asked.map((verb) => forms.actionOf('data.freehold.dev', 'secretvaults', verb))).to.deep.equal([
       'secretvault/read',
+      'secretvault/write',
       'secretvault/write',
       'secretvault/delete',
       'secretvault/readSecrets',
@@ -69,8 +70,11 @@ describe('actionsOfKinds', () => {
 
   it('derives a scale action for the scale subresource', () => {
     const forms = declared({ actions: 'vectorcluster', scale: {} })
-    expect(forms.actionOf('data.freehold.dev', 'secretvaults/scale', 'patch')).to.equal('vectorcluster/scale')
+    for (const verb of ['update', 'patch'])
+      expect(forms.actionOf('data.freehold.dev', 'secretvaults/scale', verb)).to.equal('vectorcluster/scale')
     expect(forms.actionOf('data.freehold.dev', 'secretvaults/scale', 'get')).to.equal('vectorcluster/read')
+    const unscaled = declared({ actions: 'vectorcluster' })
+    expect(unscaled.actionOf('data.freehold.dev', 'secretvaults/scale', 'get')).to.equal(undefined)
   })
 
   it('uses the forms of the kind instead, where an empty list means none', () => {

@@ -45,10 +45,7 @@ type DeclaringKind = Pick<AnyKind, 'resource' | 'actions' | 'forms' | 'scale'>
 export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
   return [...kinds].flatMap((kind) => {
     const { group, plural } = kind.resource
-    const unknown = Object.keys(kind.forms ?? {}).find((name) => !isKnownAction(name))
-    if (unknown !== undefined)
-      throw new RangeError(`${plural}.${group} declares ${unknown}, which is not a known action.`)
-    const own: KindActions = { group, resource: plural, verbs: { ...standardForms(kind.actions), ...kind.forms } }
+    const own = declared(kind.resource, { ...standardForms(kind.actions), ...kind.forms })
     if (kind.scale === undefined || kind.actions === undefined) return [own]
     const [read, scale] = [`${kind.actions}/read`, `${kind.actions}/scale`]
     return [own, { group, resource: `${plural}/scale`, verbs: { [read]: ['get'], [scale]: ['update', 'patch'] } }]
@@ -57,12 +54,14 @@ export function actionsOfKinds(kinds: Iterable<DeclaringKind>): KindActions[] {
 
 /** Returns what the kinds declare for objects in the platform's own namespace, which are checked at the root. */
 export function actionsInPlatform(kinds: Iterable<Pick<AnyKind, 'resource' | 'platformForms'>>): KindActions[] {
-  return [...kinds].flatMap(({ resource: { group, plural }, platformForms = {} }) => {
-    const unknown = Object.keys(platformForms).find((name) => !isKnownAction(name))
-    if (unknown !== undefined)
-      throw new RangeError(`${plural}.${group} declares ${unknown}, which is not a known action.`)
-    return { group, resource: plural, verbs: platformForms }
-  })
+  return [...kinds].map(({ resource, platformForms = {} }) => declared(resource, platformForms))
+}
+
+function declared({ group, plural }: DeclaringKind['resource'], verbs: KindActions['verbs']): KindActions {
+  const unknown = Object.keys(verbs).find((name) => !isKnownAction(name))
+  if (unknown !== undefined)
+    throw new RangeError(`${plural}.${group} declares ${unknown}, which is not a known action.`)
+  return { group, resource: plural, verbs }
 }
 
 function standardForms(prefix: string | undefined): Record<string, readonly KubernetesVerb[]> {

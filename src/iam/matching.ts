@@ -54,7 +54,7 @@ export function firstPermitting(head: Grant, wanted: WantedAction, at: number): 
   return false
 }
 
-/** Returns whether an assignment is in effect: it has not expired, and its role may be assigned at such a scope. */
+/** Returns whether an assignment is in effect: not expired, and of a role that exists and may be assigned at such a scope. */
 export function isGrantInEffect(grant: Grant, at: number): boolean {
   if (grant.expiresAt !== undefined && !(at < grant.expiresAt)) return false
   return grant.scope.parent === undefined ? grant.role.assignableAtRoot : grant.role.assignableBelowRoot
@@ -62,7 +62,7 @@ export function isGrantInEffect(grant: Grant, at: number): boolean {
 
 export function anyGrantInEffect(head: Grant, at: number): boolean {
   for (let grant: Grant | undefined = head; grant !== undefined; grant = grant.next) {
-    if (isGrantInEffect(grant, at) && grant.role.holder !== undefined) return true
+    if (isGrantInEffect(grant, at)) return true
   }
   return false
 }

@@ -89,8 +89,13 @@ describe('PolicyIndex', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
     asked.policy.upsertRole(role(['apps/*']))
     expect(asked.isAllowed(ANNA, 'apps/write', B1, NOW)).to.equal(true)
+    expect([asked.rolesAt(ANNA, B1, NOW), asked.boundariesOf(ANNA, NOW).boundaryIds.length]).to.deep.equal([
+      ['Custom'],
+      1,
+    ])
     asked.policy.removeRole('custom')
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+    expect([asked.rolesAt(ANNA, B1, NOW), asked.boundariesOf(ANNA, NOW).boundaryIds.length]).to.deep.equal([[], 0])
   })
 
   it('rejects a role with the display name of another role', () => {
@@ -121,6 +126,7 @@ describe('PolicyIndex', () => {
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(true)
     expect(() => asked.policy.upsertRole(role(['apps/**']))).to.throw(InvalidActionPattern)
     expect(asked.isAllowed(ANNA, 'apps/read', B1, NOW)).to.equal(false)
+    expect(asked.rolesAt(ANNA, B1, NOW)).to.deep.equal([])
   })
 
   it('applies the valid patterns of a deny with invalid ones', () => {

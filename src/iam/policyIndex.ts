@@ -206,8 +206,7 @@ export class PolicyIndex {
     const key = roleKey(displayName, incarnation)
     let entry = this.#roles.get(key)
     if (entry === undefined) {
-      const nothing = { permissions: NO_PERMISSIONS, assignableAtRoot: false, assignableBelowRoot: false }
-      entry = { key, displayName, holder: undefined, ...nothing, uses: 0 }
+      entry = { key, displayName, holder: undefined, ...GRANTS_NOTHING, uses: 0 }
       this.#roles.set(key, entry)
     }
     return entry
@@ -222,7 +221,7 @@ export class PolicyIndex {
     const { holder } = this.#role(displayName)
     if (holder !== undefined && holder !== name) return false
     const entries = incarnations.map((life) => this.#role(displayName, life))
-    for (const entry of entries) Object.assign(entry, { holder: name, permissions: NO_PERMISSIONS })
+    for (const entry of entries) Object.assign(entry, { holder: name, ...GRANTS_NOTHING })
     this.#keys.set(name, keys)
     const permissions = compilePermissions(role)
     const assignable = { assignableAtRoot: isAssignableAtRoot(role), assignableBelowRoot: isAssignableBelowRoot(role) }
@@ -235,8 +234,7 @@ export class PolicyIndex {
     for (const key of this.#keys.get(name) ?? []) {
       const entry = this.#roles.get(key)
       if (entry === undefined || kept.includes(key)) continue
-      entry.holder = undefined
-      entry.permissions = NO_PERMISSIONS
+      Object.assign(entry, { holder: undefined, ...GRANTS_NOTHING })
       this.#forgetRoleIfUnused(entry)
     }
     this.#keys.delete(name)
@@ -246,6 +244,9 @@ export class PolicyIndex {
     if (entry.uses === 0 && entry.holder === undefined) this.#roles.delete(entry.key)
   }
 }
+
+/** What a role has that is not defined, or not validly. */
+const GRANTS_NOTHING = { permissions: NO_PERMISSIONS, assignableAtRoot: false, assignableBelowRoot: false }
 
 /** NUL separates safely, because display names never contain it. */
 function roleKey(displayName: string, incarnation: string | undefined): string {
