@@ -170,7 +170,6 @@ const ENTRIES: readonly ControllerEntry[] = [
   configured(deploymentController, ({ builds, sources, registry }) => ({
     ...builds,
     sources: sources.port,
-    circuitUrl: sources.circuit.baseUrl,
     registry,
   })),
   configured(jobController, (ports) => ({ keys: keysOf(ports), ...ports.jobs, registryHost: ports.registry?.host })),
@@ -178,7 +177,6 @@ const ENTRIES: readonly ControllerEntry[] = [
   configured(catalogueController, ({ gitFiles, sources, readTemplate }) => ({
     files: gitFiles,
     sources: sources.port,
-    circuitUrl: sources.circuit.baseUrl,
     read: readTemplate,
   })),
   fixed(templateController),

@@ -48,6 +48,14 @@ export function sourceContract(title: string, { open, hasWebhooks, hasTokens = t
       expect(await reasonOf(port.check(world.nobody))).to.be.oneOf(['Unreachable', 'NotFound'])
     })
 
+    it("sends nothing to a Git host that says to be the platform's own", async () => {
+      const { port, connection, repositoryId } = world
+      const elsewhere: Connection = { ...connection, provider: 'Circuit' }
+      const calls = [port.check(elsewhere), port.repositories(elsewhere), port.token(elsewhere, repositoryId)]
+      const more = [port.ensureWebhook(elsewhere, repositoryId, WEBHOOK), port.usage(elsewhere)]
+      for (const call of [...calls, ...more]) expect(await reasonOf(call)).to.equal('NotAllowed')
+    })
+
     it('lists and searches repositories', async () => {
       const { port, connection, repositoryId } = world
       const all = await port.repositories(connection)

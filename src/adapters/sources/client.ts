@@ -6,18 +6,20 @@ import { gitProvider } from './git.ts'
 import { giteaProvider } from './gitea.ts'
 import { githubProvider } from './github.ts'
 import { gitlabProvider } from './gitlab.ts'
-import { type Connection, SourceError, type SourcePort, type SourceProvider } from './port.ts'
+import { type Connection, requireOwnHost, SourceError, type SourcePort, type SourceProvider } from './port.ts'
 import { verifyRegistry } from './registry.ts'
 
 /**
  * Dispatches to the providers.
  *
  * @param addressesOf vets the addresses that ssh connects to; by default only public ones
+ * @param ownHost address of the platform's own Git host
  */
 export function createSources(
   fetch: OutgoingFetch,
   now: () => number,
   addressesOf: ResolveAddresses = createAddressResolver([]),
+  ownHost?: string,
 ): SourcePort {
   const gitea = giteaProvider(fetch)
   const gitHub = githubProvider(fetch, now)
@@ -31,16 +33,19 @@ export function createSources(
     Git: gitProvider(fetch, addressesOf),
     Registry: registryProvider(verify),
   }
-  const of = ({ provider }: Connection) => providers[provider]
+  const of = (connection: Connection) => {
+    requireOwnHost(connection, ownHost)
+    return providers[connection.provider]
+  }
   const cannot =
     (what: string) =>
     ({ provider }: Connection) => {
       throw new SourceError('Unsupported', `A source of type ${provider} has no ${what}.`)
     }
   return {
-    check: (connection, signal) => of(connection).check(connection, signal),
-    repositories: (connection, search, signal) => of(connection).repositories(connection, search, signal),
-    token: (connection, id, signal) => of(connection).token(connection, id, signal),
+    check: async (connection, signal) => of(connection).check(connection, signal),
+    repositories: async (connection, search, signal) => of(connection).repositories(connection, search, signal),
+    token: async (connection, id, signal) => of(connection).token(connection, id, signal),
     ensureWebhook: async (connection, id, hook, signal) =>
       (of(connection).ensureWebhook ?? cannot('webhooks'))(connection, id, hook, signal),
     createRepository: async (connection, repository, signal) =>

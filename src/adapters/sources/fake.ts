@@ -5,23 +5,28 @@ import {
   type Connection,
   type CreatedApp,
   type Repository,
+  requireOwnHost,
   SourceError,
   type SourcePort,
 } from './port.ts'
 import { repositoryOf } from './repositories.ts'
 
+const OWN_HOST = 'https://git.platform.test'
+
 /** A provider in memory with one valid token and one repository per address. */
 export class FakeSources implements SourcePort {
   /** The only valid token, password or private key. */
   readonly good: string
+  readonly #ownHost: string
   readonly repositoriesMade: Repository[] = []
   readonly hooks = new Map<string, string>()
   isAway = false
   /** When the App's installation was suspended, if it is. */
   suspendedAt: string | undefined
 
-  constructor(good = 'good-token') {
+  constructor(good = 'good-token', ownHost = OWN_HOST) {
     this.good = good
+    this.#ownHost = ownHost
   }
 
   async check(connection: Connection): Promise<CheckedAccount> {
@@ -87,6 +92,7 @@ export class FakeSources implements SourcePort {
   }
 
   #signIn(connection: Connection): void {
+    requireOwnHost(connection, this.#ownHost)
     if (this.isAway || connection.baseUrl.includes('nobody'))
       throw new SourceError('Unreachable', 'The provider does not answer.')
     if (!this.#isGood(connection)) throw new SourceError('CredentialRejected', 'The provider refuses the credentials.')
@@ -107,7 +113,7 @@ export class FakeCircuit implements CircuitPort {
   readonly opened: (string | undefined)[] = []
   readonly #token: string
 
-  constructor(baseUrl: string | undefined = 'https://git.platform.test', token = 'good-token') {
+  constructor(baseUrl: string | undefined = OWN_HOST, token = 'good-token') {
     this.baseUrl = baseUrl
     this.#token = token
   }

@@ -19,6 +19,17 @@ export function connectionTo(
   return { provider, baseUrl, organization, username, installationId, credentials, hostKey: status?.hostKey }
 }
 
+/**
+ * The token of the platform's own Git host goes to no other address, whatever kubectl wrote.
+ *
+ * @param ownHost address of that host; undefined without one
+ * @throws SourceError
+ */
+export function requireOwnHost({ provider, baseUrl }: Connection, ownHost: string | undefined): void {
+  if (provider === 'Circuit' && baseUrl !== ownHost)
+    throw new SourceError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
+}
+
 /** Account data from the provider; over ssh, the host key that was shown. */
 export type CheckedAccount = Pick<Status, 'accountName' | 'accountType' | 'hostKey' | 'installation'>
 

@@ -182,7 +182,7 @@ describe('createSources, given an error status', () => {
   it('reports NameTaken for the name of an existing repository', async () => {
     const gitea = new PlayedGitea()
     const token = gitea.account('ada')
-    const connection = { provider: 'Circuit', baseUrl: 'https://stand.in/gitea', credentials: { token } } as const
+    const connection = { provider: 'Gitea', baseUrl: 'https://stand.in/gitea', credentials: { token } } as const
     const wanted = { name: 'site', description: '', isPrivate: true, defaultBranch: 'main', initialize: true }
     const made = createSources(fetchOf({ gitea }), now).createRepository(connection, wanted)
     expect(await reasonOf(made)).to.equal('NameTaken')
@@ -197,7 +197,9 @@ describe("tokens of the platform's Gitea", () => {
     const fetch = fetchOf({ gitea })
     const circuit = giteaCircuit(fetch, baseUrl, async () => gitea.adminToken)
     const check = (token: string) =>
-      reasonOf(createSources(fetch, now).check({ provider: 'Circuit', baseUrl, credentials: { token } }))
+      reasonOf(
+        createSources(fetch, now, undefined, baseUrl).check({ provider: 'Circuit', baseUrl, credentials: { token } }),
+      )
     return { gitea, fetch, circuit, check }
   }
 
@@ -224,7 +226,7 @@ describe("tokens of the platform's Gitea", () => {
   it('say when they end at the latest', async () => {
     const { gitea, fetch } = open()
     const credentials = { token: gitea.account(ACCOUNT), 'token-issued-at': '2026-01-01T00:00:00Z' }
-    const port = createSources(fetch, now)
+    const port = createSources(fetch, now, undefined, baseUrl)
     const { expiresAt } = await port.token({ provider: 'Circuit', baseUrl, credentials }, '1')
     expect(expiresAt).to.equal('2026-01-02T00:00:00Z')
     expect((await port.token({ provider: 'Gitea', baseUrl, credentials }, '1')).expiresAt).to.equal(null)

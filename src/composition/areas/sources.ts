@@ -30,9 +30,11 @@ function providers({ configuration, onStop }: AreaSetup): Providers {
     const text = await readFile(circuitTokenFile, 'utf8').catch(() => '')
     return text.trim() === '' ? undefined : text.trim()
   }
+  const circuit = giteaCircuit(outgoing.fetch, circuitUrl, adminToken)
+  const addressesOf = createAddressResolver(allowedHosts)
   return {
-    port: createSources(outgoing.fetch, () => systemClock.now(), createAddressResolver(allowedHosts)),
-    circuit: giteaCircuit(outgoing.fetch, circuitUrl, adminToken),
+    port: createSources(outgoing.fetch, () => systemClock.now(), addressesOf, circuit.baseUrl),
+    circuit,
     gitFiles: gitFiles(outgoing.fetch),
   }
 }

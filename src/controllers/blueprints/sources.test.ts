@@ -34,7 +34,6 @@ describe('BlueprintSource controller', () => {
     const options = {
       files,
       sources: new FakeSources(),
-      circuitUrl: 'https://git.platform.test',
       read: readCheckedTemplate,
     }
     bench = new ControllerBench([catalogueController(options), templateController])

@@ -38,8 +38,6 @@ import { readSecret, withSecretRights } from '../workload/secrets.ts'
 export type CatalogueOptions = {
   files: GitFiles
   sources: Pick<SourcePort, 'token'>
-  /** URL of the platform's own Git host; undefined without one. */
-  circuitUrl: string | undefined
   /** Reads a template as POST .../templates does. */
   read: TemplateReader
 }
@@ -244,18 +242,15 @@ async function readEach(files: readonly GitFile[], read: TemplateReader): Promis
 /** @throws SourceError, GitFilesError */
 async function gitLocationOf(
   pass: SourcePass,
-  { sources, circuitUrl }: Pick<CatalogueOptions, 'sources' | 'circuitUrl'>,
+  { sources }: Pick<CatalogueOptions, 'sources'>,
   connected: CredentialSource | undefined,
 ): Promise<GitLocation> {
   const { repositoryUrl = '', repositoryId = '', ref } = pass.object.spec
   const path = normalizeFolder(pass.object.spec.path)
   if (connected === undefined) return { url: repositoryUrl, ref, path }
-  const { metadata, spec } = connected
-  // Never send the token of the platform's own Git host elsewhere, whatever kubectl wrote.
-  if (spec.provider === 'Circuit' && spec.baseUrl !== circuitUrl)
-    throw new GitFilesError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
+  const { namespace = '' } = connected.metadata
   if (isDisabled(connected)) throw new GitFilesError('NotAllowed', 'The deployment source is disabled.')
-  const stored = await readSecret({ workloads: pass.records }, metadata.namespace ?? '', secretNameOf(connected))
+  const stored = await readSecret({ workloads: pass.records }, namespace, secretNameOf(connected))
   const connection = connectionTo(connected, secretTexts(stored?.data))
   const { token, username, cloneUrl } = await sources.token(connection, repositoryId)
   return { url: cloneUrl, ref, path, authorization: basicAuthHeader(username, token) }

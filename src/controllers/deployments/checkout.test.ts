@@ -23,7 +23,7 @@ describe('checkoutCredentials', () => {
     } as never)
     const pass = { records, scope: { boundaryId: 'one' } } as unknown as Parameters<typeof checkoutCredentials>[0]
     const asked = { repositoryUrl: known?.cloneUrl ?? '', deploymentSourceId: ID }
-    return checkoutCredentials(pass, asked, { sources, circuitUrl: HOST }).catch(messageOf)
+    return checkoutCredentials(pass, asked, { sources }).catch(messageOf)
   }
   const circuit = { provider: 'Circuit', baseUrl: HOST }
 

@@ -30,21 +30,20 @@ export function sourceWithId({ records, scope }: BoundaryPass, id: string | unde
 export async function checkoutCredentials(
   pass: BoundaryPass,
   { repositoryUrl, deploymentSourceId }: { repositoryUrl: string; deploymentSourceId: string },
-  { sources, circuitUrl }: Pick<BuildOptions, 'sources' | 'circuitUrl'>,
+  { sources }: Pick<BuildOptions, 'sources'>,
 ): Promise<GitCredentials> {
   const source = sourceWithId(pass, deploymentSourceId)
   if (source === undefined)
     throw new SourceError('NotFound', `There is no deployment source "${deploymentSourceId}" in the boundary.`)
   if (isDisabled(source))
     throw new SourceError('NotAllowed', 'The deployment source is disabled: it gives no credentials.')
-  const { provider, baseUrl } = source.spec
   const { namespace = '' } = source.metadata
   const found = await readSecret({ workloads: pass.records }, namespace, secretNameOf(source))
   const credentials = secretTexts(found?.data)
   const connection = connectionTo(source, credentials)
-  if (provider === 'Circuit' && baseUrl !== circuitUrl)
-    throw new SourceError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
-  return provider === 'Git' ? gitCredentialsOf(connection, repositoryUrl) : tokenFor(connection, repositoryUrl, sources)
+  return connection.provider === 'Git'
+    ? gitCredentialsOf(connection, repositoryUrl)
+    : tokenFor(connection, repositoryUrl, sources)
 }
 
 const repositoryNotFound = () =>

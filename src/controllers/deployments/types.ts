@@ -28,8 +28,6 @@ export type BuildPorts = {
 
 export type BuildOptions = BuildPorts & {
   sources: Pick<SourcePort, 'repositories' | 'token'>
-  /** URL of the platform's own Git host. */
-  circuitUrl: string | undefined
   registry: Pick<RegistryPort, 'host' | 'keys'> | undefined
 }
 
