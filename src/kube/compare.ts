@@ -13,20 +13,23 @@ const MERGE_KEYS: readonly (readonly string[])[] = [
   ['ip'],
 ]
 
+/** Paths of quantities in types of Kubernetes, which the API server may store in another unit. Any other text is stored as it is. */
+const QUANTITY_PATH = /(^|[.\]])((requests|limits|hard|default|defaultRequest)\..+|sizeLimit)$/
+
 /**
  * Returns the dotted path of the first place where `observed` is not as `desired`; undefined if there is none. Whatever
  * is only in `observed` (defaults, fields and list items of others) is ignored.
  *
- * Equal are: quantities of the same amount ("1000m" and 1, "1Gi" and "1024Mi"); an absent field and the zero value
+ * Equal are: quantities of the same amount ("1000m" and 1, "1Gi" and "1024Mi"), not other texts ("1.10" and "1.1"); an absent field and the zero value
  * that the API server does not store (null, false, 0, "", {}, []). Lists whose items have a merge key are compared by
  * that key in any order, other lists item by item.
  */
 export function firstDifference(desired: unknown, observed: unknown, path = ''): string | undefined {
-  if (isZero(desired) && (observed === undefined || observed === null)) return undefined
   if (desired === undefined || desired === null) return undefined
+  if ((observed === undefined || observed === null) && isZero(desired)) return undefined
   if (Array.isArray(desired)) return Array.isArray(observed) ? listDifference(desired, observed, path) : path
   if (isRecord(desired)) return isRecord(observed) ? recordDifference(desired, observed, path) : path
-  return sameScalar(desired, observed) ? undefined : path
+  return isSameScalar(desired, observed, path) ? undefined : path
 }
 
 function recordDifference(
@@ -79,8 +82,9 @@ function mergeKey(keys: readonly string[], item: unknown): string {
   return keys.map((key) => String(record[key] ?? (key === 'protocol' ? 'TCP' : ''))).join('/')
 }
 
-function sameScalar(desired: unknown, observed: unknown): boolean {
+function isSameScalar(desired: unknown, observed: unknown, path: string): boolean {
   if (desired === observed) return true
+  if (!QUANTITY_PATH.test(path)) return false
   const [one, other] = [quantityText(desired), quantityText(observed)]
   return one !== undefined && other !== undefined && compareQuantities(one, other) === 0
 }

@@ -223,3 +223,15 @@ describe('columns of kinds', () => {
     expect(future).to.deep.equal([])
   })
 })
+
+describe('scale subresources', () => {
+  it('name fields of their kind: two numbers and a text', () => {
+    const scaled = KINDS.filter(({ scale }) => scale !== undefined)
+    expect(scaled.length).to.be.greaterThan(2)
+    const types = scaled.map((kind) => {
+      const { replicas = '', ready = '', selector = '' } = kind.scale ?? {}
+      return [replicas, ready, selector].map((path) => fieldAt(rootOf(kind), path)?.type)
+    })
+    expect(types).to.deep.equal(scaled.map(() => ['integer', 'integer', 'string']))
+  })
+})

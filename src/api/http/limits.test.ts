@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BODY_RATE, requestRate, TokenBucket } from './limits.ts'
+import { BODY_RATE, requestRate, TokenBucket, toRetryAfterSeconds } from './limits.ts'
 
 const MIB = 1_048_576
 
@@ -45,12 +45,20 @@ describe('TokenBucket with requestRate', () => {
     expect(admitted(budget, 3_000, 1_000)).to.equal(100)
   })
 
+  it('allows 60 of 120 a minute at once', () =>
+    expect(admitted(new TokenBucket(requestRate(120)), 200, 0)).to.equal(60))
+
   it('allows all of 20 a minute at once, and returns the wait for the next one', () => {
     const budget = new TokenBucket(requestRate(20))
     expect(admitted(budget, 30, 0)).to.equal(20)
     expect(budget.take('a', 1, 0)).to.equal(3_000)
     expect(admitted(budget, 30, 3_000)).to.equal(1)
   })
+})
+
+describe('toRetryAfterSeconds', () => {
+  it('rounds up, to one second at least', () =>
+    expect([0, 1, 1_000, 1_001, 60_000].map(toRetryAfterSeconds)).to.deep.equal([1, 1, 1, 2, 60]))
 })
 
 describe('TokenBucket.owe', () => {

@@ -4,9 +4,30 @@ import { World } from '../../../test/crashes/world.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import { deployment } from '../../kube/builtin.ts'
 
 const NAME = 'docs'
 const SECOND = 1_000
+type Made = KubeObject & { spec?: { replicas?: number; selector?: { matchLabels?: Record<string, string> } } }
+
+describe('a StaticWebApp that kubectl scales', () => {
+  it('reports the selector of its pods, and runs as many as are wanted', async () => {
+    const world = new World((all) => all.filter(({ name }) => ['staticwebapp', 'deploymentrecord'].includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+    await world.make(StaticWebApp, NAME, { image: 'registry.example.com/docs:1', replicas: 1 })
+    await world.rest()
+    await world.change(StaticWebApp, NAME, { replicas: 2 })
+    await world.rest()
+    const [site] = (await world.server.list<StaticWebApp & KubeObject>(StaticWebApp.resource)).items
+    const [made] = (await world.server.list<Made>(deployment)).items
+    const { matchLabels } = made?.spec?.selector ?? {}
+    const pods = Object.entries(matchLabels ?? {}).map(([name, value]) => `${name}=${value}`)
+    expect(pods).to.include.members(site?.status?.selector?.split(',') ?? [])
+    expect([made?.spec?.replicas, site?.status?.readyReplicas]).to.deep.equal([2, 2])
+    await world.stop()
+  })
+})
 
 /** The clock starts at a full second and does not advance between two passes. */
 describe('requestedAt of a StaticWebApp deployment', () => {
