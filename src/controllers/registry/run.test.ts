@@ -3,17 +3,20 @@ import { makeRegistry } from '../../../test/make/registry.ts'
 import { BOUNDARY_ID, ControllerBench } from '../../../test/worlds/controllers.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
 import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
+import { auditEntry } from '../../contracts/registry/audit.ts'
+import { repositoryObjectName } from '../../contracts/registry/names.ts'
 import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { RetentionRun } from '../../crds/registry.ts'
+import { RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { namespace } from '../../kube/builtin.ts'
 import { runController, scheduleRun } from './run.ts'
 
 const REPOSITORY = `${BOUNDARY_ID}/shop/jobs/report`
+const HOME = boundaryNamespace(BOUNDARY_ID)
 type Run = RetentionRun & KubeObject
 
 // The group does not exist, so nothing in its repositories is retained.
@@ -32,6 +35,11 @@ describe('RetentionRun controller', () => {
     const metadata = { name: SYSTEM_NAMESPACE, creationTimestamp: installedAt }
     made.client.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata })
     return made
+  }
+  const seedGroup = (name: string) => {
+    const spec = { quota: {}, tags: {} }
+    bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', ...spec })
+    bench.seed(ResourceGroup, name, spec, { namespace: HOME })
   }
   const push = (tag: string) => world.registry.push(REPOSITORY, tag, { text: tag })
   const removed = async () => (await world.audit.newest(100, () => true)).map(({ digest }) => digest)
@@ -56,14 +64,64 @@ describe('RetentionRun controller', () => {
   })
 
   it('keeps the newest images of a group that exists, but none of one that is gone', async () => {
-    const spec = { quota: {}, tags: {} }
-    bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', ...spec })
-    bench.seed(ResourceGroup, 'orders', spec, { namespace: boundaryNamespace(BOUNDARY_ID) })
+    seedGroup('orders')
     const kept = REPOSITORY.replace('/shop/', '/orders/')
     world.registry.push(kept, 'v1', { text: 'kept' })
     push('v1')
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
     expect([await world.registry.tags(kept), await world.registry.tags(REPOSITORY)]).to.deep.equal([['v1'], []])
+  })
+
+  it('keeps images whose push was never announced as new ones, and removes old ones beyond the newest', async () => {
+    seedGroup('orders')
+    const repository = REPOSITORY.replace('/shop/', '/orders/')
+    const digests = Array.from({ length: 12 }, (_, number) =>
+      world.registry.push(repository, `v${number}`, { text: `v${number}` }),
+    )
+    const ref = { namespace: HOME, name: repositoryObjectName(repository) }
+    const old = { [digests[3] ?? '']: { pushedAt: '2020-01-01T00:00:00Z' } }
+    bench.seed(RegistryRepository, ref.name, { repository, announcedAt: '2020-01-01T00:00:00Z', digests: old }, ref)
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
+    expect(await world.registry.digests(repository)).to.not.include(digests[3])
+    const recorded = (await bench.find(RegistryRepository.resource, ref.name, HOME)) as RegistryRepository & KubeObject
+    expect(recorded.spec.announcedAt).to.not.equal('2020-01-01T00:00:00Z')
+  })
+
+  it('keeps the images of a repository for which a push token was just issued', async () => {
+    push('v1')
+    const issued = (before: number) =>
+      auditEntry(bench.clock.now() - before, {
+        action: 'Token',
+        actor: 'ada',
+        repository: REPOSITORY,
+        granted: ['push'],
+      })
+    await world.audit.append([issued(3_500_000)])
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 0 })
+    await bench.clock.advance(100_000)
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
+  })
+
+  it('keeps pinned images of the repository of the pin', async () => {
+    const [kept, other] = [push('v1'), REPOSITORY.replace('/shop/', '/other/')]
+    world.registry.push(other, 'v1', { text: 'v1' })
+    const pin = { repository: REPOSITORY, digests: [kept], reason: 'release', expiresAt: '2099-01-01T00:00:00Z' }
+    bench.seed(RegistryPin, 'release', pin, { namespace: HOME })
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
+    expect([await world.registry.tags(REPOSITORY), await world.registry.tags(other)]).to.deep.equal([['v1'], []])
+  })
+
+  it('removes nothing of a repository that cannot be read, and continues with the others', async () => {
+    push('v1')
+    const broken = REPOSITORY.replace('/shop/', '/broken/')
+    world.registry.push(broken, 'v1', { text: 'v1' })
+    const { digests } = world.registry
+    world.registry.digests = async (repository) => {
+      if (repository === broken) throw new RegistryError('Unreadable', 'Its content cannot be read.')
+      return digests.call(world.registry, repository)
+    }
+    expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1 })
+    expect(await world.registry.tags(broken)).to.deep.equal(['v1'])
   })
 
   it('keeps images of unknown groups for a week after the installation: a restore may bring the groups', async () => {
