@@ -41,9 +41,9 @@ const schedule = (status: object, spec: object = {}, hours = 100) =>
     metadata: { name: PLATFORM_SCHEDULE, creationTimestamp: at(hours) },
     ...{ spec, status },
   }) as NonNullable<BackupObservation['schedule']>
-const restore = (phase: string, of: string) => ({
+const restore = (phase: string, of: string, completionTimestamp: string | undefined = at(1)) => ({
   ...{ apiVersion: 'velero.io/v1', kind: 'Restore', metadata: { name: 'try' } },
-  ...{ spec: { backupName: of }, status: { phase, completionTimestamp: at(1) } },
+  ...{ spec: { backupName: of }, status: { phase, ...(completionTimestamp !== '' && { completionTimestamp }) } },
 })
 
 const GOOD: BackupObservation = {
@@ -105,6 +105,12 @@ describe('backupConditions and overallStateOf', () => {
       { schedule: schedule({ phase: 'FailedValidation' }) },
       'False Refused',
     ],
+    [
+      'report a schedule that Velero has not seen yet as unknown',
+      'ScheduleActive',
+      { schedule: schedule({ phase: 'New' }) },
+      'Unknown NotValidated',
+    ],
     ['report a completed last backup', 'LastBackupSucceeded', {}, 'True Completed'],
     [
       'report a later backup that failed',
@@ -137,6 +143,13 @@ describe('backupConditions and overallStateOf', () => {
       { backups: [], schedule: schedule({ phase: 'Enabled' }, {}, 3) },
       'Unknown NoBackup',
     ],
+    ['report that no backup was made in a day', 'LastBackupFresh', { backups: [] }, 'False NoBackup'],
+    [
+      'report that no backup was ever scheduled',
+      'LastBackupFresh',
+      { backups: [], schedule: undefined },
+      'False NoBackup',
+    ],
     ['accept CRDs with all fields', 'CrdsMatch', {}, 'True Match'],
     ['report a missing engine instead of CRDs', 'CrdsMatch', { definitions: [] }, 'False EngineMissing'],
     ['report a missing CRD', 'CrdsMatch', { definitions: definitions.slice(1) }, 'False DefinitionsTooOld'],
@@ -156,6 +169,12 @@ describe('backupConditions and overallStateOf', () => {
       'Unknown NeverRestored',
     ],
     ['report a failed restore', 'RestoreTested', { restores: [restore('Failed', 'one')] }, 'False RestoreFailed'],
+    [
+      'report the last of several restores',
+      'RestoreTested',
+      { restores: [restore('Completed', 'one', at(3)), restore('Failed', 'one', at(2)), restore('New', 'one', '')] },
+      'False RestoreFailed',
+    ],
   ]
   for (const [title, type, change, expected] of cases) {
     it(title, () => expect(conditionOf(change, type)).to.equal(expected))
@@ -173,6 +192,10 @@ describe('backupConditions and overallStateOf', () => {
     ['return Degraded for a database with WAL pressure', {}, ['Pressure'], 'Degraded'],
     ['return Degraded for a suspended archive', {}, ['Suspended'], 'Degraded'],
     ['return Failing without a target', { location: undefined }, [], 'Failing'],
+    ['return Degraded after a failed restore', { restores: [restore('Failed', 'one')] }, [], 'Degraded'],
+    ['return Degraded while Velero checks the target', { location: location({}) }, [], 'Degraded'],
+    ['return Failing with a paused schedule', { schedule: schedule({}, { paused: true }) }, [], 'Failing'],
+    ['return Failing without a CRD', { definitions: definitions.slice(1) }, [], 'Failing'],
     ['return Failing without a fresh backup', { backups: [backup('one', 'Completed', 50)] }, [], 'Failing'],
     [
       'return Failing without Velero',
@@ -184,6 +207,24 @@ describe('backupConditions and overallStateOf', () => {
   for (const [title, change, archives, expected] of overall) {
     it(title, () => expect(overallStateOf(backupConditions({ ...GOOD, ...change }), archives)).to.equal(expected))
   }
+
+  it('date each condition by what made it so', () => {
+    const sinceOf = (change: Partial<BackupObservation>) =>
+      Object.fromEntries(backupConditions({ ...GOOD, ...change }).map(({ type, since }) => [type, since]))
+    const crds = definitions.map((one, day) => ({
+      ...one,
+      metadata: { ...one.metadata, creationTimestamp: at(30 - day) },
+    }))
+    expect(sinceOf({ definitions: crds })).to.deep.equal({
+      ...{ TargetAvailable: at(0.01), ScheduleActive: at(100), LastBackupSucceeded: at(11) },
+      ...{ LastBackupFresh: at(11), CrdsMatch: at(30), RestoreTested: at(1) },
+    })
+    const old = sinceOf({ backups: [backup('one', 'Completed', 27)], restores: [], location: location({}) })
+    expect(old).to.include({
+      ...{ LastBackupFresh: '2026-06-02T11:00:00Z', RestoreTested: '2026-06-02T12:00:00Z' },
+      TargetAvailable: '2026-06-02T12:00:00Z',
+    })
+  })
 
   it('limit a message from Velero to 1,024 characters on one line', () => {
     const message = `x\u0000\n${'y'.repeat(5000)}`
