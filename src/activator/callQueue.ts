@@ -1,5 +1,14 @@
 import type { Clock, Timer } from '../core/clock.ts'
-import { admit, type Copy, chooseCopy, copiesNeeded, type Limits, nextScale, type Scale } from './decisions.ts'
+import {
+  admit,
+  type Copy,
+  chooseCopy,
+  copiesNeeded,
+  type Limits,
+  nextScale,
+  type Scale,
+  settledScale,
+} from './decisions.ts'
 
 /** A call's slot at a copy. The holder releases it once. */
 export type CopySlot = { readonly address: string; readonly wasCold: boolean; release(): void }
@@ -63,7 +72,7 @@ export class CallQueue {
   constructor(limits: Limits, options: CallQueueOptions) {
     this.#limits = limits
     this.#options = options
-    this.#scale = { desired: options.desired, peak: 0, lowSince: undefined }
+    this.#scale = settledScale(options.desired)
     this.#unregister = options.namespaceLimit.add(this)
   }
 

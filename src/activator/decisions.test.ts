@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { admit, chooseCopy, copiesNeeded, type Limits, MAX_WAITING_CALLS, nextScale, type Scale } from './decisions.ts'
+import {
+  admit,
+  chooseCopy,
+  copiesNeeded,
+  type Limits,
+  MAX_WAITING_CALLS,
+  nextScale,
+  type Scale,
+  settledScale,
+} from './decisions.ts'
 
 const limits = (given: Partial<Limits> = {}): Limits => ({
   concurrency: 10,
@@ -26,29 +35,40 @@ describe('copiesNeeded', () => {
 })
 
 describe('nextScale', () => {
-  const settled = (desired: number): Scale => ({ desired, peak: 0, lowSince: undefined })
   const cases: [sentence: string, before: Scale, needed: number, given: Partial<Limits>, expected: unknown][] = [
-    ['scales up at once', settled(0), 3, {}, [3, undefined]],
-    ['scales up to minReplicas', settled(0), 0, { minReplicas: 2 }, [2, undefined]],
-    ['keeps the scale while it is needed', settled(2), 2, {}, [2, undefined]],
-    ['waits for the idle time before it scales down', settled(3), 0, {}, [3, 160_000]],
+    ['scales up at once', settledScale(0), 3, {}, [3, undefined]],
+    ['scales up to minReplicas', settledScale(0), 0, { minReplicas: 2 }, [2, undefined]],
+    ['keeps the scale while it is needed', settledScale(2), 2, {}, [2, undefined]],
+    ['waits for the idle time before it scales down', settledScale(3), 0, {}, [3, 160_000, 0]],
     [
       'counts the idle time from when fewer copies sufficed',
       { desired: 3, peak: 1, lowSince: 80_000 },
       0,
       {},
-      [3, 140_000],
+      [3, 140_000, 1],
     ],
     ['scales to zero after the idle time', { desired: 1, peak: 0, lowSince: 40_000 }, 0, {}, [0, undefined]],
-    ['scales down to the peak of the idle time', { desired: 5, peak: 2, lowSince: 40_000 }, 1, {}, [2, 160_000]],
+    ['scales down to the peak of the idle time', { desired: 5, peak: 2, lowSince: 40_000 }, 1, {}, [2, 160_000, 1]],
     ['scales down to minReplicas', { desired: 3, peak: 0, lowSince: 0 }, 0, { minReplicas: 1 }, [1, undefined]],
     ['resets the idle time when all copies are needed', { desired: 2, peak: 1, lowSince: 0 }, 2, {}, [2, undefined]],
-    ['scales a disabled function to zero at once', settled(4), 0, { enabled: false, minReplicas: 2 }, [0, undefined]],
+    [
+      'scales a disabled function to zero at once',
+      settledScale(4),
+      0,
+      { enabled: false, minReplicas: 2 },
+      [0, undefined],
+    ],
   ]
   for (const [sentence, before, needed, given, expected] of cases) {
     it(sentence, () => {
       const { scale, checkAt: lookAt } = nextScale(before, needed, limits(given), 100_000)
-      expect([scale.desired, lookAt]).to.deep.equal(expected)
+      const lookedAt = lookAt === undefined ? [lookAt] : [lookAt, scale.peak]
+      expect([scale.desired, ...lookedAt]).to.deep.equal(expected)
+      expect(scale).to.deep.equal(
+        lookAt === undefined
+          ? settledScale(scale.desired)
+          : { desired: scale.desired, peak: scale.peak, lowSince: lookAt - 60_000 },
+      )
     })
   }
 })
@@ -60,6 +80,8 @@ describe('chooseCopy', () => {
     { address: 'c', inFlight: 3 },
   ]
   it('returns the copy with the fewest calls', () => expect(chooseCopy(copies, 3)?.address).to.equal('b'))
+  it('returns the first of several', () =>
+    expect(chooseCopy([...copies, { address: 'd', inFlight: 1 }], 3)?.address).to.equal('b'))
   it('returns undefined if all copies are full', () => expect(chooseCopy(copies, 1)).to.equal(undefined))
   it('returns undefined without copies', () => expect(chooseCopy([], 1)).to.equal(undefined))
 })

@@ -31,6 +31,9 @@ export type Scale = {
   lowSince: number | undefined
 }
 
+/** As many copies as are needed. */
+export const settledScale = (desired: number): Scale => ({ desired, peak: 0, lowSince: undefined })
+
 /**
  * Scales up at once, and down only to the highest need of the last idle period.
  *
@@ -42,15 +45,15 @@ export function nextScale(
   limits: Limits,
   now: number,
 ): { scale: Scale; checkAt: number | undefined } {
-  const minimum = limits.enabled ? limits.minReplicas : 0
-  const wanted = Math.max(needed, minimum)
-  if (wanted >= desired) return { scale: { desired: wanted, peak: 0, lowSince: undefined }, checkAt: undefined }
-  if (!limits.enabled) return { scale: { desired: 0, peak: 0, lowSince: undefined }, checkAt: undefined }
+  const settled = (copies: number) => ({ scale: settledScale(copies), checkAt: undefined })
+  if (!limits.enabled) return settled(0)
+  const wanted = Math.max(needed, limits.minReplicas)
+  if (wanted >= desired) return settled(wanted)
   const since = lowSince ?? now
-  const highest = Math.max(lowSince === undefined ? 0 : peak, wanted)
+  const highest = Math.max(peak, wanted)
   const until = since + limits.idle
   if (now < until) return { scale: { desired, peak: highest, lowSince: since }, checkAt: until }
-  if (highest <= minimum) return { scale: { desired: highest, peak: 0, lowSince: undefined }, checkAt: undefined }
+  if (highest <= limits.minReplicas) return settled(highest)
   // Scale down in steps: the next idle period decides whether the remaining copies are needed.
   return { scale: { desired: highest, peak: wanted, lowSince: now }, checkAt: now + limits.idle }
 }

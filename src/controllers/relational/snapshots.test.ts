@@ -8,7 +8,7 @@ import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { secret, service } from '../../kube/builtin.ts'
-import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 
 describe('RelationalSnapshot controller', () => {
   let world: RelationalWorld
@@ -33,6 +33,27 @@ describe('RelationalSnapshot controller', () => {
     await world.bench.client.remove(postgresqlBackup, { namespace: world.home, name: `rsnap-${SNAPSHOT}` })
     await world.bench.rest()
     expect(await world.bench.find(postgresqlBackup, `rsnap-${SNAPSHOT}`, world.home)).to.equal(undefined)
+  })
+
+  it('keeps snapshots and archive of a database that is stopped', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    await world.completeBackup()
+    const archive = await world.bench.client.list(barmanObjectStore)
+    expect(archive.items).to.have.length(1)
+    await world.change('orders', { running: false })
+    const conditions = [{ type: 'cnpg.io/hibernation', status: 'True' }]
+    await world.play('orders', { readyInstances: 0, conditions })
+    await world.bench.clock.advance(DAY_MS)
+    await world.bench.rest()
+    const { phase, firstRecoverableAt } = await world.status('orders')
+    expect([phase, firstRecoverableAt]).to.deep.equal(['Stopped', '2026-01-01T00:01:00Z'])
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).status).to.equal('Running')
+    expect((await world.bench.client.list(postgresqlBackup)).items).to.have.length(1)
+    expect((await world.bench.client.list(barmanObjectStore)).items).to.deep.equal(archive.items)
   })
 
   it('reports why the engine failed to take a snapshot', async () => {

@@ -21,6 +21,7 @@ describe('recoveryOf and archivingGaps', () => {
     readyInstances: 1,
     currentPrimary: 'x',
     conditions: [
+      { type: 'Ready', status: 'False', message: 'starting', lastTransitionTime: '2026-11-02T08:00:00Z' },
       { type: 'ContinuousArchiving', status, message: 'no bucket', lastTransitionTime: '2026-11-02T09:00:00Z' },
     ],
   })
@@ -45,7 +46,8 @@ describe('recoveryOf and archivingGaps', () => {
   for (const [name, archiving, stoppedAt, given] of states) {
     it(name, () => {
       const base = { isBackedUp: true, isSuspended: false, engine: engine('True'), previous: {}, now: NOW }
-      expect(recoveryOf({ ...base, ...given })).to.include({ archiving, stoppedAt })
+      const archivingMessage = archiving === 'Failing' ? 'no bucket' : undefined
+      expect(recoveryOf({ ...base, ...given })).to.deep.equal({ archiving, archivingMessage, stoppedAt })
     })
   }
 
@@ -68,6 +70,38 @@ describe('recoveryOf and archivingGaps', () => {
       {
         previous: { archivingGaps: [{ from: '2026-11-01T00:00:00Z' }] },
         basesStartedAt: ['2026-11-01T09:00:00Z', '2026-11-01T05:00:00Z'],
+      },
+    ],
+    [
+      'opens a second gap at the next suspension',
+      [{ from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' }, { from: NOW }],
+      {
+        isSuspended: true,
+        previous: { archivingGaps: [{ from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' }] },
+      },
+    ],
+    [
+      'keeps the end of a closed gap, and closes the last one',
+      [
+        { from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' },
+        { from: '2026-11-01T00:00:00Z', to: '2026-11-01T05:00:00Z' },
+      ],
+      {
+        previous: {
+          archivingGaps: [
+            { from: '2026-10-01T00:00:00Z', to: '2026-10-02T00:00:00Z' },
+            { from: '2026-11-01T00:00:00Z' },
+          ],
+        },
+        basesStartedAt: ['2026-10-03T00:00:00Z', '2026-11-01T05:00:00Z'],
+      },
+    ],
+    [
+      'keeps a closed gap as it is',
+      [{ from: '2026-10-01T00:00:00Z', to: '2026-10-03T00:00:00Z' }],
+      {
+        previous: { archivingGaps: [{ from: '2026-10-01T00:00:00Z', to: '2026-10-03T00:00:00Z' }] },
+        basesStartedAt: ['2026-10-02T00:00:00Z'],
       },
     ],
     [

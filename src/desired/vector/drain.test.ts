@@ -47,6 +47,16 @@ describe('nextDrainAction', () => {
       { kind: 'wait', collection: 'docs', why: 'shard 0 is Dead and no other peer has an active copy' },
     ],
     [
+      'keeps the only copy if it is dead, although another peer has an active one of another shard',
+      view([collection({ copies: [...active(1, 1), { shard: 0, peerId: 3, state: 'Dead' }] })]),
+      { kind: 'wait', collection: 'docs', why: 'shard 0 is Dead and no other peer has an active copy' },
+    ],
+    [
+      'moves a copy to the first of two peers with as many',
+      view([collection({ copies: active(0, 3) })], { staying: [2, 1] }),
+      { kind: 'move', collection: 'docs', shard: 0, from: 3, to: 1 },
+    ],
+    [
       'keeps a copy if the other is dead and no peer is free',
       view([collection({ copies: [...active(0, 3), { shard: 0, peerId: 1, state: 'Dead' }] })], { staying: [1] }),
       { kind: 'wait', collection: 'docs', why: 'shard 0 is Active and no other peer has an active copy' },
@@ -60,6 +70,16 @@ describe('nextDrainAction', () => {
       'waits for a transfer from the peer',
       view([collection({ copies: active(0, 3), transfers: [{ shard: 0, from: 3, to: 1 }] })]),
       { kind: 'wait', collection: 'docs', why: 'shard 0 is being moved' },
+    ],
+    [
+      'waits for a transfer to the peer',
+      view([collection({ copies: active(0, 1), transfers: [{ shard: 0, from: 1, to: 3 }] })]),
+      { kind: 'wait', collection: 'docs', why: 'shard 0 is being moved' },
+    ],
+    [
+      'keeps a copy on a peer that the others have but that is not a member',
+      view([collection({ copies: active(0, 3) })], away),
+      { kind: 'wait', collection: 'docs', why: 'the peer is not a member of the cluster that the others form' },
     ],
     [
       'continues beside a transfer between other peers',

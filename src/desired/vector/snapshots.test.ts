@@ -22,6 +22,12 @@ describe('nextSnapshotAction', () => {
   const cases: [string, TakenSnapshot, Partial<SnapshotFacts>, string, Partial<TakenSnapshot>?][] = [
     ['notes existing files before the first file', taken(), {}, 'note'],
     ['notes existing files before the next file', taken({ files: [file(HERE)] }), {}, 'note'],
+    [
+      'notes existing files of the next collection at the same peer',
+      taken({ files: [file(HERE)] }),
+      { places: [HERE, { ...HERE, collection: 'more' }] },
+      'note',
+    ],
     ['orders a file after the note', taken({ pending: { ...HERE, known: [] } }), {}, 'ask'],
     ['waits for an ordered file', taken({ pending: { ...HERE, known: [], askedAt: NOW } }), {}, 'wait'],
     [
@@ -30,6 +36,13 @@ describe('nextSnapshotAction', () => {
       { found: [{ name: 'old.snapshot', sizeBytes: 1 }, NEW] },
       'keep',
       { files: [{ ...HERE, file: NEW.name, sizeBytes: 9 }] },
+    ],
+    [
+      'keeps earlier files beside a new one',
+      taken({ files: [file(THERE)], pending: { ...HERE, known: [] } }),
+      { found: [NEW] },
+      'keep',
+      { files: [file(THERE), { ...HERE, file: NEW.name, sizeBytes: 9 }] },
     ],
     [
       'fails after an hour without a file',
@@ -69,10 +82,19 @@ describe('nextSnapshotAction', () => {
     })
   }
 
+  it('names the next place', () => {
+    const facts = { places: [HERE, THERE], found: [], now: NOW }
+    const asked = taken({ pending: { ...HERE, known: [] } })
+    expect(nextSnapshotAction(taken({ files: [file(HERE)] }), facts)).to.deep.equal({ kind: 'note', place: THERE })
+    expect(nextSnapshotAction(asked, facts)).to.deep.equal({ kind: 'ask', place: HERE })
+  })
+
   it('fails for more than 300 files', () => {
     const places = Array.from({ length: 301 }, (_, index) => ({ ...HERE, collection: `c${index}` }))
     const action = nextSnapshotAction(taken(), { places, found: [], now: NOW })
     expect(action.kind === 'keep' && action.snapshot.failure).to.match(/301 files/)
+    expect(action.kind === 'keep' && action.snapshot.name).to.equal('first')
+    expect(nextSnapshotAction(taken(), { places: places.slice(1), found: [], now: NOW }).kind).to.equal('note')
   })
 })
 
@@ -88,6 +110,7 @@ describe('withExistingFiles', () => {
   it('fails for more than 300 existing files', () => {
     expect(isUnfinished(withExistingFiles(taken(), HERE, there(300), NOW))).to.equal(true)
     const failed = withExistingFiles(taken(), HERE, there(301), NOW)
+    expect(failed.startedAt).to.equal(NOW)
     expect(failed.failure).to.equal(
       'Collection "docs" has 301 other snapshots at peer vc-a-0; at most 300 are possible.',
     )
@@ -95,11 +118,25 @@ describe('withExistingFiles', () => {
   })
 })
 
+describe('isUnfinished', () => {
+  const file = { ...HERE, known: [] }
+  const cases: [Partial<TakenSnapshot>, boolean][] = [
+    [{}, true],
+    [{ completedAt: NOW }, false],
+    [{ failure: 'It failed.' }, false],
+    [{ failure: 'It failed.', pending: file }, true],
+    [{ completedAt: NOW, isLeaving: true }, true],
+  ]
+  for (const [given, expected] of cases)
+    it(`returns ${expected} for ${Object.keys(given).join(' and ') || 'a new snapshot'}`, () =>
+      expect(isUnfinished(taken(given))).to.equal(expected))
+})
+
 describe('wanted snapshots', () => {
   it('are the recorded and new ones', () => {
-    const known = taken({ completedAt: NOW })
-    expect(mergeWantedSnapshots([known], [{ name: 'first' }, { name: 'second' }])).to.deep.equal([
-      ...[known, taken({ name: 'second' })],
+    const known = [taken({ completedAt: NOW }), taken({ name: 'second' })]
+    expect(mergeWantedSnapshots(known, [{ name: 'first' }, { name: 'second' }, { name: 'third' }])).to.deep.equal([
+      ...[...known, taken({ name: 'third' })],
     ])
   })
 
@@ -119,5 +156,8 @@ describe('wanted snapshots', () => {
     const one = failIfPeerRemoved(taken({ files: [file(HERE)], pending: { ...THERE, known: [] } }), ['vc-a-0'])
     expect(one).to.deep.equal(taken({ files: [file(HERE)], failure: 'Peer vc-a-1 went, and its part with it.' }))
     expect(isUnfinished(one)).to.equal(false)
+    const rest = failIfPeerRemoved(taken({ files: [file(HERE), file(THERE)] }), ['vc-a-1'])
+    expect(rest.files).to.deep.equal([file(THERE)])
+    expect(failIfPeerRemoved(taken({ files: [file(HERE)] }), ['vc-a-0'])).to.deep.equal(taken({ files: [file(HERE)] }))
   })
 })
