@@ -50,6 +50,44 @@ describe('applyIfChanged and applyIfAbsent', () => {
     expect((await apply(desired({ a: '1' }), object)).changed).to.equal(false)
   })
 
+  for (const [what, damage] of [
+    ['label', { labels: { app: 'other' } }],
+    ['annotation', { annotations: { note: 'other' } }],
+    ['owner', { ownerReferences: [] }],
+  ] as const)
+    it(`restores the ${what} of an object`, async () => {
+      const own = { labels: { app: 'x' }, annotations: { note: 'y' }, ownerReferences: [reference] }
+      const wanted = desired({}, { metadata: { name: 'x', namespace: 'a', ...own } })
+      const { object: made } = await apply(wanted)
+      expect(made.metadata).to.deep.include({ labels: own.labels, ownerReferences: [reference] })
+      expect(made.metadata.annotations).to.have.all.keys('note', APPLIED_ANNOTATION)
+      client.edit<KubeObject>(configMap, { namespace: 'a', name: 'x' }, ({ metadata }) => {
+        Object.assign(metadata, damage)
+        if ('annotations' in damage) metadata.annotations = { ...made.metadata.annotations, ...damage.annotations }
+      })
+      const { changed, object } = await apply(wanted, await stored())
+      expect(changed).to.equal(true)
+      const { labels, annotations, ownerReferences } = object.metadata
+      expect({ labels, annotations, ownerReferences }).to.deep.equal({
+        ...own,
+        annotations: made.metadata.annotations,
+      })
+    })
+
+  it('sends neither null nor undefined, and the same hash with and without them', () => {
+    const plain = withHash(desired({ list: [{ a: 1 }] }))
+    expect(withHash(desired({ list: [{ a: 1, b: null }], c: undefined, d: null }))).to.deep.equal(plain)
+  })
+
+  it('rejects with other errors than that the object exists', async () => {
+    const failing = { apply: () => Promise.reject(new Error('It is away.')) }
+    const failure = await applyIfAbsent(failing, configMap, desired({})).then(
+      () => 'none',
+      ({ message }: Error) => message,
+    )
+    expect(failure).to.equal('It is away.')
+  })
+
   it('applyIfAbsent leaves an existing object unchanged', async () => {
     const metadata = { name: 'x', namespace: 'a' }
     client.seed<KubeObject>(configMap, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { theirs: '1' } })

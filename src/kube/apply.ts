@@ -86,7 +86,7 @@ function comparable(intent: KubeObject): object {
 /** Leaves the values of Secrets out: many may read the hash, and it could confirm a guess. @param intent compact */
 function intentHash(intent: KubeObject): string {
   const { uid: _uid, resourceVersion: _version, ...metadata } = intent.metadata
-  const data = intent.kind === 'Secret' && isRecord(intent.data) && { data: Object.keys(intent.data).sort() }
+  const data = intent.kind === 'Secret' && isRecord(intent.data) && { data: Object.keys(intent.data) }
   return createHash('sha256')
     .update(JSON.stringify({ ...intent, metadata, ...data }))
     .digest('hex')

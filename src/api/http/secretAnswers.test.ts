@@ -57,7 +57,10 @@ describe('answers that may contain a secret', () => {
       }),
     ]
     for (const schema of secrets) expect(mayHoldSecret(routeWith(schema))).to.equal(true)
-    const bare = z.object({ secretName: z.string(), tokenUrl: z.string(), hasSecret: z.boolean(), secret: z.boolean() })
+    const bare = z.object({
+      ...{ secretName: z.string(), tokenUrl: z.string(), hasSecret: z.boolean(), secret: z.boolean() },
+      ...{ newLink: z.string(), isToken: z.string() },
+    })
     expect(mayHoldSecret(routeWith(bare))).to.equal(false)
   })
 
@@ -65,6 +68,16 @@ describe('answers that may contain a secret', () => {
     const route = routeOf('POST', '/boundaries/{}/sources/{}/create') as Route
     const headers = { 'cache-control': 'private' }
     expect(withNoStore(route, ok({}, { headers })).headers).to.deep.equal(headers)
-    expect(withNoStore(route, { status: 302 }).headers).to.equal(undefined)
+    for (const status of [300, 302]) expect(withNoStore(route, { status }).headers).to.equal(undefined)
+  })
+
+  it('keep the other headers of their handler, and no other answer is marked', () => {
+    const route = routeOf('POST', '/boundaries/{}/sources/{}/create') as Route
+    const answer = ok({ a: 1 }, { headers: { location: '/here' } })
+    expect(withNoStore(route, answer)).to.deep.equal({
+      ...answer,
+      headers: { location: '/here', 'cache-control': 'no-store' },
+    })
+    expect(withNoStore(routeOf('GET', '/boundaries/{}') as Route, answer)).to.equal(answer)
   })
 })
