@@ -41,7 +41,7 @@ describe('CallAuthorizer', () => {
     expect(asked).to.deep.equal([false, false, true])
   })
 
-  const keys: [string, object, object][] = [
+  const keys: [string, object, Record<string, string | string[]>][] = [
     ['no key', {}, {}],
     ['several keys', {}, { [KEY_HEADER]: ['key'] }],
     ['the key of another trigger', { name: 'other' }, { [KEY_HEADER]: 'key' }],

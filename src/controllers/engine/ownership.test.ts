@@ -70,7 +70,7 @@ describe('ownership of children', () => {
     const referenced = withOwner(child(), CLUSTER_WIDE).metadata
     expect(referenced.ownerReferences).to.have.length(1)
     expect(referenced.annotations).to.not.have.property('freehold.dev/owner-namespace')
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop-1' } }
+    const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop-1' } }
     expect(withOwner(namespace, CLUSTER_WIDE).metadata.ownerReferences).to.equal(undefined)
   })
 
