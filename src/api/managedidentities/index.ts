@@ -3,6 +3,7 @@ import { managedIdentityId } from '../../contracts/managedIdentities.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ResourceName } from '../../crds/fields.ts'
 import { KINDS } from '../../crds/index.ts'
@@ -62,7 +63,8 @@ async function provision(
     spec.resourceUid === body.resourceUid &&
     spec.resourceName === body.resourceName &&
     spec.resourceType === body.resourceType
-  const present = services.records.peekAll(ManagedIdentity, { namespace }).find(isSame)
+  const known = services.records.peekAll(ManagedIdentity, { namespace }).find(isSame)
+  const present = known && (await services.records.get(ManagedIdentity, refOf(known), { fresh: true }))
   // The controller deletes identities whose resource is gone.
   if (present !== undefined) {
     refuseWhileDeleting(present)

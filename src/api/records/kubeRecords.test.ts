@@ -41,6 +41,12 @@ describe('createRecords', () => {
   const scale = (replicas: number, ifMatch?: readonly SeenVersion[]) =>
     records.update(VectorCluster, ref, { caller, ifMatch, change: ({ spec }) => ({ ...spec, replicas }) })
   const verbs = () => client.calls.map(({ verb }) => verb)
+  /** Creates and deletes; the caches still hold the object. */
+  const deleteUnseen = async () => {
+    const { object } = await create()
+    await client.remove(VectorCluster.resource, ref)
+    caches.get(VectorCluster.resource).observeWrite(object as KubeObject)
+  }
 
   it('creates with one call, annotated with actor, creator and incarnation', async () => {
     const { object, isNew } = await create()
@@ -65,7 +71,13 @@ describe('createRecords', () => {
     client.calls.length = 0
     expect((await create()).isNew).to.equal(false)
     expect(await codeOf(create({ replicas: 2 }))).to.equal('ALREADY_EXISTS')
-    expect(verbs()).to.deep.equal([])
+    expect(verbs()).to.deep.equal(['get', 'get'])
+  })
+
+  it('creates the object anew if somebody deleted it before the cache was told', async () => {
+    await deleteUnseen()
+    expect((await create()).isNew).to.equal(true)
+    expect((await client.get(VectorCluster.resource, ref)).spec).to.include({ replicas: 1 })
   })
 
   it('returns the object of another replica for an equal spec', async () => {
@@ -164,7 +176,22 @@ describe('createRecords', () => {
     await create()
     client.calls.length = 0
     expect((await scale(1)).isChanged).to.equal(false)
-    expect(verbs()).to.deep.equal([])
+    expect(verbs()).to.deep.equal(['get'])
+  })
+
+  it('writes what somebody else changed before the cache was told', async () => {
+    await create()
+    client.edit(VectorCluster.resource, ref, (object: KubeObject & { spec?: object }) => {
+      object.spec = { ...object.spec, replicas: 7 }
+    })
+    const { object, isChanged } = await scale(1)
+    expect([isChanged, object.spec.replicas]).to.deep.equal([true, 1])
+    expect((await client.get(VectorCluster.resource, ref)).spec).to.include({ replicas: 1 })
+  })
+
+  it('throws NOT_FOUND for an unchanged spec of an object that somebody deleted', async () => {
+    await deleteUnseen()
+    expect(await codeOf(scale(1))).to.equal('NOT_FOUND')
   })
 
   it('removes fields that the new spec lacks', async () => {

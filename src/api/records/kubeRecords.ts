@@ -127,15 +127,14 @@ class KubeRecords implements Records {
     kind: K,
     request: CreateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isNew: boolean }> {
-    const { namespace, name, caller } = request
+    const { namespace, name, caller, annotations, labels, finalizers } = request
     const ref = { namespace, name }
-    const held = this.peek(kind, ref)
+    const held = await this.#confirm(kind, ref)
     if (held !== undefined) return { object: await requireSameRequest(kind, held, request), isNew: false }
     const requested = typeof request.spec === 'function' ? await request.spec() : request.spec
     const spec = checkSpec(kind, requested, undefined)
     const incarnation = await request.reserve?.(spec)
     await this.#refuseInDeleted(kind, ref, spec)
-    const { annotations, labels, finalizers } = request
     const object: KubeObject = {
       apiVersion: kind.apiVersion,
       kind: kind.kind,
@@ -171,6 +170,11 @@ class KubeRecords implements Records {
         return { object: stored, isNew: true }
       return { object: await requireSameRequest(kind, stored, request), isNew: false }
     }
+  }
+
+  /** Returns a known object as it is now: somebody may have changed or deleted it before our watch reports it. */
+  async #confirm<K extends AnyKind>(kind: K, ref: ObjectRef): Promise<RecordOf<K> | undefined> {
+    return this.peek(kind, ref) && this.get(kind, ref, { fresh: true })
   }
 
   /** Says which principals the record means: known ones keep their stored incarnation, new ones get the current one. */
@@ -253,16 +257,20 @@ class KubeRecords implements Records {
     ref: ObjectRef,
     request: UpdateRequest<K>,
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
-    let current = await this.get(kind, ref, { fresh: request.fresh })
+    let isFresh = request.fresh === true
+    let current = await this.get(kind, ref, { fresh: isFresh })
     for (let attempt = 1; ; attempt += 1) {
       if (current === undefined) throw notFound(sentenceSubjectOf(kind.kind, { metadata: ref }))
       try {
-        return await this.#write(kind, ref, current, request)
+        const written = await this.#write(kind, ref, current, request)
+        // Somebody may have changed it before our watch reports it: then there is something to write.
+        if (written.isChanged || isFresh) return written
       } catch (error) {
         if (!isKubeError(error, 'Conflict') || attempt >= MAX_CONFLICT_ATTEMPTS) throw whenDeleted(error, kind, ref)
         await pauseAfterConflict(attempt)
-        current = await this.get(kind, ref, { fresh: true })
       }
+      isFresh = true
+      current = await this.get(kind, ref, { fresh: true })
     }
   }
 
@@ -352,9 +360,7 @@ function whenDeleted(error: unknown, kind: AnyKind, ref: ObjectRef): unknown {
   return Object.assign(notFound(sentenceSubjectOf(kind.kind, { metadata: ref })), { cause: error })
 }
 
-function typed<K extends AnyKind>(object: KubeObject | undefined): RecordOf<K> | undefined {
-  return object as RecordOf<K> | undefined
-}
+const typed = <K extends AnyKind>(object: KubeObject | undefined) => object as RecordOf<K> | undefined
 
 function reportWrite(kind: AnyKind, object: { metadata: ObjectMeta }): void {
   currentOrigin()?.written?.(kind.resource, object as KubeObject)

@@ -78,8 +78,9 @@ export type RemoveRequest = { caller: Caller; ifMatch?: readonly SeenVersion[] |
 /**
  * Custom resources as the facade reads and writes them. Reads come from the watch caches, which hold own writes at
  * once; a cache miss is looked up in the API server, since another replica may have just created the object. An
- * accepted write is one call to the API server, a refused one none, except for two questions: whether an unknown object
- * exists, and whether the boundary, group or resource of a new object is being deleted.
+ * accepted write is one call to the API server, a refused one none, except for three questions: whether an unknown object
+ * exists, whether a known one still is as wanted, and whether the boundary, group or resource of a new object is being
+ * deleted.
  */
 export interface Records {
   /** From the cache only, without waiting: for names, plans and other details of a request. */
