@@ -34,7 +34,8 @@ export type LeafRequest = {
 /** Validity in days. */
 export const LIFETIME_DAYS = { authority: 3650, leaf: 365 }
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
-const BACKDATE_MS = 5 * 60_000
+/** The clock of a reader, such as the agent in another cluster, may be behind by hours. */
+const BACKDATE_MS = DAY_MS
 const PURPOSES: Record<CertificatePurpose, string[]> = {
   server: ['1.3.6.1.5.5.7.3.1'],
   client: ['1.3.6.1.5.5.7.3.2'],
