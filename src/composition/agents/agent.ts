@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Configuration } from '../../config.ts'
 import { ConfigurationError } from '../../config.ts'
@@ -59,6 +60,7 @@ class ClusterAgent {
   readonly #version: ServedVersion
   /** Aborting it closes the open tunnel. */
   #reopen = new AbortController()
+  /** Whether the hub has greeted the agent: it ends the tunnel of one that it refuses. */
   isConnected = false
 
   constructor(configuration: Configuration, hub: string, client: KubeClient, log: Log, stopped: AbortSignal) {
@@ -85,11 +87,11 @@ class ClusterAgent {
         const credentials = { cert: certificate, key, ca: authority, servername: HUB_SERVER_NAME }
         const socket = await dial({ host: hostname, port: Number(port || 443) }, credentials)
         const began = performance.now()
-        this.isConnected = true
-        this.#log.info({ hub: this.#hub }, 'The tunnel to the hub is open.')
         const signal = AbortSignal.any([this.#stopped, this.#reopen.signal])
         await serveTunnel(socket, access, (path) => this.#answerGreeting(path), { signal })
-        // A hub that refuses the agent closes the connection after the handshake: a short tunnel counts as a failure.
+        // A hub that refuses the agent closes the connection after the handshake.
+        if (!this.isConnected && !signal.aborted) throw new Error(whyRefused(certificate))
+        // A short tunnel counts as a failure.
         failures = performance.now() - began > RETRY_MS.most ? 0 : failures + 1
       } catch (error) {
         failures += 1
@@ -108,6 +110,8 @@ class ClusterAgent {
 
   async #answerGreeting(path: string): Promise<AgentGreeting | undefined> {
     if (path !== GREETING_PATH) return undefined
+    if (!this.isConnected) this.#log.info({ hub: this.#hub }, 'The tunnel to the hub is open.')
+    this.isConnected = true
     return { version: VERSION, kubernetesVersion: this.#version.known, time: new Date().toISOString() }
   }
 
@@ -149,4 +153,12 @@ class ClusterAgent {
       this.#log.warn({ reason: messageOf(error) }, 'The certificate could not be renewed; trying again in an hour.')
     }
   }
+}
+
+/** Says why the hub may have ended a connection that it accepted in TLS, which tells the agent nothing. */
+function whyRefused(certificate: string): string {
+  const { validToDate } = new X509Certificate(certificate)
+  return validToDate.getTime() < Date.now()
+    ? `The hub refuses this agent: its certificate expired at ${validToDate.toISOString()}. It needs a new join token.`
+    : 'The hub ended the connection: it may have revoked this agent.'
 }

@@ -164,7 +164,7 @@ class AgentGate {
   /** Opens a tunnel, or ends the connection. */
   admit(socket: TLSSocket): void {
     const identity = identityOf(socket)
-    const reason = identity === undefined ? 'It presents no certificate of an agent.' : this.#whyNoTunnel(identity)
+    const reason = identity === undefined ? whyUnidentified(socket) : this.#whyNoTunnel(identity)
     if (identity === undefined || reason !== undefined) {
       this.#options.log.info({ clusterId: identity?.clusterId, reason }, 'An agent was refused.')
       socket.destroy()
@@ -330,6 +330,10 @@ function identityOf(socket: TLSSocket): AgentIdentity | undefined {
   if (subject === undefined || isProcess(subject.CN) || subject.O === undefined) return undefined
   return { clusterId: subject.CN, incarnation: subject.O, issuedAt: subject.issuedAt }
 }
+
+/** A certificate that has expired identifies nobody any more. */
+const whyUnidentified = ({ authorizationError }: TLSSocket) =>
+  `It presents no valid certificate of an agent (${authorizationError ?? 'wrong subject'}).`
 
 /** Limits the lifetime of connections, except for the platform's own processes and tunnels. */
 function limitLifetime(socket: TLSSocket): void {
