@@ -130,7 +130,7 @@ function observeCluster(workspace: Workspace): ObservedCluster {
 }
 
 function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number): Outcome {
-  const lastSeenAt = object.status?.agent?.lastSeenAt ?? 'never'
+  const { lastSeenAt = 'never', certificateExpiresAt } = object.status?.agent ?? {}
   switch (state) {
     case 'AwaitingJoin':
       return waiting('WaitingForCluster', 'No agent has joined yet. Ask for a join token and start the agent with it.')
@@ -139,7 +139,7 @@ function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number)
     case 'Offline':
       return stalled(
         'ClusterUnreachable',
-        `The agent does not answer; what runs there keeps running. Last seen: ${lastSeenAt}.`,
+        `The agent does not answer; what runs there keeps running. Last seen: ${lastSeenAt}.${returnOf(certificateExpiresAt)}`,
       )
     case 'Revoked':
       return stalled(
@@ -153,6 +153,12 @@ function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number)
       return done({ after })
   }
 }
+
+/** The agent may have renewed the certificate since, so this is the earliest end. */
+const returnOf = (certificateExpiresAt: string | undefined) =>
+  certificateExpiresAt === undefined
+    ? ''
+    : ` Its certificate is valid until ${certificateExpiresAt} or longer; later it must join again.`
 
 /** Blocks the deletion of a record in use: otherwise nothing would know of what runs in the cluster. */
 export async function blockWhileReferenced({ object, records }: ClusterPass): Promise<Outcome> {

@@ -128,6 +128,11 @@ describe('connected agents', () => {
     expect((await found(idOf(7))).state, 'it may be back at once').to.equal('Online')
     await bench.clock.advance(90_000)
     await untilState(idOf(7), 'Offline')
+    const { agent, statusMessage } = (await found(idOf(7))) as {
+      agent?: { certificateExpiresAt?: string }
+      statusMessage?: string
+    }
+    expect(statusMessage).to.include(`until ${agent?.certificateExpiresAt}`)
     expect((await found(idOf(8))).state).to.equal('Online')
     await play(idOf(7))
     await untilState(idOf(7), 'Online')
