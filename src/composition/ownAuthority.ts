@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { setInterval } from 'node:timers'
+import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { KubeObject } from '../core/object.ts'
+import { runPeriodically } from '../core/runPeriodically.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../core/webhook.ts'
 import { validatingWebhookConfiguration } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -50,8 +51,17 @@ type WebhookConfiguration = KubeObject & {
   webhooks?: { name: string; clientConfig: { caBundle?: string; service?: { path?: string } } }[]
 }
 
-/** Writes authority and path into the webhook configuration if they differ. Returns false if there is none. */
-export async function publishWebhookAuthority(client: Client, { certPem, path }: OwnAuthority): Promise<boolean> {
+/**
+ * Writes authority and path into the webhook configuration if they differ. What the Secret holds counts: somebody may
+ * have replaced it, and another replica may use that already. Returns false if there is no configuration.
+ *
+ * @param adopt called before the API server is told of another authority
+ */
+export async function publishWebhookAuthority(
+  client: Client,
+  used: OwnAuthority,
+  adopt: (authority: OwnAuthority) => Promise<void>,
+): Promise<boolean> {
   const ref = { name: WEBHOOK_CONFIGURATION }
   let stored: WebhookConfiguration
   try {
@@ -61,10 +71,15 @@ export async function publishWebhookAuthority(client: Client, { certPem, path }:
     throw error
   }
   const known = stored.webhooks?.find(({ name }) => name === WEBHOOK_NAME)?.clientConfig
-  if (known?.caBundle === toBase64(certPem) && known.service?.path === path) return true
+  if (known?.caBundle === toBase64(used.certPem) && known.service?.path === used.path) return true
+  const authority = await openOwnAuthority(client, new Date())
+  if (authority.certPem !== used.certPem || authority.path !== used.path) await adopt(authority)
   const webhook = {
     name: WEBHOOK_NAME,
-    clientConfig: { caBundle: toBase64(certPem), service: { ...WEBHOOK_SERVICE, path } },
+    clientConfig: {
+      caBundle: toBase64(authority.certPem),
+      service: { ...WEBHOOK_SERVICE, path: authority.path },
+    },
   }
   const { apiVersion, kind } = stored
   await client.apply(
@@ -75,21 +90,18 @@ export async function publishWebhookAuthority(client: Client, { certPem, path }:
   return true
 }
 
-/** Announces now, and again whenever it was overwritten. Failures are logged; tenants' writes are refused then. */
-export function keepAuthorityPublished(client: Client, authority: OwnAuthority, log: Log): { stop(): void } {
-  const once = () =>
-    publishWebhookAuthority(client, authority).then(
-      (isThere) => {
-        if (!isThere) log.warn({ name: WEBHOOK_CONFIGURATION }, 'The webhook configuration is not installed.')
-      },
-      (error: unknown) =>
-        log.warn(
-          { name: WEBHOOK_CONFIGURATION, error: messageOf(error) },
-          'The webhook configuration is not complete.',
-        ),
-    )
-  void once()
-  const timer = setInterval(() => void once(), CHECK_INTERVAL_MS)
-  timer.unref()
-  return { stop: () => clearInterval(timer) }
+/** Publishes now, and again whenever it was overwritten. Failures are logged; tenants' writes are refused then. */
+export function keepAuthorityPublished(
+  client: Client,
+  used: () => OwnAuthority,
+  adopt: (authority: OwnAuthority) => Promise<void>,
+  { clock, log }: { clock: Pick<Clock, 'setTimeout'>; log: Log },
+): { stop(): void } {
+  const publish = async () => {
+    if (await publishWebhookAuthority(client, used(), adopt)) return
+    log.warn({ name: WEBHOOK_CONFIGURATION }, 'The webhook configuration is not installed.')
+  }
+  const failed = 'The webhook configuration is not complete.'
+  void publish().catch((error: unknown) => log.warn({ error: messageOf(error) }, failed))
+  return runPeriodically(publish, CHECK_INTERVAL_MS, { clock, log, failed })
 }

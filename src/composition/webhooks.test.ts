@@ -190,5 +190,18 @@ describe('webhooks of the facade', () => {
       const again = await openOwnAuthority(client, new Date())
       expect(again.path).to.equal(announced.service.path)
     })
+
+    it('follow another replica to a replaced authority', async () => {
+      const before = announced
+      stored.delete('freehold-webhook-authority')
+      const another = await openOwnAuthority(client, new Date())
+      applied.length = 0
+      await clock.advance(60_000)
+      await until('the authority is announced', async () => applied.length > 0)
+      announced = (applied[0] as unknown as Announced).webhooks[0]?.clientConfig ?? before
+      expect(announced.service.path).to.equal(another.path).and.not.equal(before.service.path)
+      expect(await ask(announced.service.path)).to.equal(400)
+      expect(await ask(before.service.path)).to.equal(404)
+    })
   })
 })

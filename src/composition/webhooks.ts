@@ -113,18 +113,7 @@ export async function runWebhooks(
   const { webhookCertificate, webhookOwnAuthority, requestsPerMinute } = configuration
   if (webhookCertificate === undefined && !webhookOwnAuthority) return undefined
   const admit = createAdmission({ services, caches, isReady })
-  if (webhookCertificate === undefined) {
-    const ownAuthority = await openOwnAuthority(client, new Date(services.clock.now()))
-    const listener = listenerOf(new Map([[ownAuthority.path, reviewOf(admit)]]), () => true, log)
-    const server = boundConnections(createServer(await ownTls(ownAuthority, services.clock), listener))
-    const webhooks = await serve(server, configuration)
-    const announced = keepAuthorityPublished(client, ownAuthority, log)
-    const renewal = renewed(server, () => ownTls(ownAuthority, services.clock), options)
-    return withStopHook(webhooks, () => {
-      renewal.stop()
-      announced.stop()
-    })
-  }
+  if (webhookCertificate === undefined) return runOwnWebhooks(configuration, options, admit)
   const tls = await configuredTls(configuration)
   const { scopeOfNamespace, stop: stopScopes } = followNamespaceScopes(caches)
   const review = createReviewer({
@@ -168,6 +157,37 @@ export async function runWebhooks(
   return withStopHook(webhooks, () => {
     renewal.stop()
     stopScopes()
+  })
+}
+
+/** Serves admission only, with the authority that the Secret holds: another one is adopted once a replica uses it. */
+async function runOwnWebhooks(
+  configuration: Configuration,
+  options: WebhookOptions,
+  admit: Review['answer'],
+): Promise<Webhooks> {
+  const { client, log, services } = options
+  let authority = await openOwnAuthority(client, new Date(services.clock.now()))
+  const reviews = new Map([[authority.path, reviewOf(admit)]])
+  const tlsNow = () => ownTls(authority, services.clock)
+  const server = boundConnections(
+    createServer(
+      await tlsNow(),
+      listenerOf(reviews, () => true, log),
+    ),
+  )
+  const webhooks = await serve(server, configuration)
+  const adopt = async (another: OwnAuthority) => {
+    server.setSecureContext(await ownTls(another, services.clock))
+    authority = another
+    reviews.clear()
+    reviews.set(authority.path, reviewOf(admit))
+  }
+  const announced = keepAuthorityPublished(client, () => authority, adopt, { clock: services.clock, log })
+  const renewal = renewed(server, tlsNow, options)
+  return withStopHook(webhooks, () => {
+    renewal.stop()
+    announced.stop()
   })
 }
 
