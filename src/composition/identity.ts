@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { OutgoingFetch } from '../adapters/outgoing/port.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
@@ -53,7 +54,10 @@ export async function runIdentityProvider(
       'The local identity provider needs identityCertificate and identityKey: the API server takes https issuers only.',
     )
   }
-  const [cert, key] = await Promise.all([readFile(identityCertificate, 'utf8'), readFile(identityKey, 'utf8')])
+  const readCertificate = async () => ({
+    cert: await readFile(identityCertificate, 'utf8'),
+    key: await readFile(identityKey, 'utf8'),
+  })
   const watch = watchKeys(client, log)
   watch.start()
   await watch.whenSynced()
@@ -90,8 +94,10 @@ export async function runIdentityProvider(
   const servers = await startIdentityServers({
     handler: provider.handler,
     isProxy: provider.isProxy,
-    tls: { port: configuration.identityHttpsPort, host: identityHost, cert, key },
+    tls: { port: configuration.identityHttpsPort, host: identityHost, readCertificate },
     http: { port: configuration.identityHttpPort, host: identityHost },
+    clock: systemClock,
+    log,
   })
   return {
     name: 'identity',

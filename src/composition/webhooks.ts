@@ -21,6 +21,7 @@ import { KeyedMutex } from '../core/keyedMutex.ts'
 import { listen } from '../core/listen.ts'
 import type { Log } from '../core/log.ts'
 import { readWithin } from '../core/readWithin.ts'
+import { runDaily } from '../core/runDaily.ts'
 import { isSameText } from '../core/sameText.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import { withoutPipelining } from '../core/withoutPipelining.ts'
@@ -36,7 +37,6 @@ import {
   partOwners,
   podOwners,
 } from '../webhooks/authorizer/index.ts'
-import { runDaily } from './daily.ts'
 import { keepAuthorityPublished, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** Common name of the API server's client certificate. No other client may ask for decisions. */

@@ -5,15 +5,18 @@ import type { AddressInfo } from 'node:net'
 import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
+import { ManualClock } from '../../test/make/clock.ts'
 import { expectBounded } from '../../test/worlds/heldConnections.ts'
+import { silentLog } from '../core/log.ts'
 import { type IdentityServers, startIdentityServers } from './servers.ts'
 
 describe('startIdentityServers', () => {
   let certificate: { cert: string; key: string }
   let servers: IdentityServers | undefined
   const agents: Agent[] = []
+  const clock = new ManualClock()
 
-  before(async () => {
+  beforeEach(async () => {
     certificate = await selfSigned('127.0.0.1')
   })
   afterEach(async () => {
@@ -26,8 +29,10 @@ describe('startIdentityServers', () => {
     startIdentityServers({
       maxConnections,
       handler: (_request, response) => response.end('served'),
-      tls: { port: 0, ...certificate },
+      tls: { port: 0, readCertificate: async () => certificate },
       http,
+      clock,
+      log: silentLog,
     })
 
   it('serves the same handler over TLS and plain HTTP', async () => {
@@ -39,11 +44,11 @@ describe('startIdentityServers', () => {
     expect([await overTls.text(), await plain.text()]).to.deep.equal(['served', 'served'])
   })
 
-  it('presents a renewed certificate without a restart', async () => {
+  it('reads a renewed certificate each day', async () => {
     servers = await start()
-    const renewed = await selfSigned('127.0.0.1')
-    servers.renewCertificate(renewed)
-    const dispatcher = new Agent({ connect: { ca: renewed.cert } })
+    certificate = await selfSigned('127.0.0.1')
+    await clock.advance(24 * 3_600_000)
+    const dispatcher = new Agent({ connect: { ca: certificate.cert } })
     agents.push(dispatcher)
     expect((await fetch(`https://127.0.0.1:${servers.tlsPort}/`, { dispatcher })).status).to.equal(200)
   })

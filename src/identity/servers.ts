@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { Clock } from '../core/clock.ts'
 import { closeServer } from '../core/closeServer.ts'
 import { closeWhenIdle } from '../core/closeWhenIdle.ts'
 import {
@@ -10,7 +11,9 @@ import {
 } from '../core/connectionLimits.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import { listen } from '../core/listen.ts'
+import type { Log } from '../core/log.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
+import { runDaily } from '../core/runDaily.ts'
 import { withoutPipelining } from '../core/withoutPipelining.ts'
 
 const NAME = 'The identity provider'
@@ -20,35 +23,45 @@ const REQUEST_LIMITS = { requestTimeout: 10_000 }
 
 export type IdentityServersOptions = {
   handler: RequestListener
-  /** For the API server, which requires TLS of issuers. PEM texts; port 0 picks a free one. */
-  tls: { port: number; host?: string; cert: string; key: string }
+  /** For the API server, which requires TLS of issuers. Port 0 picks a free one. */
+  tls: { port: number; host?: string; readCertificate: () => Promise<TlsCertificate> }
   /** For local tools that do not trust our CA. Secrets are sent in clear text, so it defaults to loopback. */
   http?: { port: number; host?: string }
   /** For each of the two servers. */
   maxConnections?: number
   isProxy?: ConnectionLimitOptions['isProxy']
+  clock: Pick<Clock, 'setTimeout'>
+  log: Pick<Log, 'warn'>
 }
+
+/** PEM texts. */
+type TlsCertificate = { cert: string; key: string }
 
 export interface IdentityServers {
   readonly tlsPort: number
   readonly httpPort: number | undefined
-  /** Uses a renewed certificate for new connections. */
-  renewCertificate(pair: { cert: string; key: string }): void
   /** Closes all connections. */
   stop(): Promise<void>
 }
 
-/** @throws Error if a port is taken or the certificate does not match its key; then nothing is left listening */
+/**
+ * Starts both servers. The certificate is read again each day, since others may renew it in its file.
+ *
+ * @throws Error if a port is taken or the certificate does not match its key; then nothing is left listening
+ */
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
-  const { cert, key } = options.tls
-  const { maxConnections, isProxy } = options
+  const { maxConnections, isProxy, clock, log } = options
+  const { readCertificate, ...address } = options.tls
   const handler = withoutPipelining(closeWhenIdle(inOriginForm(refuseAmbiguous(options.handler))))
   const tls = boundConnections(
-    createTlsServer({ ...REQUEST_LIMITS, ...TLS_CONNECTION_TIMEOUTS, cert, key, minVersion: 'TLSv1.2' }, handler),
+    createTlsServer(
+      { ...REQUEST_LIMITS, ...TLS_CONNECTION_TIMEOUTS, ...(await readCertificate()), minVersion: 'TLSv1.2' },
+      handler,
+    ),
     maxConnections,
     { isProxy },
   )
-  const tlsPort = await listen(tls, NAME, { host: LOOPBACK, ...options.tls })
+  const tlsPort = await listen(tls, NAME, { host: LOOPBACK, ...address })
   const plain =
     options.http &&
     boundConnections(createHttpServer({ ...REQUEST_LIMITS, ...CONNECTION_TIMEOUTS }, handler), maxConnections, {
@@ -62,11 +75,13 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
     await closeServer(tls, 0)
     throw error
   }
+  const failed = 'The certificate of the identity provider could not be renewed.'
+  const renewal = runDaily(async () => tls.setSecureContext(await readCertificate()), { clock, log, failed })
   return {
     tlsPort,
     httpPort,
-    renewCertificate: (pair) => tls.setSecureContext(pair),
     async stop() {
+      renewal.stop()
       await Promise.all([tls, plain].map((server) => server && closeServer(server, 0)))
     },
   }

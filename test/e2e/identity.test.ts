@@ -9,6 +9,7 @@ import { Agent, request } from 'undici'
 import { Authority } from '../../scripts/controlplane/pki.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
 import { createTokenVerifier, type TokenVerifier } from '../../src/api/callers/tokens.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
@@ -65,8 +66,10 @@ describe('tokens of the local identity provider', () => {
     let serve: RequestListener = (_request, response) => response.writeHead(503).end()
     servers = await startIdentityServers({
       handler: (incoming, response) => serve(incoming, response),
-      tls: { port: 0, cert: pair.certPem, key: pair.keyPem },
+      tls: { port: 0, readCertificate: async () => ({ cert: pair.certPem, key: pair.keyPem }) },
       http: { port: 0 },
+      clock: systemClock,
+      log: silentLog,
     })
     const issuer = `https://127.0.0.1:${servers.tlsPort}/realms/${REALM}`
     controlPlane = await startOwnControlPlane({

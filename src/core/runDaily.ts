@@ -1,5 +1,5 @@
-import { DAY_MS } from '../core/clock.ts'
-import { runPeriodically } from '../core/runPeriodically.ts'
+import { DAY_MS } from './clock.ts'
+import { runPeriodically } from './runPeriodically.ts'
 
 /**
  * Runs `work` once a day, first after a day. A failure is logged, and retried the next day: certificates last for months,
