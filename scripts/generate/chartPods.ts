@@ -94,7 +94,7 @@ const PART_SCHEMA = exactly({
     exactly({ limits: quantities, requests: quantities, claims: listOf(object) }),
   ),
   topologySpreadConstraints: described(
-    'How pods spread; over nodes when absent',
+    'How pods spread; over nodes and zones when absent',
     listOf(
       exactly(
         {

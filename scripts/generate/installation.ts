@@ -246,7 +246,7 @@ image:
   tag: ""
 # Of the pods of all parts. A part may have each under its own name (facade.tolerations), which counts instead of this one;
 # annotations, labels, volumes and mounts are added to these. A part also takes topologySpreadConstraints; as installed, it
-# spreads over nodes. Volumes are for files that settings name, such as keycloakClientSecretFile.
+# spreads over nodes and zones. Volumes are for files that settings name, such as keycloakClientSecretFile.
 ${commonValues()}${parts.map(partValues).join('')}# Whether the chart makes the namespace ${SYSTEM_NAMESPACE}. Helm needs it before, unless the record of the release is elsewhere,
 # which is refused without this.
 createNamespace: false

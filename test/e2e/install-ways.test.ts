@@ -149,7 +149,7 @@ describe('manifests of the ways to install', () => {
         expect(metadata.labels, name).to.include({ ...podLabels, 'app.kubernetes.io/name': name })
         expect(metadata.annotations, name).to.include(podAnnotations).and.to.have.property('freehold.dev/configuration')
         expect(spec, name).to.deep.include(placement)
-        expect(spec.topologySpreadConstraints, name).to.have.length(1)
+        expect(spec.topologySpreadConstraints, name).to.have.length(2)
         expect(spec.volumes, name).to.deep.include(volumes[0])
         expect(spec.containers[0]?.volumeMounts, name).to.deep.include(volumeMounts[0])
         expect(spec.volumes.map((each) => each.name)).to.have.members([...own(name), 'authority'])
@@ -162,7 +162,7 @@ describe('manifests of the ways to install', () => {
       expect(spec.volumes.map(({ name }) => name)).to.have.members(files)
       expect(spec.containers[0]?.volumeMounts.map(({ name }) => name)).to.have.members(files)
       expect(spec.containers[0]?.resources).to.deep.equal({
-        requests: { cpu: '200m', memory: '256Mi' },
+        requests: { cpu: '200m', memory: '256Mi', 'ephemeral-storage': '128Mi' },
         limits: { memory: '2Gi' },
       })
     })
