@@ -1,8 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { dump, load } from 'js-yaml'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
@@ -18,12 +20,16 @@ import type {
   RoutedService,
 } from '../../src/adapters/prometheus/port.ts'
 import { silentLog as log } from '../../src/core/log.ts'
+import { ALERT_CASES } from '../cases/alerts.ts'
 import { debianIsMissing } from '../cluster/debian.ts'
 import { PATIENCE } from '../make/until.ts'
 import { metricSourceContract, PLAYED_METRICS } from '../suites/metricSourceContract.ts'
 import { PLAYED, requestFiguresContract } from '../suites/requestFiguresContract.ts'
 
 const SCRAPE_SECONDS = 15
+const ALERTS = join(import.meta.dirname, '../../deploy/monitoring/alerts.yaml')
+
+type Rules = { groups: { name: string; rules: { alert: string; expr: string }[] }[] }
 /** The name as Traefik writes it, on a node. */
 const serviceOf = ({ namespace, route, service }: RoutedService) =>
   `httproute-${namespace}-${route}-gw-freehold-gateway-public-ep-websecure-0-c2f2c2bb7572614a6653-svc-${namespace}-${service}-0@kubernetesgateway`
@@ -133,6 +139,43 @@ describe('Prometheus', () => {
 
   describe('createRequestFigures', () => requestFiguresContract(() => figures))
   describe('createMetricSource', () => metricSourceContract(() => metrics))
+
+  describe('alerts of the platform', () => {
+    let rules: Rules
+    const promtool = async (...words: string[]) => {
+      const programs = await prometheusPrograms({ progress: silentProgress, signal: undefined })
+      return promisify(execFile)(join(programs, 'promtool'), words)
+    }
+
+    before(async () => {
+      const { spec } = load(await readFile(ALERTS, 'utf8')) as { spec: Rules }
+      rules = spec
+      await writeFile(join(folder, 'rules.yaml'), dump(rules))
+    })
+
+    for (const { title, series, minutes, firing } of ALERT_CASES)
+      it(`say ${title}`, async () => {
+        const asked = rules.groups
+          .flatMap((group) => group.rules)
+          .map(({ alert }) => `ALERTS{alertname="${alert}", alertstate="firing"}`)
+        const test = {
+          interval: '1m',
+          input_series: series.map(([name, values]) => ({ series: name, values })),
+          promql_expr_test: asked.map((expr) => ({
+            expr: `count by (alertname) (${expr})`,
+            eval_time: `${minutes}m`,
+            exp_samples: firing
+              .filter((name) => expr.includes(`"${name}"`))
+              .map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+          })),
+        }
+        expect(asked.length).to.be.greaterThan(5)
+        const path = join(folder, 'alerts.yaml')
+        await writeFile(path, dump({ rule_files: ['rules.yaml'], evaluation_interval: '1m', tests: [test] }))
+        const { stdout } = await promtool('test', 'rules', path)
+        expect(stdout).to.contain('SUCCESS')
+      })
+  })
 
   it('accepts every query of the catalogue', async () => {
     const target: MetricTarget = {
