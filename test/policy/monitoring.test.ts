@@ -57,7 +57,12 @@ describe('alerts about workloads', () => {
 })
 
 describe('alerts and dashboard of the platform', () => {
-  const known = [...metricNames(), 'process_resident_memory_bytes', 'process_cpu_seconds_total']
+  const known = [
+    ...metricNames(),
+    'process_resident_memory_bytes',
+    'process_cpu_seconds_total',
+    'process_start_time_seconds',
+  ]
   const isLabel = (name: string) => /^(http_response_status_code|http_request_method|http_route)$/.test(name)
 
   it('have more than five alerts and panels', () => {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import type { Configuration } from '../../config.ts'
@@ -7,6 +6,7 @@ import { createLruCache } from '../../core/lruCache.ts'
 import { sha256 } from '../../core/names.ts'
 import type { SecretCheck } from '../../identity/clientSecrets.ts'
 import type { GuessLimiter } from '../../identity/guessLimiter.ts'
+import { issuerTrust } from '../issuerTrust.ts'
 
 const TIMEOUT_MS = 5_000
 /** Milliseconds for which a verified secret is remembered; access tokens live longer. */
@@ -60,8 +60,9 @@ type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'>
  * Verifies secrets at an external identity provider, whose access token then identifies the account. To it, all callers
  * have the same address; its administrator may set further limits.
  */
-export async function issuerSecretCheck({ issuer, issuerCertificateAuthority: path }: Options) {
-  const connect = path === undefined ? {} : { ca: await readFile(path, 'utf8') }
+export async function issuerSecretCheck(options: Options) {
+  const { issuer } = options
+  const connect = await issuerTrust(options)
   const agent = new Agent({ connect, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS })
 
   /** @throws PlatformError TOO_MANY_REQUESTS, UPSTREAM_FAILED */
