@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { load } from 'js-yaml'
 import { MAX_AUDIT_LOG_BYTES } from '../../src/contracts/auditLog.ts'
 import { authenticationConfiguration, authorizationConfiguration } from './access.ts'
 import { apiServerFlags, controllerManagerFlags, etcdFlags, type FlagOptions } from './flags.ts'
@@ -71,6 +74,18 @@ describe('authenticationConfiguration and authorizationConfiguration', () => {
       .that.deep.includes({
         groups: { expression: "['freehold:principals-' + claims.sub.substring(0, 1)]" },
       })
+  })
+
+  it('are what docs/install.md shows, but for anonymous requests, which depend on the cluster', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/install.md'), 'utf8')
+    const [, block = ''] = /```yaml\n([^`]*kind: AuthenticationConfiguration\n[^`]*)```/.exec(page) ?? []
+    const shown = load(block) as {
+      jwt: { issuer: { url: string; audiences: string[]; certificateAuthority: string } }[]
+    }
+    const { url: issuerUrl = '', audiences = [], certificateAuthority: caPem = '' } = shown.jwt[0]?.issuer ?? {}
+    const ours = authenticationConfiguration({ issuerUrl, audience: audiences[0] ?? '', caPem })
+    expect(issuerUrl).to.match(/^https:/)
+    expect({ ...ours, anonymous: undefined }).to.deep.equal({ ...shown, anonymous: undefined })
   })
 
   it('call the webhook before RBAC, deny on failure and cache nothing', () => {

@@ -72,9 +72,10 @@ describe('main.ts --check', () => {
       PLATFORM_ISSUER: `${issuer}-of-others`,
       PLATFORM_REGISTRY_URL: 'http://127.0.0.1:9',
       PLATFORM_SMTP_URL: 'smtp://user:hunter2@127.0.0.1:9',
+      PLATFORM_PROMETHEUS_URL: 'http://127.0.0.1:9',
     })
     expect(code).to.equal(1)
-    for (const name of ['Identity', 'Registry', 'Mail']) expect(lines.get(name), out).to.equal('fault')
+    for (const name of ['Identity', 'Registry', 'Mail', 'Prometheus']) expect(lines.get(name), out).to.equal('fault')
     expect(lines.get('API server')).to.equal('ok')
     expect(out).to.contain('Correct issuer').and.not.contain('hunter2')
   })

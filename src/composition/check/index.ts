@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { request as httpsRequest } from 'node:https'
 import { connect as openSocket } from 'node:net'
+import { z } from 'zod'
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
+import { queryPrometheus, seriesAnswerSchema } from '../../adapters/prometheus/httpApi.ts'
 import type { Configuration } from '../../config.ts'
 import { storeUserName } from '../../contracts/objectstorage.ts'
 import type { BackupLocationWithStatus } from '../../contracts/platformbackups/conditions.ts'
@@ -29,6 +31,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import { veleroBackupStorageLocation } from '../../kube/velero.ts'
 import { objectStore } from '../areas/objectstorage.ts'
 import { seesPushes } from '../areas/registry.ts'
+import { issuerTrust } from '../issuerTrust.ts'
 import { openOutgoing } from '../outgoing.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 import {
@@ -45,6 +48,7 @@ import {
   judgeObjectStore,
   judgeOwners,
   judgePolicies,
+  judgePrometheus,
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
@@ -78,6 +82,7 @@ const CHECKS: readonly Check[] = [
   { name: 'Git host', run: checkGitHost },
   { name: 'Backups', run: checkBackups },
   { name: 'Mail', run: checkMail },
+  { name: 'Prometheus', run: checkPrometheus },
 ]
 
 /** Runs all checks in parallel. They change nothing, and a failing one does not stop the others. */
@@ -209,9 +214,9 @@ function probeWebhook(address: string, ca: string): Promise<{ status?: number; r
 }
 
 async function checkIssuer({ configuration }: CheckContext): Promise<Finding> {
-  const { issuer, issuerCertificateAuthority } = configuration
-  const ca = issuerCertificateAuthority === undefined ? undefined : await readFile(issuerCertificateAuthority, 'utf8')
-  const read = async (url: string) => (await fetchOf(url, ca)).json() as Promise<Record<string, unknown>>
+  const { issuer } = configuration
+  const trust = await issuerTrust(configuration)
+  const read = async (url: string) => (await fetchOf(url, trust)).json() as Promise<Record<string, unknown>>
   try {
     const found = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
     const { keys } = (await read(configuration.jwksUrl ?? String(found.jwks_uri))) as { keys?: unknown[] }
@@ -222,9 +227,9 @@ async function checkIssuer({ configuration }: CheckContext): Promise<Finding> {
 }
 
 /** Fetches a configured URL, which needs no vetting. */
-async function fetchOf(url: string, ca?: string): Promise<Response> {
+async function fetchOf(url: string, connect: { ca?: string[] } = {}): Promise<Response> {
   const { Agent, fetch } = await import('undici')
-  const dispatcher = new Agent({ connect: { ...(ca !== undefined && { ca }) } })
+  const dispatcher = new Agent({ connect })
   return fetch(url, { dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'manual' }) as unknown as Response
 }
 
@@ -335,6 +340,16 @@ async function checkBackups(context: CheckContext): Promise<Finding> {
   const { items } = await client.list(PlatformBackupSettings.resource, { namespace: SYSTEM_NAMESPACE })
   const set = items.find(({ spec }) => (spec as { target?: object }).target !== undefined) as Summarized | undefined
   return judgeBackups(locations, systemClock.now(), set && summaryOf(set).statusMessage)
+}
+
+async function checkPrometheus({ configuration: { prometheusUrl: url } }: CheckContext): Promise<Finding> {
+  if (url === undefined) return judgePrometheus(undefined)
+  const asked = { answer: seriesAnswerSchema(z.unknown()), signal: AbortSignal.timeout(TIMEOUT_MS) }
+  const [reason] = await queryPrometheus(url, 'query', { query: 'vector(1)' }, asked).then(
+    () => [],
+    (error) => [messageOf(error)],
+  )
+  return judgePrometheus(new URL(url).origin, reason)
 }
 
 async function checkMail({ configuration: { smtpUrl, mailFolder } }: CheckContext): Promise<Finding> {

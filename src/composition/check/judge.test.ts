@@ -18,6 +18,7 @@ import {
   judgeObjectStore,
   judgeOwners,
   judgePolicies,
+  judgePrometheus,
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
@@ -194,6 +195,9 @@ describe('installation check', () => {
       'ok',
       'X is simulated',
     ],
+    ['reports a missing Prometheus', judgePrometheus(undefined), 'off', 'ENGINE_MISSING'],
+    ['rejects a Prometheus that does not answer', judgePrometheus('http://p', 'refused'), 'fault', 'refused'],
+    ['accepts a Prometheus that answers', judgePrometheus('http://p'), 'ok', 'answers'],
     ['reports a missing Git host', judgeGitHost(undefined, {}), 'off', 'EngineMissing'],
     [
       'rejects a Git host that does not answer',

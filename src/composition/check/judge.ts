@@ -230,6 +230,21 @@ export function judgeEngine(isServed: boolean | 'simulated', name: string, purpo
   return off(`${name} is not installed: ${purpose} wait with EngineMissing.`, `Install it if you want them: ${link}`)
 }
 
+/**
+ * @param url without credentials
+ * @param reason why it does not answer
+ */
+export function judgePrometheus(url: string | undefined, reason?: string): Finding {
+  const link = 'docs/areas/monitoring.md'
+  if (url === undefined)
+    return off('No Prometheus is set: figures of resources answer ENGINE_MISSING.', `Set prometheusUrl: ${link}.`)
+  if (reason === undefined) return ok(`${url} answers queries.`)
+  return fault(
+    `${url} does not answer queries: ${reason}.`,
+    `Correct prometheusUrl, or allow connections to it: ${link}.`,
+  )
+}
+
 /** @param answer result of asking for the token's owner; neither status nor reason if there is no token */
 export function judgeGitHost(
   url: string | undefined,
