@@ -110,4 +110,17 @@ describe('resources that wait for quota', () => {
     })
     expect(listed).to.be.lessThan(WAITING)
   })
+
+  it('share a write of the ledger if they ask at the same time', async () => {
+    const before = bench.client.calls.length
+    const ref = { namespace: boundarySpace, name: 'shop' }
+    bench.client.edit(ResourceGroup.resource, ref, (group) => {
+      group.spec = { ...(group.spec as object), quota: { resources: 2 + WAITING } }
+    })
+    await bench.rest()
+    const ledger = await bench.find<QuotaLedger & { metadata: never }>(QuotaLedger.resource, LEDGER_NAME, boundarySpace)
+    expect(Object.keys(ledger?.spec.grants ?? {})).to.have.length(2 + WAITING)
+    const ofLedger = bench.client.calls.slice(before).filter(({ resource }) => resource.startsWith(QuotaLedger.plural))
+    expect(ofLedger).to.have.length.within(1, 0.75 * WAITING)
+  })
 })

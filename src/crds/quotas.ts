@@ -28,6 +28,8 @@ export const QuotaLedger = defineKind({
         }),
       )
       .prefault({})
+      // One field for managedFields, which would otherwise name each field of each grant, and double the object.
+      .meta({ 'x-kubernetes-map-type': 'atomic' })
       .describe('Grants by `<plural>/<resource group>/<name>`; only of resources that a quota limits'),
   }),
   status: z.object({}),

@@ -129,6 +129,20 @@ describe('withReservedQuota', () => {
     })
   }
 
+  it('writes the ledger once for all requests that come during a write of it', async () => {
+    world = new Facades({ resources: 20 }, 'boundary')
+    const facade = await world.facade()
+    const codes = await Promise.all(
+      Array.from({ length: 24 }, (_, index) => facade.create(SecretVault, `one-${index}`, {})),
+    )
+    expect(codes.filter((code) => code === 201)).to.have.length(20)
+    const writes = world.server.calls.filter(
+      ({ verb, resource }) => verb !== 'watch' && verb !== 'list' && resource.startsWith(QuotaLedger.plural),
+    )
+    // Looked for, created, changed; and read again for those that are refused.
+    expect(writes.map(({ verb }) => verb)).to.have.length.within(2, 5)
+  })
+
   for (const [quota, limit] of [
     ['cpu', '1'],
     ['memory', '2Gi'],

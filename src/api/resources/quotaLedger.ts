@@ -1,67 +1,102 @@
 import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
-import { KeyedMutex } from '../../core/keyedMutex.ts'
-import { ledgerRef, type QuotaGrant, type QuotaGrants } from '../../core/sizing/ledger.ts'
+import { type Answered, KeyedBatches } from '../../core/keyedBatches.ts'
+import {
+  type GrantChanges,
+  ledgerRef,
+  type QuotaGrant,
+  type QuotaGrants,
+  withChanges,
+} from '../../core/sizing/ledger.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
 import type { Context } from '../http/context.ts'
+import type { Records } from '../records/records.ts'
 
 type Where = Pick<Context, 'services' | 'caller'>
-
-/** Grants of one boundary are serialized within this process; between processes the API server decides. */
-const ledgerMutex = new KeyedMutex()
 
 /** Reserved quota: the key of its owner, with the new and the previous entry in the ledger. */
 export type ReservedQuota = { key: string; grant: QuotaGrant; before: QuotaGrant | undefined }
 
+/** Returns the grants to write, and undefined for those to remove. @throws PlatformError QUOTA_EXCEEDED */
+type Decide = (grants: QuotaGrants) => GrantChanges
+type Request = { where: Where; decide: Decide }
+type Reserved = Answered<readonly ReservedQuota[]>
+
+/**
+ * Of each process with a facade. Requests that come during a write are answered together, by one write for all of
+ * them; between processes the API server decides.
+ */
+const batchesOf = new WeakMap<Records, KeyedBatches<Request, readonly ReservedQuota[]>>()
+
 /**
  * Writes grants into the ledger of a boundary, if `decide` allows it: all of them or none.
  *
- * @param decide returns the grants to write, and undefined for those to remove; called again with each newer version of
- *   the ledger; throws to refuse
+ * @param decide called again with each newer version of the ledger
  */
 export function reserveQuota(where: Where, boundaryId: string, decide: Decide): Promise<readonly ReservedQuota[]> {
-  return ledgerMutex.take(boundaryId, async () => {
-    try {
-      return await reserve(where, boundaryId, { decide, fresh: false })
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'QUOTA_EXCEEDED') throw error
-      // The cache may hold quota that was just released: never refuse because of it alone.
-      return reserve(where, boundaryId, { decide, fresh: true })
-    }
-  })
+  const { records } = where.services
+  const batches = batchesOf.get(records) ?? new KeyedBatches(reserveAll)
+  batchesOf.set(records, batches)
+  return batches.ask(boundaryId, { where, decide })
 }
 
-type Decide = (grants: QuotaGrants) => Readonly<Record<string, QuotaGrant | undefined>>
-type Attempt = { decide: Decide; fresh: boolean }
+async function reserveAll(boundaryId: string, requests: readonly Request[]): Promise<readonly Reserved[]> {
+  const cached = await attemptAll(boundaryId, requests, false)
+  // The cache may hold quota that was just released: never refuse because of it alone.
+  const refused = requests.filter((_, index) => cached[index]?.isRefused === true)
+  const fresh = refused.length === 0 ? [] : await attemptAll(boundaryId, refused, true)
+  return cached.map(({ isRefused, answer }) => (isRefused ? fresh.shift()?.answer : undefined) ?? answer)
+}
 
-async function reserve(
-  where: Where,
-  boundaryId: string,
-  { decide, fresh }: Attempt,
-): Promise<readonly ReservedQuota[]> {
-  let reserved: readonly ReservedQuota[] = []
-  const next = (grants: QuotaGrants): { grants: QuotaGrants } => {
-    const changes = decide(grants)
-    reserved = Object.entries(changes).flatMap(([key, grant]) => (grant ? [{ key, grant, before: grants[key] }] : []))
-    if (reserved.length === 0) return { grants }
-    const kept = Object.entries({ ...grants, ...changes }).filter(
-      (one): one is [string, QuotaGrant] => one[1] !== undefined,
-    )
-    return { grants: Object.fromEntries(kept) }
-  }
-  const { records } = where.services
-  const { caller } = where
+type Attempt = { answer: Reserved; isRefused: boolean }
+
+/** @param fresh whether to read the ledger from the API server */
+async function attemptAll(boundaryId: string, requests: readonly Request[], fresh: boolean): Promise<Attempt[]> {
+  const [first] = requests
+  if (first === undefined) return []
+  const { records } = first.where.services
+  const { caller } = first.where
   const ref = ledgerRef(boundaryId)
+  let attempts: Attempt[] = []
+  const change = ({ spec }: { spec: { grants: QuotaGrants } }) => {
+    const decided = decideAll(requests, spec.grants)
+    attempts = decided.attempts
+    return { grants: decided.grants }
+  }
   try {
-    await records.update(QuotaLedger, ref, { caller, fresh, change: ({ spec }) => next(spec.grants) })
+    await records.update(QuotaLedger, ref, { caller, fresh, change })
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'NOT_FOUND') throw error
-    const spec = next({})
-    if (reserved.length === 0) return []
+    const spec = change({ spec: { grants: {} } })
+    if (Object.keys(spec.grants).length === 0) return attempts
     const { isNew } = await records.create(QuotaLedger, { ...ref, spec, caller, isSame: () => true })
     // Another process created the ledger in between.
-    if (!isNew) return reserve(where, boundaryId, { decide, fresh: true })
+    if (!isNew) return attemptAll(boundaryId, requests, true)
   }
-  return reserved
+  return attempts
+}
+
+/** Decides in the order of the requests: each one sees what those before it were granted. */
+function decideAll(requests: readonly Request[], stored: QuotaGrants): { attempts: Attempt[]; grants: QuotaGrants } {
+  let grants = stored
+  const attempts = requests.map(({ decide }): Attempt => {
+    try {
+      const changes = decide(grants)
+      const before = grants
+      const reserved = Object.entries(changes).flatMap(([key, grant]) =>
+        grant ? [{ key, grant, before: before[key] }] : [],
+      )
+      // What has expired is removed by whoever uses its amounts.
+      if (reserved.length > 0) grants = withChanges(grants, changes)
+      return { answer: () => reserved, isRefused: false }
+    } catch (error) {
+      const isRefused = error instanceof PlatformError && error.code === 'QUOTA_EXCEEDED'
+      const answer = () => {
+        throw error
+      }
+      return { answer, isRefused }
+    }
+  })
+  return { attempts, grants }
 }
 
 /**

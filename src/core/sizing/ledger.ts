@@ -8,6 +8,21 @@ export type QuotaGrant = { cpu: string; memory: string; storage: string; pods: n
 /** By `grantKey`. */
 export type QuotaGrants = Readonly<Record<string, QuotaGrant>>
 
+/** Entries of a ledger to write; undefined or null removes one. */
+export type GrantChanges = Readonly<Record<string, QuotaGrant | null | undefined>>
+
+/** Returns the grants after a write. */
+export function withChanges(grants: QuotaGrants, changes: GrantChanges): QuotaGrants {
+  const entries = Object.entries(changes)
+  if (entries.length === 0) return grants
+  const next = { ...grants }
+  for (const [key, grant] of entries) {
+    if (grant) next[key] = grant
+    else delete next[key]
+  }
+  return next
+}
+
 export const LEDGER_NAME = 'quota'
 export const ledgerRef = (boundaryId: string) => ({ namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME })
 

@@ -218,7 +218,13 @@ function zero(): Amounts {
 }
 
 function sum(a: Amounts, b: Amounts): Amounts {
-  return Object.fromEntries(AMOUNTS.map((name) => [name, a[name] + b[name]])) as Amounts
+  return {
+    cpu: a.cpu + b.cpu,
+    memory: a.memory + b.memory,
+    storage: a.storage + b.storage,
+    pods: a.pods + b.pods,
+    resources: a.resources + b.resources,
+  }
 }
 
 function difference(a: Amounts, b: Amounts): Amounts {
