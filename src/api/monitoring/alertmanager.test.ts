@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import type { ManualClock } from '../../../test/make/clock.ts'
 import { makeFacade } from '../../../test/worlds/facade.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -57,25 +58,84 @@ describe('POST /admin/monitoring/alerts/alertmanager', () => {
       expect((await deliver({ severity })).level, severity).to.equal(severity === 'critical' ? 4 : 2)
   })
 
-  it('stops writing when the client disconnects', async () => {
-    const disconnected = new AbortController()
-    const alerts = Array.from({ length: 3 }, (_, at) => ({
-      ...{ status: 'firing', labels: { alertname: 'Left' }, annotations: {}, fingerprint: `left-${at}` },
-    }))
-    const { services, records } = makeFacade()
-    const create = records.create.bind(records)
-    records.create = async (...given) => {
-      disconnected.abort()
-      return create(...given)
+  describe('with several alerts', () => {
+    const alert = (fingerprint: string, status = 'firing') => ({
+      ...{ status, labels: { alertname: 'Many' }, annotations: {}, fingerprint },
+    })
+    const many = (count: number) => Array.from({ length: count }, (_, at) => alert(`many-${at}`))
+    let facade: ReturnType<typeof makeFacade>
+    let writes: { count: number; open: number; mostOpen: number }
+    let disconnected: AbortController
+    const told = () => facade.records.peekAll(PlatformAlert).map(({ spec }) => spec.told?.times)
+
+    beforeEach(() => {
+      facade = makeFacade()
+      writes = { count: 0, open: 0, mostOpen: 0 }
+      disconnected = new AbortController()
+      const { records } = facade
+      const counted = async <Result>(write: () => Promise<Result>) => {
+        writes.count += 1
+        writes.open += 1
+        writes.mostOpen = Math.max(writes.mostOpen, writes.open)
+        await new Promise(setImmediate)
+        writes.open -= 1
+        return write()
+      }
+      const [create, update] = [records.create.bind(records), records.update.bind(records)]
+      records.create = (...given) => counted(() => create(...given))
+      records.update = (...given) => counted(() => update(...given))
+    })
+    const receive = async (alerts: object[]) => {
+      const caller = { principalId: operator }
+      const given = { services: facade.services, caller, body: { alerts }, signal: disconnected.signal }
+      return (await alertmanagerRoute.handler(given as unknown as Context)).body as { results: { alertId: string }[] }
     }
-    const caller = { principalId: operator }
-    await alertmanagerRoute.handler({
-      services,
-      caller,
-      body: { alerts },
-      signal: disconnected.signal,
-    } as unknown as Context)
-    expect(records.peekAll(PlatformAlert)).to.have.length(1)
+
+    it('stops writing when the client disconnects', async () => {
+      const { records } = facade
+      const create = records.create.bind(records)
+      records.create = async (...given) => {
+        disconnected.abort()
+        return create(...given)
+      }
+      await receive(many(3))
+      expect(records.peekAll(PlatformAlert)).to.have.length(1)
+    })
+
+    it('writes 8 at once and answers in their order', async () => {
+      const alerts = many(40)
+      const { results } = await receive(alerts)
+      expect(results.map(({ alertId }) => alertId)).to.deep.equal(alerts.map(({ fingerprint }) => fingerprint))
+      expect(writes).to.deep.include({ count: 40, mostOpen: 8 })
+    })
+
+    it('stores the last state of an alert that is delivered twice', async () => {
+      await receive([alert('twice'), ...many(5), alert('twice', 'resolved')])
+      const states = facade.records.peekAll(PlatformAlert).filter(({ spec }) => spec.alertId === 'twice')
+      expect(states.map(({ spec }) => spec.status)).to.deep.equal(['Resolved'])
+    })
+
+    it('writes nothing of alerts that are sent again, but counts them when they are repeated a minute later', async () => {
+      await receive(many(3))
+      await receive(many(4))
+      expect([writes.count, told()]).to.deep.equal([4, [1, 1, 1, 1]])
+      await receive([alert('many-0', 'resolved')])
+      expect(writes.count).to.equal(5)
+      await (facade.services.clock as ManualClock).advance(60_000)
+      await receive(many(2))
+      expect([writes.count, told()]).to.deep.equal([7, [2, 2, 1, 1]])
+    })
+
+    it('stores the other alerts if one cannot be stored', async () => {
+      const { records } = facade
+      const create = records.create.bind(records)
+      records.create = async (...given) => {
+        if ((given[1].spec as { alertId: string }).alertId === 'many-0') throw new Error('It will not.')
+        return create(...given)
+      }
+      const failure = await receive(many(20)).catch(({ message }) => message)
+      expect([failure, records.peekAll(PlatformAlert).length]).to.deep.equal(['It will not.', 19])
+    })
   })
 
   it('creates an alert of the resource of the pod or claim', async () => {

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { type AlertState, RUNBOOK_KEY, SCOPE_KEYS } from '../../contracts/monitoring.ts'
+import { KeyedMutex } from '../../core/keyedMutex.ts'
+import { mapConcurrently } from '../../core/mapConcurrently.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { accepted } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -13,6 +15,13 @@ import { targetOf } from './targets.ts'
 /** Alerts per delivery; a lower `max_alerts` can be set in Alertmanager. */
 const ALERTS_MAX = 500
 const PAIRS_MAX = 45
+/** Alerts written at once. One by one, 500 take longer than a request may; all at once, they are a storm of writes. */
+const CONCURRENCY_MAX = 8
+/**
+ * Milliseconds within which an unchanged alert counts as sent again, because the delivery was not answered. Otherwise
+ * nothing is stored of it, so that the next attempt continues where the last one ended.
+ */
+const RESEND_MS = 60_000
 const Texts = z.record(z.string().max(256), z.string().max(16_384)).default({})
 
 /** The fields that are read from a webhook delivery of Alertmanager, version 4. */
@@ -127,13 +136,24 @@ export const alertmanagerRoute: RouteDraft = route('POST', '/admin/monitoring/al
     ],
   },
   handler: async (context) => {
-    const results: AlertIngestResult[] = []
-    // One at a time, so that a storm of alerts does not become a storm of writes.
-    for (const alert of context.body.alerts) {
-      // A client that disconnected resends everything, and two deliveries would write concurrently.
-      if (context.signal.aborted) break
-      results.push((await ingest(context as unknown as Context, alertOf(context.services, alert))).result)
-    }
-    return accepted({ results })
+    const turns = new KeyedMutex()
+    const failures: unknown[] = []
+    const results = await mapConcurrently(CONCURRENCY_MAX, context.body.alerts, (alert) =>
+      // Of one alert, the state that comes last stays.
+      turns
+        .take(alert.fingerprint, async () => {
+          // A client that disconnected resends everything, and two deliveries would write concurrently.
+          if (context.signal.aborted) return []
+          const report = alertOf(context.services, alert)
+          return [(await ingest(context as unknown as Context, report, RESEND_MS)).result]
+        })
+        .catch((error: unknown) => {
+          failures.push(error)
+          return []
+        }),
+    )
+    // Only now: an alert that cannot be stored must not keep those of others from being stored.
+    if (failures.length > 0) throw failures[0]
+    return accepted({ results: results.flat() })
   },
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import {
   ALERT_LEVEL_MAX,
@@ -90,8 +91,10 @@ function findAlert(context: Context, identity: AlertIdentity, location: Place | 
 /**
  * Stores a reported alert (interface section 4.16, records: monitoring). Reports with the same alertId, resourceType
  * and resourceName in the same place concern one alert, which is overwritten and counted.
+ *
+ * @param resend milliseconds within which an unchanged report counts as the same one, sent again
  */
-export async function ingest(context: Context, body: AlertIngestRequest): Promise<Ingested> {
+export async function ingest(context: Context, body: AlertIngestRequest, resend = 0): Promise<Ingested> {
   const { alertId, resourceType, resourceName } = body
   const status = body.status ?? 'Firing'
   const identity = { alertId, resourceType: resourceType ?? '', resourceName: resourceName ?? '' }
@@ -121,6 +124,10 @@ export async function ingest(context: Context, body: AlertIngestRequest): Promis
     if (made !== undefined) return { result: { ...result, created: true }, alert: made }
   }
   const change = ({ spec }: AlertRecord) => specAfter(spec)
+  if (known?.spec.told !== undefined && Date.parse(now) - Date.parse(known.spec.told.lastAt) < resend) {
+    const isChanged = !isDeepStrictEqual({ ...change(known), told: undefined }, { ...known.spec, told: undefined })
+    if (!isChanged) return { result: { ...result, created: false }, alert: known }
+  }
   const { object } = await context.services.records.update(PlatformAlert, ref, { caller: context.caller, change })
   return { result: { ...result, created: false }, alert: object }
 }
