@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { createFileAuditLog } from './file.ts'
 import { createMemoryAuditLog } from './memory.ts'
-import { AuditError, type AuditLog } from './port.ts'
+import { AuditError, type AuditLog, AuditShareError } from './port.ts'
 
 type Entry = { id: string; timestamp: string; what?: string }
 const DAY = 86_400_000
@@ -44,6 +44,18 @@ describe('createMemoryAuditLog', () => {
   })
 })
 
+/** The party of an entry is what comes before the dash in its id. */
+const partyOf = ({ id }: Entry) => id.split('-')[0] ?? ''
+
+describe('createMemoryAuditLog of several parties', () => {
+  it('drops the entries of the party that has the most, so that nobody displaces those of others', async () => {
+    const log = createMemoryAuditLog<Entry>(4, partyOf)
+    await log.append([entry('quiet-1'), entry('other-1')])
+    for (let at = 1; at <= 9; at += 1) await log.append([entry(`busy-${at}`)])
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['busy-9', 'busy-8', 'other-1', 'quiet-1'])
+  })
+})
+
 describe('createFileAuditLog', () => {
   let folder: string
   let clock: ManualClock
@@ -64,6 +76,48 @@ describe('createFileAuditLog', () => {
     await log.append([entry('latest', 'push', clock.now())])
     expect(await readdir(folder)).to.have.length(2)
     expect(ids(await log.newest(10, everything))).to.deep.equal(['latest', 'later'])
+  })
+
+  describe('with parties', () => {
+    const BYTES = 10_000
+    const fill = async (log: AuditLog<Entry>, party: string) => {
+      for (let at = 0; at < BYTES; at += 1) {
+        const failure = await log.append([entry(`${party}-${at}`)]).catch((error: unknown) => error)
+        if (failure !== undefined) return { failure, count: at }
+      }
+      throw new Error('The log takes anything.')
+    }
+
+    it('leaves as much of a day as one party has written, and none of them fills it', async () => {
+      const log = createFileAuditLog<Entry>({ folder, clock, dayBytes: BYTES, partyOf })
+      const counts: number[] = []
+      for (const party of ['busy', 'more', 'last']) {
+        const { failure, count } = await fill(log, party)
+        expect(failure).to.be.instanceOf(AuditShareError)
+        counts.push(count)
+      }
+      const [busy = 0, more = 0, last = 0] = counts
+      expect([Math.round(busy / more), Math.round(more / last)]).to.deep.equal([2, 2])
+      await log.append([entry('quiet-1')])
+      await clock.advance(DAY)
+      expect((await fill(log, 'busy')).count).to.be.at.least(busy - 1)
+    })
+
+    it('takes no share for minor entries, which others can cause, and none for those of nobody', async () => {
+      const log = createFileAuditLog<Entry>({ folder, clock, dayBytes: BYTES, partyOf })
+      for (let at = 0; at < 90; at += 1) await log.append([entry(`victim-${at}`)], { isMinor: true })
+      await log.append([entry('victim-own')])
+      const { count } = await fill(log, '')
+      expect(count).to.be.above(50)
+    })
+
+    it('appends nothing of a call in which one party has no share left', async () => {
+      const log = createFileAuditLog<Entry>({ folder, clock, dayBytes: BYTES, partyOf })
+      await fill(log, 'busy')
+      const failure = await log.append([entry('quiet-1'), entry('busy-x')]).catch((error: unknown) => error)
+      expect(failure).to.be.instanceOf(AuditShareError)
+      expect(await log.newest(10, ({ id }) => id === 'quiet-1')).to.deep.equal([])
+    })
   })
 
   it('skips a line that was cut off', async () => {

@@ -4,11 +4,13 @@ import type { Clock } from '../../core/clock.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { unlessAbsent } from '../../core/unlessAbsent.ts'
 import { linesBackwards } from './lines.ts'
-import { AuditError, type AuditLine, type AuditLog, takeNewestEntries } from './port.ts'
+import { AuditError, type AuditLine, type AuditLog, AuditShareError, type PartyOf, takeNewestEntries } from './port.ts'
 
-export type FileAuditOptions = {
+export type FileAuditOptions<Entry extends AuditLine> = {
   folder: string
   clock: Clock
+  /** A party may hold as many bytes of a day as are left for all others. Each process counts for itself. */
+  partyOf?: PartyOf<Entry>
   /** Bytes per day, 256 MiB. Beyond, `append` fails, so that nothing happens without a record. */
   dayBytes?: number
   /** Bytes that one query reads from the end of the log; 64 MiB. */
@@ -22,12 +24,15 @@ const RETENTION_DAYS = 90
  * A log with one file per day. Several processes may share the folder: each call appends in a single write, which the
  * file system does not interleave at this size.
  */
-export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
-  const { folder, clock, dayBytes = 256 * 1024 * 1024, readBytes = 64 * 1024 * 1024 } = options
+export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOptions<Entry>): AuditLog<Entry> {
+  const { folder, clock, partyOf = () => '' } = options
+  const { dayBytes = 256 * 1024 * 1024, readBytes = 64 * 1024 * 1024 } = options
   const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
   const oldestKept = () => clock.now() - RETENTION_DAYS * DAY_MS
   const pathOf = (day: string) => join(folder, `${day}.jsonl`)
   let cleaned = ''
+  /** Bytes of this day by party. */
+  const held = new Map<string, number>()
 
   /** Before the first entry of a day: creates the folder and deletes expired files. */
   async function begin(day: string): Promise<void> {
@@ -36,6 +41,17 @@ export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOp
     const oldest = dayOf(oldestKept())
     for (const found of await daysIn(folder)) if (found < oldest) await rm(pathOf(found), { force: true })
     cleaned = day
+    held.clear()
+  }
+
+  /** @throws AuditShareError if a party would hold more than it leaves */
+  function takeShares(lines: readonly { party: string; line: string }[], left: number): void {
+    const wanted = new Map<string, number>()
+    for (const { party, line } of lines)
+      if (party !== '') wanted.set(party, (wanted.get(party) ?? held.get(party) ?? 0) + Buffer.byteLength(line))
+    const isTooMuch = [...wanted].some(([party, bytes]) => bytes > left - (bytes - (held.get(party) ?? 0)))
+    if (isTooMuch) throw new AuditShareError('The share of the audit of this day is used up.')
+    for (const [party, bytes] of wanted) held.set(party, bytes)
   }
   return {
     async append(entries, { isMinor = false } = {}) {
@@ -46,8 +62,9 @@ export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOp
         const size = (await unlessAbsent(stat(pathOf(day))))?.size ?? 0
         if (isMinor && size > dayBytes / 2) return
         if (size > dayBytes) throw new AuditError('The audit of this day is full.')
-        const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
-        await appendFile(pathOf(day), lines, { mode: 0o600 })
+        const lines = entries.map((entry) => ({ party: partyOf(entry), line: `${JSON.stringify(entry)}\n` }))
+        if (!isMinor) takeShares(lines, dayBytes - size)
+        await appendFile(pathOf(day), lines.map(({ line }) => line).join(''), { mode: 0o600 })
       } catch (error) {
         throw error instanceof AuditError ? error : new AuditError('The audit cannot be written.', error)
       }

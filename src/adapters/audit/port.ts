@@ -6,6 +6,7 @@ export interface AuditLog<Entry extends AuditLine> {
   /**
    * @param isMinor may be dropped when space is short: for entries that strangers can cause in any number
    * @throws AuditError if the entries could not be stored: the caller must then not go ahead
+   * @throws AuditShareError if only their party has no room left
    */
   append(entries: readonly Entry[], options?: { isMinor?: boolean }): Promise<void>
   /**
@@ -17,6 +18,12 @@ export interface AuditLog<Entry extends AuditLine> {
    */
   newest(limit: number, wanted: (entry: Entry) => boolean, from?: number, reads?: 'enough' | 'all'): Promise<Entry[]>
 }
+
+/**
+ * Returns whose share of the log an entry takes, which nobody else can fill and which leaves room for all others; empty
+ * for entries that take nobody's share.
+ */
+export type PartyOf<Entry> = (entry: Entry) => string
 
 /** Implements `newest` over entries that come newest first. */
 export async function takeNewestEntries<Entry extends AuditLine>(
@@ -39,3 +46,6 @@ export class AuditError extends Error {
     this.name = 'AuditError'
   }
 }
+
+/** One party has written so much today that the rest is left to the others. */
+export class AuditShareError extends AuditError {}

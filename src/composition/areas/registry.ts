@@ -13,7 +13,7 @@ import type { RegistryCaller, RegistryService } from '../../api/registry/service
 import { type Configuration, ConfigurationError } from '../../config.ts'
 import { isConnected } from '../../contracts/clusters.ts'
 import { isFinalPhase } from '../../contracts/deployments.ts'
-import { auditEntry } from '../../contracts/registry/audit.ts'
+import { auditEntry, auditPartyOf } from '../../contracts/registry/audit.ts'
 import { imageNamesIn, imageUsesIn } from '../../contracts/registry/images.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -132,7 +132,10 @@ export async function registryPorts({ configuration, client, agents }: AreaSetup
     keys,
     registry: createRegistryClient({ url, tokenFor: ownTokens({ keys }), disk }),
     seesPushes: seesPushes(configuration),
-    audit: folder === undefined ? createMemoryAuditLog() : createFileAuditLog({ folder, clock: systemClock }),
+    audit:
+      folder === undefined
+        ? createMemoryAuditLog(undefined, auditPartyOf)
+        : createFileAuditLog({ folder, clock: systemClock, partyOf: auditPartyOf }),
     uses: () => listImageUses(client, { clientOf: (clusterId) => agents.clientOf(clusterId) }),
     grace: configuration.registryUploadGraceSeconds * 1000,
   }

@@ -48,3 +48,9 @@ export const REGISTRY_TOKEN_TTL_SECONDS = 300
 /** Whether somebody got a token to push to the entry's repository. */
 export const isPushToken = ({ action, granted }: RegistryAuditEntry) =>
   action === 'Token' && granted?.includes('push') === true
+
+/**
+ * Returns whose share of the audit an entry takes. Removals by the platform take none: a boundary whose share is used up
+ * must not keep its images, nor fail the run that removes those of all.
+ */
+export const auditPartyOf = ({ action, boundary = '' }: RegistryAuditEntry) => (action === 'Retain' ? '' : boundary)
