@@ -13,9 +13,9 @@ export const HERE = `/boundaries/${BOUNDARY}`
 export const REPOSITORY = `${BOUNDARY}/shop/jobs/report`
 
 /** A facade beside a registry, with two boundaries, a group and two jobs. */
-export async function registryFacade() {
+export async function registryFacade(...[options = {}, services = {}]: Parameters<typeof startFacade>) {
   const world = makeRegistry()
-  const facade = await startFacade({}, { registry: world.service })
+  const facade = await startFacade(options, { registry: world.service, ...services })
   for (const { name, ...role } of BUILT_IN_ROLES) {
     const { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes } = role
     const spec = { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes }

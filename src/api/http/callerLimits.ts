@@ -54,8 +54,11 @@ export function rateLimitScopeOf(asking: Routed): string {
 
 /** A request whose sender has not been proved yet. */
 export type UnauthenticatedRequest = {
-  /** Counts the request for this principal instead of its address. @throws PlatformError TOO_MANY_REQUESTS */
-  prove(principal: string): void
+  /**
+   * Counts the request for this principal instead of its address, or for nobody.
+   * @throws PlatformError TOO_MANY_REQUESTS
+   */
+  prove(principal?: string): void
   /** Must be called when the request is finished. */
   end(): void
 }
@@ -101,7 +104,7 @@ export class CallerLimits {
     return {
       prove: (principal) => {
         isProved = true
-        this.takeRequest({ kind: 'principal', key: principal })
+        if (principal !== undefined) this.takeRequest({ kind: 'principal', key: principal })
       },
       end: () => this.#unauthenticated.end(limitKey.key, isProved),
     }

@@ -71,9 +71,10 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
    * On `signed` routes: the sender is now known, by a name that no other sender has. The request counts for that
    * sender, and no longer for its address.
    *
+   * @param principal absent for a part of the platform, which has no limit
    * @throws PlatformError TOO_MANY_REQUESTS
    */
-  prove(principal: string): void
+  prove(principal?: string): void
   /** Counts bytes that were read for the answer: the caller's next request waits as after a long answer. */
   owe(bytes: number): void
   /** On routes with `bodyKind: 'raw'` only. */

@@ -92,7 +92,7 @@ export class RequestContext implements Context {
     return this.#rawBody
   }
 
-  prove(principal: string): void {
+  prove(principal?: string): void {
     this.#unauthenticated?.prove(principal)
   }
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { stillClock } from '../../../test/make/clock.ts'
 import { testKeys } from '../../../test/make/registry.ts'
 import { request } from '../../../test/make/request.ts'
 import { until } from '../../../test/make/until.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
-import { AuditError } from '../../adapters/audit/port.ts'
+import { AuditError, AuditShareError } from '../../adapters/audit/port.ts'
 import { OBJECT_COUNT_POLICY } from '../../contracts/objectLimits.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
@@ -312,6 +313,64 @@ describe('registry over REST', () => {
     expect(await digestRecord()).to.have.keys('pushedAt', 'lastPulledAt')
     const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
     expect(told.map(({ action, actor }) => `${action} ${actor}`)).to.deep.equal(['Pull freehold', 'Push freehold'])
+  })
+
+  describe('with a boundary that pushes without end', () => {
+    const ELSEWHERE = `${OTHER}/shop/jobs/quiet`
+    const digestOf = (at: number) => `sha256:${at.toString(16).padStart(64, '0')}`
+    const pushed = (repository: string, at: number) =>
+      notified({ action: 'push', target: { repository, digest: digestOf(at), mediaType: 'application/manifest' } })
+    const digestsOf = async (repository: string) => {
+      const { items } = await facade.client.list<RegistryRepository & KubeObject>(RegistryRepository.resource)
+      return Object.keys(items.find(({ spec }) => spec.repository === repository)?.spec.digests ?? {})
+    }
+    const count = (verb?: string) => facade.client.count(verb, RegistryRepository.resource)
+    const writes = () => count() - count('get') - count('list') - count('watch')
+
+    it('waits for a few of its writes, audits all pushes, and records them later with fewer writes', async () => {
+      facade.group(OTHER, 'shop')
+      for (let at = 0; at < 200; at += 1) expect((await pushed(REPOSITORY, at)).status).to.equal(202)
+      expect((await pushed(ELSEWHERE, 1)).status).to.equal(202)
+      expect(await digestsOf(ELSEWHERE)).to.have.length(1)
+      const told = await world.service.audit.newest(1_000, ({ repository }) => repository === REPOSITORY)
+      expect(told).to.have.length(200)
+      await until('all pushes are recorded', async () => (await digestsOf(REPOSITORY)).length === 200)
+      expect(writes()).to.be.within(20, 100)
+    })
+
+    it('accepts notifications of a boundary without room in the audit, so that those of others arrive', async () => {
+      const { audit } = world.service
+      const append = audit.append.bind(audit)
+      audit.append = async (entries, options) => {
+        if (entries.some(({ boundary }) => boundary === BOUNDARY)) throw new AuditShareError('It is used up.')
+        return append(entries, options)
+      }
+      expect((await pushed(REPOSITORY, 1)).status).to.equal(202)
+      const answer = await ask(basic('token', withRole('Owner', HERE)))
+      expect([answer.status, answer.body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])
+      const other = withRole('Owner', `/boundaries/${OTHER}`)
+      expect((await ask(basic('token', other), `repository:${ELSEWHERE}:pull`)).status).to.equal(200)
+    })
+
+    it('takes any number of notifications from the registry, but few without its secret', async () => {
+      const limited = await registryFacade({ limits: { anonymousRequestsPerMinute: 5 } }, { clock: stillClock })
+      try {
+        const send = (shown: string) =>
+          request(limited.facade.app)
+            .post('/v1/internal/registries/notify')
+            .set('x-freehold-registry-secret', shown)
+            .send({ events: [] })
+        const statuses = async (shown: string) => {
+          const found: number[] = []
+          for (let at = 0; at < 12; at += 1) found.push((await send(shown)).status)
+          return new Set(found)
+        }
+        expect([...(await statuses(limited.world.service.notifySecret))]).to.deep.equal([202])
+        expect([...(await statuses('wrong'))]).to.deep.equal([401, 429])
+      } finally {
+        await limited.facade.stop()
+      }
+    })
   })
 
   // The registry repeats a notification until it is accepted, and sends no other meanwhile.

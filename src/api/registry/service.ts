@@ -1,5 +1,7 @@
+import { AuditShareError } from '../../adapters/audit/port.ts'
 import type { Credential, RegistryPort } from '../../adapters/registry/port.ts'
 import { auditEntry, type RegistryAuditEntry } from '../../contracts/registry/audit.ts'
+import { DAY_MS } from '../../core/clock.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
@@ -45,7 +47,10 @@ export function registryOf({ registry }: Services): RegistryService {
 /** Fields of an audit entry. By default the actor is the caller, the boundary that of the repository, and so on. */
 type AuditFields = Partial<Omit<RegistryAuditEntry, 'action' | 'outcome'>>
 
-/** Audits an action before it is answered. @throws PlatformError SERVICE_UNAVAILABLE if the entry cannot be stored */
+/**
+ * Audits an action before it is answered.
+ * @throws PlatformError SERVICE_UNAVAILABLE if the entry cannot be stored; TOO_MANY_REQUESTS if its boundary has no room
+ */
 export async function auditAction(
   context: Context,
   action: RegistryAuditEntry['action'],
@@ -58,9 +63,21 @@ export async function auditAction(
   try {
     await registryOf(services).audit.append(entries, { isMinor: action === 'Refused' })
   } catch (cause) {
+    if (cause instanceof AuditShareError) throw shareUsedUp(services.clock.now(), cause)
     throw new PlatformError('SERVICE_UNAVAILABLE', 'The audit of the registry cannot be written.', {}, { cause })
   }
 }
+
+function shareUsedUp(now: number, cause: AuditShareError): PlatformError {
+  const message =
+    'This boundary has used up its share of the audit of the registry for today (UTC): pull and push less often.'
+  const retryAfterSeconds = Math.ceil((DAY_MS - (now % DAY_MS)) / 1000)
+  return new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds }, { cause })
+}
+
+/** Whether an action was not audited only because of its own boundary. */
+export const isShareUsedUp = (error: unknown): boolean =>
+  error instanceof PlatformError && error.cause instanceof AuditShareError
 
 /** Audits a refusal. If that fails, the request is refused all the same. */
 export function auditRefusal(context: Context, fields: AuditFields): Promise<void> {
