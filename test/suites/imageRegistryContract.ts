@@ -38,6 +38,18 @@ export function imageRegistryContract(open: () => { registry: ImageRegistry; pus
     expect(details.platform).to.equal('linux/amd64')
   })
 
+  it('lists the repositories of a folder, and none whose name only begins alike', async () => {
+    const boundary = randomUUID()
+    const own = [`${boundary}/shop/apps/web`, `${boundary}/shop/jobs/report`]
+    const others = ['shop-a/apps/web', 'shop0/apps/web', 'sho/apps/web', 'tea/apps/web'].map(
+      (end) => `${boundary}/${end}`,
+    )
+    for (const name of [...others, ...own]) await push(name, 'v1', 'one')
+    expect((await registry.repositories(`${boundary}/shop`)).sort()).to.deep.equal(own)
+    expect(await registry.repositories(`${boundary}/tea`)).to.deep.equal([`${boundary}/tea/apps/web`])
+    expect(await registry.repositories(`${boundary}/none`)).to.deep.equal([])
+  })
+
   it('keeps a manifest whose tag was moved', async () => {
     const first = await push(repository, 'v1', 'one')
     const second = await push(repository, 'v1', 'two')

@@ -83,16 +83,18 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
   }
   const manifestAsk = { accept: MANIFEST_TYPES }
   return {
-    async repositories() {
+    async repositories(folder = '') {
       const token = await tokenFor('registry', 'catalog', ['*'])
       const found: string[] = []
-      for (let page = 0, last = ''; page < PAGES_MAX; page += 1) {
+      const isInside = (name: string) => folder === '' || name.startsWith(`${folder}/`)
+      for (let page = 0, last = folder; page < PAGES_MAX; page += 1) {
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
         const reply = await ask(`_catalog?n=${PAGE_SIZE}${after}`, token)
         if (reply.status !== 200) throw refused('_catalog', reply.status)
         const repositories = readOwn(Catalogue, reply.text, '_catalog').repositories ?? []
-        found.push(...repositories)
-        if (repositories.length < PAGE_SIZE) break
+        found.push(...repositories.filter(isInside))
+        // Names that begin alike are neighbours in every order, whether `/` or `-` comes first.
+        if (repositories.length < PAGE_SIZE || repositories.at(-1)?.startsWith(folder) !== true) break
         last = repositories.at(-1) ?? ''
       }
       return found

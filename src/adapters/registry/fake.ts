@@ -32,8 +32,8 @@ export class FakeImageRegistry implements ImageRegistry {
     return digest
   }
 
-  async repositories() {
-    return [...this.#stored.keys()].sort()
+  async repositories(folder?: string) {
+    return [...this.#stored.keys()].filter((name) => folder === undefined || name.startsWith(`${folder}/`)).sort()
   }
 
   async tags(repository: string) {

@@ -35,8 +35,12 @@ export type RegistryCall = { readonly signal?: AbortSignal | undefined }
  * @throws RegistryError
  */
 export interface ImageRegistry {
-  /** Lists all repositories, including empty ones. */
-  repositories(): Promise<string[]>
+  /**
+   * Lists all repositories, including empty ones.
+   *
+   * @param folder only those in this folder, such as `<boundaryId>/<resourceGroup>`; does not read all the others
+   */
+  repositories(folder?: string): Promise<string[]>
   /** Returns none for an unknown repository. */
   tags(repository: string): Promise<string[]>
   /**

@@ -81,6 +81,36 @@ describe('createRegistryClient, given malformed documents', () => {
   })
 })
 
+describe('createRegistryClient with a large registry', () => {
+  it('reads only the pages of the catalogue that hold the folder', async () => {
+    // In the order of the registry, in which `/` comes first.
+    const names = ['a', 'b', 'c'].flatMap((start) => [
+      ...Array.from({ length: 1_500 }, (_, at) => `${start}/shop/jobs/job-${String(at).padStart(4, '0')}`),
+      `${start}/shop-2/jobs/job`,
+    ])
+    const asked: string[] = []
+    const server = createServer(({ url = '' }, response) => {
+      asked.push(url)
+      const { searchParams } = new URL(url, 'http://registry.test')
+      const last = searchParams.get('last') ?? ''
+      const before = (name: string) => name.replaceAll('/', '\0') <= last.replaceAll('/', '\0')
+      const repositories = names.filter((name) => !before(name)).slice(0, Number(searchParams.get('n')))
+      response.end(JSON.stringify({ repositories }))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const registry = createRegistryClient({ url: `http://127.0.0.1:${port}`, tokenFor: async () => 'token' })
+    try {
+      expect(await registry.repositories('b/shop')).to.have.length(1_500)
+      expect(asked).to.have.length(2)
+      expect(await registry.repositories('b/shop-2')).to.deep.equal(['b/shop-2/jobs/job'])
+      expect(await registry.repositories()).to.have.length(names.length)
+    } finally {
+      server.close()
+    }
+  })
+})
+
 describe('createRegistryKeys', () => {
   const NOW = Date.parse('2026-05-01T12:00:00Z')
   let authority: PemKeyPair

@@ -50,9 +50,8 @@ export const removeGroupImages = (port: RegistryPort | undefined) =>
   async function removeImages(pass: GroupPass): Promise<Outcome> {
     const { boundaryId } = pass.scope
     if (port === undefined || boundaryId === undefined) return done()
-    const prefix = `${boundaryId}/${pass.object.metadata.name}/`
     try {
-      const own = (await port.registry.repositories()).filter((repository) => repository.startsWith(prefix))
+      const own = await port.registry.repositories(`${boundaryId}/${pass.object.metadata.name}`)
       if (own.length === 0) return done()
       const facts = { usesOf: await port.uses(), busy: new Set<string>(), keepsUnknown: false }
       for (const repository of own) await removeImagesOf(pass, port, repository, facts).catch(unlessUnreadable)
