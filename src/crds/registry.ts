@@ -15,6 +15,9 @@ import { StartedBy, startedBySelfRule } from './startedBy.ts'
 /** Maximum manifests in the record of a repository. Further ones are not shown, and never removed. */
 export const DIGESTS_MAX = 1000
 
+/** With more, all tags are read. */
+export const CHANGED_TAGS_MAX = 100
+
 export const Digest = matching(
   71,
   new RegExp(DIGEST_PATTERN),
@@ -111,6 +114,9 @@ export const RegistryRepository = defineKind({
   spec: z.strictObject({
     repository: Repository.describe(`\`${REPOSITORY_FORM}\`; immutable`),
     announcedAt: DateTime.describe('When it was last pushed to or deleted from, after which its content is read again'),
+    changedTags: listSetOf(z.string().max(128), CHANGED_TAGS_MAX)
+      .optional()
+      .describe('Tags that were pushed since it was read; when absent, all tags are read'),
     digests: mapOf(PushTimes, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
   }),
   status: statusWith({

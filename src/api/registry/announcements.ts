@@ -2,7 +2,7 @@ import { nextAnnouncement, repositoryObjectName } from '../../contracts/registry
 import type { Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { DIGESTS_MAX, RegistryRepository } from '../../crds/registry.ts'
+import { CHANGED_TAGS_MAX, DIGESTS_MAX, RegistryRepository } from '../../crds/registry.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Caller, Services } from '../http/context.ts'
 import { type Rate, TokenBucket } from '../http/limits.ts'
@@ -120,7 +120,8 @@ function unlessRefused(error: unknown): void {
   if (!isKubeError(error, 'Forbidden', 'NotFound', 'Invalid')) throw error
 }
 
-function nextSpec({ spec }: Repository, { digest, action, at }: Announcement): Spec {
+function nextSpec(before: Repository, { digest, action, tag, at }: Announcement): Spec {
+  const { changedTags, ...spec } = before.spec
   const known = spec.digests[digest]
   const announcedAt = nextAnnouncement(spec.announcedAt, Date.parse(at))
   if (action === 'Delete') return { ...spec, announcedAt }
@@ -129,10 +130,18 @@ function nextSpec({ spec }: Repository, { digest, action, at }: Announcement): S
     known?.lastPulledAt !== undefined &&
     Date.parse(at) - Date.parse(known.lastPulledAt) < HOUR_MS
   )
-    return spec
+    return before.spec
   const isFull = known === undefined && Object.keys(spec.digests).length >= DIGESTS_MAX
   const digestTimes =
     action === 'Pull' ? { pushedAt: known?.pushedAt ?? at, lastPulledAt: at } : { ...known, pushedAt: at }
   const digests = isFull ? spec.digests : { ...spec.digests, [digest]: digestTimes }
-  return { ...spec, digests, ...(action === 'Push' || known === undefined ? { announcedAt } : {}) }
+  if (action === 'Pull' && known !== undefined) return { ...before.spec, digests }
+  return { ...spec, digests, announcedAt, ...tagsToRead(before, tag) }
+}
+
+/** Returns the tags that must be read after a push, or nothing if all must. */
+function tagsToRead({ spec, status }: Repository, tag: string | undefined): Pick<Spec, 'changedTags'> {
+  const unread = status?.readAt === spec.announcedAt ? [] : spec.changedTags
+  const changedTags = unread && [...new Set([...unread, ...(tag === undefined ? [] : [tag])])]
+  return changedTags === undefined || changedTags.length > CHANGED_TAGS_MAX ? {} : { changedTags }
 }

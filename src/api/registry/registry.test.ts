@@ -315,6 +315,37 @@ describe('registry over REST', () => {
     expect(told.map(({ action, actor }) => `${action} ${actor}`)).to.deep.equal(['Pull freehold', 'Push freehold'])
   })
 
+  it('announces which tags were pushed since a repository was read, and that all must be read after a deletion', async () => {
+    const repository = `${BOUNDARY}/shop/jobs/tagged`
+    const tell = async (action: string, tag?: string) => {
+      const target = { repository, digest: `sha256:${'d'.repeat(64)}`, tag, mediaType: 'application/manifest' }
+      await notified({ action, target })
+      const { items } = await facade.client.list<RegistryRepository & KubeObject>(RegistryRepository.resource)
+      const found = items.find(({ spec }) => spec.repository === repository)
+      return { found, tags: found?.spec.changedTags }
+    }
+    /** As the controller does. */
+    const read = async (found: Awaited<ReturnType<typeof tell>>['found']) => {
+      const ref = { namespace: found?.metadata.namespace, name: found?.metadata.name ?? '' }
+      facade.client.edit(RegistryRepository.resource, ref, (object) => {
+        Object.assign(object, { status: { readAt: found?.spec.announcedAt, digests: [] } })
+      })
+      const seen = () => facade.caches.get(RegistryRepository.resource).get(ref.namespace, ref.name)
+      const readAt = () => (seen() as RegistryRepository | undefined)?.status?.readAt
+      await until('the facade sees it', () => readAt() === found?.spec.announcedAt)
+    }
+    const first = await tell('push', 'v1')
+    expect(first.tags).to.equal(undefined)
+    await read(first.found)
+    expect((await tell('push', 'v2')).tags).to.deep.equal(['v2'])
+    const third = await tell('push', 'v3')
+    expect(third.tags).to.deep.equal(['v2', 'v3'])
+    await read(third.found)
+    expect((await tell('push', 'v3')).tags).to.deep.equal(['v3'])
+    expect((await tell('delete')).tags).to.equal(undefined)
+    expect((await tell('push', 'v4')).tags).to.equal(undefined)
+  })
+
   describe('with a boundary that pushes without end', () => {
     const ELSEWHERE = `${OTHER}/shop/jobs/quiet`
     const digestOf = (at: number) => `sha256:${at.toString(16).padStart(64, '0')}`

@@ -9,15 +9,19 @@ export type UntimedManifest = Omit<Shown, 'pushedAt' | 'lastPulledAt'>
 /**
  * Reads the contents of a repository. Manifests are immutable, so known ones are not read again. Announced digests may
  * exist without a tag, for registries that only list tags.
+ *
+ * @param changedTags the only tags that may point elsewhere than before; absent if any may
  */
 export async function readContents(
   registry: ImageRegistry,
   repository: string,
   stored: Pick<RegistryRepository, 'spec' | 'status'> | undefined,
+  changedTags?: readonly string[],
 ): Promise<UntimedManifest[]> {
   const tagsOf = new Map<string, string[]>()
+  const unchanged = changedTags === undefined ? new Map<string, string>() : unchangedTags(stored, changedTags)
   for (const tag of await registry.tags(repository)) {
-    const digest = await registry.digestOf(repository, tag)
+    const digest = unchanged.get(tag) ?? (await registry.digestOf(repository, tag))
     if (digest !== undefined) tagsOf.set(digest, [...(tagsOf.get(digest) ?? []), tag])
   }
   const listed = await registry.digests(repository)
@@ -35,6 +39,16 @@ export async function readContents(
     pending.push(...references)
   }
   return [...held.values()].sort((one, other) => compareTexts(one.digest, other.digest))
+}
+
+/** Returns the tags that still point to the digest that they were read with. */
+function unchangedTags(
+  stored: Pick<RegistryRepository, 'status'> | undefined,
+  changedTags: readonly string[],
+): Map<string, string> {
+  const changed = new Set(changedTags)
+  const pairs = stored?.status?.digests?.flatMap(({ digest, tags }) => tags.map((tag) => [tag, digest] as const)) ?? []
+  return new Map(pairs.filter(([tag]) => !changed.has(tag)))
 }
 
 /** Milliseconds after a push within which its tag may still be written. */

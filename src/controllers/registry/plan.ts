@@ -133,5 +133,5 @@ async function recordContents(
   }
   if (fingerprintOf(shownManifests(held)) === fingerprintOf(stored.status?.digests ?? [])) return
   const announcedAt = nextAnnouncement(stored.spec.announcedAt, clock.now())
-  await records.client.mergePatch(resource, ref, { spec: { announcedAt } })
+  await records.client.mergePatch(resource, ref, { spec: { announcedAt, changedTags: null } })
 }

@@ -37,7 +37,7 @@ async function syncContents(pass: RepositoryPass, { registry }: RegistryPort): P
     return done({ reason: 'Available' })
   }
   try {
-    const held = await readContents(registry, repository, pass.object)
+    const held = await readContents(registry, repository, pass.object, spec.changedTags)
     // For manifests that exist; one that was never announced counts as pushed when first read.
     const times: DigestTimes = Object.fromEntries(
       held.slice(0, DIGESTS_MAX).map(({ digest }) => [digest, spec.digests[digest] ?? { pushedAt: pass.now }]),
