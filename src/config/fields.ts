@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { isCidr } from '../core/cidr.ts'
-import { isQuantity } from '../core/quantity.ts'
+import { compareQuantities, isQuantity } from '../core/quantity.ts'
 
 /** Types of settings, which are texts in the environment or values in a file. */
 
@@ -21,6 +21,16 @@ export const List = z.union([
 ])
 const listOf = (item: z.ZodType<string, string>) => List.pipe(z.array(item))
 export const listSettingMatching = (pattern: RegExp, expected: string) => listOf(z.string().regex(pattern, expected))
+
+/** A quantity such as 4Gi. */
+export const Bytes = (least: string) =>
+  z
+    .string()
+    .max(32)
+    .refine(
+      (text) => isQuantity(text) && compareQuantities(text, least) >= 0,
+      `expected a quantity of bytes of at least ${least}, such as 4Gi`,
+    )
 
 const isPort = (text: string) => /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65_535
 export const Cidrs = listOf(z.string().refine(isCidr, 'must be a CIDR, such as 10.0.0.0/8'))

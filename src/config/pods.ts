@@ -1,15 +1,5 @@
-import { z } from 'zod'
-import { compareQuantities, isQuantity } from '../core/quantity.ts'
 import { DISK_SHARE } from '../core/sizing/disk.ts'
-
-const Bytes = (least: string) =>
-  z
-    .string()
-    .max(32)
-    .refine(
-      (text) => isQuantity(text) && compareQuantities(text, least) >= 0,
-      `expected a quantity of bytes of at least ${least}, such as 4Gi`,
-    )
+import { Bytes } from './fields.ts'
 
 /** Limits for pods of tenants beside those of their plans. */
 export const podSettings = {

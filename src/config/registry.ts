@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Host, IntegerSetting, OptionalText, Url } from './fields.ts'
+import { Bytes, Host, IntegerSetting, OptionalText, Url } from './fields.ts'
 
 const Name = z.string().min(1).max(255)
 
@@ -20,6 +20,11 @@ export const registrySettings = {
   registryStorageFolder: OptionalText.describe(
     'rootdirectory of the registry, if it is on this machine; unused data is removed there',
   ),
+  registryBytesPerBoundary: Bytes('1Mi')
+    .default('100Gi')
+    .describe(
+      'Bytes of images and uploaded sources of a boundary from which on nobody gets a token to push there; measured in registryStorageFolder, so without effect if that is absent',
+    ),
   registryAuditFolder: OptionalText.describe(
     'Folder that keeps the audit of the registry for 90 days, shared by facades and controllers. When absent, it is only in memory, and controllers without a facade in their process remove no images',
   ),

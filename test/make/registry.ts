@@ -3,6 +3,7 @@ import { FakeImageRegistry } from '../../src/adapters/registry/fake.ts'
 import { createRegistryKeys, type PemKeyPair } from '../../src/adapters/registry/keys.ts'
 import type { RegistryKeys } from '../../src/adapters/registry/port.ts'
 import type { RegistryService } from '../../src/api/registry/service.ts'
+import { BoundarySpace } from '../../src/api/registry/space.ts'
 import { createAuthority, issueCertificate } from '../../src/composition/certificates.ts'
 import type { RegistryAuditEntry } from '../../src/contracts/registry/audit.ts'
 import { type ImageUses, NO_IMAGE_USES } from '../../src/contracts/registry/retention.ts'
@@ -42,6 +43,7 @@ export function makeRegistry(change: Partial<RegistryService> = {}) {
     registry,
     keys: testKeys(),
     audit,
+    space: new BoundarySpace(registry, 1024 ** 3),
     notifySecret: 'secret of the registry',
     uses: async () => (repository) => uses.get(repository) ?? NO_IMAGE_USES,
     signIn: {

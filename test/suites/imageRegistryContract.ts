@@ -68,6 +68,23 @@ export function imageRegistryContract(open: () => { registry: ImageRegistry; pus
     expect(await registry.digests(repository)).to.deep.equal([second])
   })
 
+  it('measures the data of a folder, each layer once, and until it is swept', async () => {
+    const boundary = repository.split('/')[0] ?? ''
+    expect(await registry.bytesOf(boundary)).to.equal(0)
+    const gone = await push(repository, 'v1', 'one')
+    const one = (await registry.bytesOf(boundary)) ?? 0
+    expect(one).to.be.greaterThan(3)
+    await push(`${repository}-again`, 'v1', 'one')
+    expect(await registry.bytesOf(boundary)).to.equal(one)
+    await push(repository, 'v2', 'two')
+    expect(await registry.bytesOf(boundary)).to.be.greaterThan(one)
+    await registry.remove(`${repository}-again`, gone)
+    await registry.remove(repository, gone)
+    await registry.sweep({ busy: new Set(), before: Date.now() + 60_000 })
+    expect(await registry.bytesOf(boundary)).to.be.within(1, one + 100)
+    expect(await registry.bytesOf(randomUUID())).to.equal(0)
+  })
+
   it('sweeps unused blobs, except in busy repositories and new ones', async () => {
     const [gone, kept] = [await push(repository, 'v1', 'one'), await push(repository, 'v2', 'two')]
     await registry.remove(repository, gone)

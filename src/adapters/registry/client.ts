@@ -13,7 +13,7 @@ export type RegistryClientOptions = {
   url: string
   tokenFor: TokenFor
   /** What needs access to the registry's disk; absent if it is on another machine. */
-  disk?: Pick<ImageRegistry, 'digests' | 'sweep'> | undefined
+  disk?: Pick<ImageRegistry, 'digests' | 'bytesOf' | 'sweep'> | undefined
 }
 
 /** Milliseconds per request. */
@@ -121,6 +121,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
     async remove(repository, digest) {
       await about(repository, `manifests/${digest}`, { method: 'DELETE' })
     },
+    bytesOf: async (folder) => disk?.bytesOf(folder),
     sweep: async (bounds) => disk?.sweep(bounds),
   }
 }

@@ -1,17 +1,18 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { planSweep, type SweepBlob, type SweepInventory } from '../../contracts/registry/sweep.ts'
+import { mapConcurrently } from '../../core/mapConcurrently.ts'
 import { unlessAbsent } from '../../core/unlessAbsent.ts'
 import { type ImageRegistry, RegistryError } from './port.ts'
 
 /**
- * Operations that need the registry's disk: listing manifests without tags, and deleting unused data. Uses the layout
+ * Operations that need the registry's disk: listing manifests without tags, measuring and deleting data. Uses the layout
  * of the filesystem driver, unchanged since its first version: folders of repositories hold links, which point into
  * `blobs`.
  *
  * @see https://github.com/distribution/distribution/blob/main/registry/storage/paths.go
  */
-export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digests' | 'sweep'>> {
+export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digests' | 'bytesOf' | 'sweep'>> {
   const base = join(root, 'docker/registry/v2')
   const repositories = join(base, 'repositories')
   const blobs = join(base, 'blobs/sha256')
@@ -43,6 +44,18 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
   }
   return {
     digests,
+    async bytesOf(folder) {
+      const needed = new Set<string>()
+      let bytes = 0
+      for await (const name of repositoriesIn(repositories, folder)) {
+        for (const hex of await namesIn(layersOf(name))) needed.add(`sha256:${hex}`)
+        for (const digest of await digests(name)) needed.add(digest)
+        const uploads = join(repositories, name, '_uploads')
+        for (const upload of await namesIn(uploads)) bytes += await sizeOf(join(uploads, upload, 'data'))
+      }
+      const sizes = await mapConcurrently(SIZES_AT_ONCE, [...needed], (digest) => sizeOf(dataOf(digest)))
+      return sizes.reduce((sum, size) => sum + size, bytes)
+    },
     async sweep(bounds) {
       const plan = planSweep(await inventory(), bounds)
       // Links first: a repository must not list a blob that is gone.
@@ -67,6 +80,11 @@ function digestsIn(text: string, unreadable: string): string[] {
     throw new RegistryError('Unreadable', unreadable, error)
   }
 }
+
+/** Half of the threads of Node that read files: the audit is written with the same ones. */
+const SIZES_AT_ONCE = 2
+/** Returns 0 for what is gone: a sweep may be running, and uploads end. */
+const sizeOf = async (path: string) => (await readable(stat(path), path))?.size ?? 0
 
 const hexOf = (digest: string) => digest.slice('sha256:'.length)
 const remove = (path: string) => rm(path, { recursive: true, force: true })

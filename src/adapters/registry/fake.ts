@@ -63,6 +63,15 @@ export class FakeImageRegistry implements ImageRegistry {
     for (const [tag, target] of place?.tags ?? []) if (target === digest) place?.tags.delete(tag)
   }
 
+  async bytesOf(folder: string) {
+    const held = new Map<string, number>()
+    for (const name of await this.repositories(folder)) {
+      for (const { digest, sizeBytes } of this.#stored.get(name)?.layers.values() ?? []) held.set(digest, sizeBytes)
+      for (const digest of this.#stored.get(name)?.manifests.keys() ?? []) held.set(digest, 100)
+    }
+    return [...held.values()].reduce((sum, bytes) => sum + bytes, 0)
+  }
+
   async sweep(bounds: SweepBounds) {
     const repositories = [...this.#stored].map(([name, { manifests, layers }]) => ({
       name,

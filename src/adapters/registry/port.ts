@@ -56,6 +56,11 @@ export interface ImageRegistry {
   digests(repository: string): Promise<string[] | undefined>
   /** Deletes a manifest and all tags that point to it. Succeeds if it is gone. */
   remove(repository: string, digest: string): Promise<void>
+  /**
+   * Returns the bytes of all data in a folder, each layer once: layers without a manifest and uploads in progress too.
+   * Undefined if unknown, because the registry API does not tell.
+   */
+  bytesOf(folder: string): Promise<number | undefined>
   /** Deletes unused data; undefined if that needs the registry's own tools. */
   sweep(bounds: SweepBounds): Promise<{ freedBytes: number } | undefined>
 }

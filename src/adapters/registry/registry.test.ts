@@ -221,6 +221,15 @@ describe('registryDisk', () => {
     return files.filter((path) => path.endsWith('data')).map((path) => path.slice(3, 67))
   }
 
+  it('measures layers without a manifest and uploads in progress, but nothing of other folders', async () => {
+    const disk = await holding('{}')
+    expect([await disk.bytesOf('x'), await disk.bytesOf('v')]).to.deep.equal([6, 15])
+    const upload = join(base(), 'repositories/x/y/_uploads/one')
+    await mkdir(upload, { recursive: true })
+    await writeFile(join(upload, 'data'), 'x'.repeat(100))
+    expect(await disk.bytesOf('x')).to.equal(106)
+  })
+
   it('sweeps nothing while a manifest cannot be read', async () => {
     const disk = await holding('no JSON')
     const failure = await disk.sweep(later()).catch((error: Error) => error)

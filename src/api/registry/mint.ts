@@ -99,7 +99,7 @@ async function mintBoundary(context: Context<string, unknown, z.output<typeof Mi
 
 async function mintBuild(context: Context<string, unknown, z.output<typeof MintBuildRequest>>) {
   const { services, caller, body } = context
-  const { host: registry } = registryOf(services)
+  const { host: registry, space } = registryOf(services)
   const { boundary, resourceGroup, kind: collection, name } = body
   const place = { boundaryId: boundary, resourceGroup, collection, name }
   const repository = formatRepository(place)
@@ -115,6 +115,7 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   const found = await resourceAt(services, place)
   if (found === undefined) throw unknownReference('name', name)
   refuseWhileDeleting(found)
+  await space.refuseIfFull(boundary)
   const limit = { repositories: repository, actions: ['pull', 'push'] }
   const credential = { kind: 'Build', limit, lives: { ...lives, [repository]: found.metadata.uid ?? '' } } as const
   const { password: token, expiresAt } = await mint(context, credential, BUILD_TOKEN_TTL_MS)
@@ -131,6 +132,7 @@ export const mintRoutes: readonly RouteDraft[] = [
     summary: 'A password that pulls the images of a boundary for a day',
     body: MintBoundaryRequest,
     reply: RegistryCredentialDto,
+    answers: [429],
     handler: mintBoundary,
   }),
   route('POST', `${INTERNAL}/mint-build-token`, {
@@ -138,6 +140,7 @@ export const mintRoutes: readonly RouteDraft[] = [
     summary: 'A password that pushes images of one resource for an hour',
     body: MintBuildRequest,
     reply: RegistryBuildTokenDto,
+    answers: [422, 429],
     handler: mintBuild,
   }),
 ]

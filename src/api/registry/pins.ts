@@ -224,12 +224,14 @@ export const pinRoutes: readonly RouteDraft[] = [
     summary: 'Keep images of a repository; replaces its pin',
     body: PinUpsertRequest,
     reply: PinDto,
+    answers: [429],
     handler: putPin,
   }),
   route('DELETE', PINS, {
     auth: builderAuth,
     summary: 'Delete the pin of a repository',
     query: PinQuery,
+    answers: [429],
     handler: deletePin,
   }),
 ]

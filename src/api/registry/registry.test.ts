@@ -7,6 +7,7 @@ import { until } from '../../../test/make/until.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { AuditError, AuditShareError } from '../../adapters/audit/port.ts'
+import { RegistryError } from '../../adapters/registry/port.ts'
 import { OBJECT_COUNT_POLICY } from '../../contracts/objectLimits.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
@@ -18,6 +19,7 @@ import { BoundaryTrust } from '../../crds/rbac.ts'
 import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { KubeError } from '../../kube/errors.ts'
+import { BoundarySpace } from './space.ts'
 
 describe('registry over REST', () => {
   type World = Awaited<ReturnType<typeof registryFacade>>
@@ -462,6 +464,36 @@ describe('registry over REST', () => {
     expect((await send({ events: [] })).status).to.equal(401)
     const { status, body } = await send({ events: [] }, world.service.notifySecret)
     expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+  })
+
+  it('refuses pushes to a boundary whose images have reached the limit, with what to delete, but no pulls', async () => {
+    Object.assign(world.service, { space: new BoundarySpace(world.registry, 150) })
+    const owner = withRole('Owner', HERE)
+    expect(await granted(owner)).to.equal('pull,push')
+    // A size is known for some time.
+    Object.assign(world.service, { space: new BoundarySpace(world.registry, 150) })
+    for (const text of ['one', 'two']) world.registry.push(REPOSITORY, text, { text })
+    const { status, body } = await ask(basic('token', owner))
+    expect([status, body.code]).to.deep.equal([422, 'QUOTA_EXCEEDED'])
+    expect(body).to.include({ quota: 'images', limit: 150 })
+    expect(body.errors).to.have.length(1)
+    expect(body.errors[0]).to.include({ code: 'DENIED' })
+    expect(body.errors[0].message).to.include('Delete pins and resource groups')
+    expect(await granted(owner, `repository:${REPOSITORY}:pull`)).to.equal('pull')
+    const minted = await request(facade.app)
+      .post('/v1/internal/registries/mint-build-token')
+      .set('authorization', bearer(owner))
+      .send({ boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' })
+    expect([minted.status, minted.body.quota]).to.deep.equal([422, 'images'])
+    facade.group(OTHER, 'shop')
+    const other = withRole('Owner', `/boundaries/${OTHER}`)
+    expect((await ask(basic('token', other), `repository:${OTHER}/shop/jobs/report:push`)).status).to.equal(200)
+  })
+
+  it('permits pushes while the size of a boundary cannot be read', async () => {
+    const bytesOf = () => Promise.reject(new RegistryError('Unreadable', 'The disk is away.'))
+    Object.assign(world.service, { space: new BoundarySpace({ bytesOf }, 1) })
+    expect(await granted(withRole('Owner', HERE))).to.equal('pull,push')
   })
 
   it('returns 503 ENGINE_MISSING without a configured registry', async () => {

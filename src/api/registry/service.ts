@@ -7,6 +7,7 @@ import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { checkedByHandler } from '../http/route.ts'
 import { BUILD_ACTION } from '../resources/deployments/reporters.ts'
+import type { BoundarySpace } from './space.ts'
 
 /** A signed-in principal. Credentials derived from a token that expires must not outlive it. */
 export type RegistryCaller = Pick<Caller, 'principalType'> &
@@ -26,6 +27,7 @@ export type RegistryService = Omit<RegistryPort, 'grace' | 'seesPushes'> & {
   /** The audience of tokens: the registry's name for itself. */
   readonly service: string
   readonly signIn: RegistrySignIn
+  readonly space: Pick<BoundarySpace, 'refuseIfFull'>
   /** The secret of notifications, without which anybody could claim a push. */
   readonly notifySecret: string
 }

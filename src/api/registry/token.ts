@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { RegistryAccess } from '../../adapters/registry/port.ts'
 import { REGISTRY_TOKEN_TTL_SECONDS } from '../../contracts/registry/audit.ts'
 import { parseRepository, type RepositoryName } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
@@ -68,7 +67,7 @@ async function issue(
   request: TokenRequest,
 ): Promise<Answer<never>> {
   const { services } = context
-  const { keys, service } = registryOf(services)
+  const { keys, service, space } = registryOf(services)
   if (request.service !== undefined && request.service !== service) {
     throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
   }
@@ -77,7 +76,9 @@ async function issue(
   const access = decided.flatMap(({ repository: name, granted: actions }) =>
     actions.length === 0 ? [] : [{ type: 'repository', name, actions }],
   )
-  await waitWhileRemoving(context, access)
+  const pushed = access.filter(({ actions }) => actions.includes('push')).map(({ name }) => name)
+  for (const boundaryId of new Set(pushed.map(boundaryOf))) await space.refuseIfFull(boundaryId)
+  if (pushed.length > 0) await waitWhileRemoving(context)
   const actor = bearer?.principalId ?? 'anonymous'
   const auditFields = access.map(({ name: repository, actions: granted }) => {
     return { actor, repository, detail: granted.join(','), granted }
@@ -99,6 +100,8 @@ async function issue(
   }
   return ok(body as never)
 }
+
+const boundaryOf = (repository: string) => repository.split('/')[0] ?? ''
 
 /** A request for one repository, and the part that the bearer may do now. */
 type Decided = RequestedScope & { readonly granted: readonly string[] }
@@ -129,8 +132,7 @@ function isDeleting(services: Services, { boundaryId, resourceGroup }: Repositor
  * Delays pushes while retention runs, so that an image that is about to be removed does not become needed. A run takes
  * seconds, and clients give up after a few refusals, so the request waits for as long as the least patient client does.
  */
-async function waitWhileRemoving(context: Context, granted: readonly RegistryAccess[]): Promise<void> {
-  if (!granted.some(({ actions }) => actions.includes('push'))) return
+async function waitWhileRemoving(context: Context): Promise<void> {
   const { records } = context.services
   const hasEnded = async () =>
     !records
@@ -230,7 +232,7 @@ const TokenForm = z.object({
   client_id: TokenQuery.shape.client_id,
 })
 
-const tokenRoute = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto }
+const tokenRoute = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto, answers: [422, 429] }
 
 export const tokenRoutes: readonly RouteDraft[] = [
   route('GET', '/registry/auth/token', {

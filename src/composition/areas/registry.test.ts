@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { makeRegistry } from '../../../test/make/registry.ts'
 import { AuditError, type AuditLog } from '../../adapters/audit/port.ts'
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
+import { BoundarySpace } from '../../api/registry/space.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { listRecentPushTargets } from '../../controllers/registry/plan.ts'
 import { messageOf } from '../../core/errors.ts'
@@ -85,7 +86,7 @@ describe('listImageUses with another cluster', () => {
 describe('uploadTokens', () => {
   const { service, audit } = makeRegistry()
   const ask = (log: AuditLog<RegistryAuditEntry>) =>
-    uploadTokens({ keys: service.keys, audit: log })('repository', REPOSITORY, ['pull', 'push'])
+    uploadTokens({ keys: service.keys, audit: log }, service.space)('repository', REPOSITORY, ['pull', 'push'])
 
   it('records the push in the audit log, where listRecentPushTargets finds it', async () => {
     const token = await ask(audit)
@@ -97,6 +98,19 @@ describe('uploadTokens', () => {
   it('issues no token if the audit log cannot be written', async () => {
     const full = { ...audit, append: () => Promise.reject(new AuditError('The audit of this day is full.')) }
     expect(isRegistryError(await ask(full).catch((error: unknown) => error), 'Unreachable')).to.equal(true)
+  })
+})
+
+describe('uploadTokens of a full boundary', () => {
+  it('refuses to upload a source', async () => {
+    const { service, registry, audit } = makeRegistry()
+    registry.push(REPOSITORY, 'v1', { text: 'image' })
+    const space = new BoundarySpace(registry, 1)
+    const refused = await uploadTokens({ ...service, audit }, space)('repository', REPOSITORY, ['pull', 'push']).catch(
+      (error: unknown) => error,
+    )
+    expect(refused).to.include({ code: 'QUOTA_EXCEEDED' })
+    expect(await audit.newest(1, () => true)).to.deep.equal([])
   })
 })
 

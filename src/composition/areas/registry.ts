@@ -10,6 +10,7 @@ import { RegistryError, type RegistryPort } from '../../adapters/registry/port.t
 import type { PrincipalStatus } from '../../api/callers/principalStatus.ts'
 import type { TokenVerifier } from '../../api/callers/tokens.ts'
 import type { RegistryCaller, RegistryService } from '../../api/registry/service.ts'
+import { BoundarySpace } from '../../api/registry/space.ts'
 import { type Configuration, ConfigurationError } from '../../config.ts'
 import { isConnected } from '../../contracts/clusters.ts'
 import { isFinalPhase } from '../../contracts/deployments.ts'
@@ -20,6 +21,7 @@ import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { parseQuantity } from '../../core/quantity.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { QUOTA_COUNTED_KINDS } from '../../crds/index.ts'
@@ -53,8 +55,9 @@ const ownTokens =
  * @internal Used by its test.
  */
 export const uploadTokens =
-  ({ keys, audit }: Pick<RegistryPort, 'keys' | 'audit'>): TokenFor =>
+  ({ keys, audit }: Pick<RegistryPort, 'keys' | 'audit'>, space: RegistryService['space']): TokenFor =>
   async (type, name, actions) => {
+    await space.refuseIfFull(name.split('/')[0] ?? '')
     const now = systemClock.now()
     const entry = { actor: PLATFORM_ACTOR, repository: name, granted: actions, detail: actions.join(',') }
     await audit.append([auditEntry(now, { action: 'Token', ...entry })]).catch((error: unknown) => {
@@ -109,7 +112,11 @@ async function imagesOfOtherClusters(
   return (await Promise.all(connected.map((cluster) => namesOf(cluster).catch(() => [])))).flat()
 }
 
-type RegistryPorts = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }
+type RegistryPorts = {
+  registry: RegistryPort | undefined
+  space?: RegistryService['space']
+  archives: SourceArchives | undefined
+}
 
 /** Creates what facade and controllers share; undefined without a registry. @throws ConfigurationError */
 export async function registryPorts({ configuration, client, agents }: AreaSetup): Promise<RegistryPorts> {
@@ -139,8 +146,12 @@ export async function registryPorts({ configuration, client, agents }: AreaSetup
     uses: () => listImageUses(client, { clientOf: (clusterId) => agents.clientOf(clusterId) }),
     grace: configuration.registryUploadGraceSeconds * 1000,
   }
-  return { registry, archives: sourceArchives({ url, tokenFor: uploadTokens(registry) }) }
+  const space = new BoundarySpace(registry.registry, bytesIn(configuration.registryBytesPerBoundary))
+  return { registry, space, archives: sourceArchives({ url, tokenFor: uploadTokens(registry, space) }) }
 }
+
+/** Quantities are read in thousandths. */
+const bytesIn = (quantity: string) => Number(parseQuantity(quantity) / 1000n)
 
 /** Without a shared folder each process only knows the tokens that it issued, and the controllers issue none. */
 export const seesPushes = ({ role, registryAuditFolder }: Pick<Configuration, 'role' | 'registryAuditFolder'>) =>
@@ -221,10 +232,11 @@ export async function requireNotifySecret({
 }
 
 export async function registryServices(setup: AreaSetup, parts: SignInParts): Promise<ServedPorts> {
-  const { registry: port, archives } = await registryPorts(setup)
-  if (port === undefined) return { registry: undefined, archives }
+  const { registry: port, space, archives } = await registryPorts(setup)
+  if (port === undefined || space === undefined) return { registry: undefined, archives }
   const { registryService: service = port.host } = setup.configuration
   const notifySecret = await requireNotifySecret(setup.configuration)
   const signIn = await signInWith(setup, parts)
-  return { registry: { ...port, uses: memoizeWithTtl(port.uses, USE_TTL_MS), service, notifySecret, signIn }, archives }
+  const uses = memoizeWithTtl(port.uses, USE_TTL_MS)
+  return { registry: { ...port, uses, space, service, notifySecret, signIn }, archives }
 }
