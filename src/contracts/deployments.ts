@@ -57,6 +57,14 @@ export const MAX_BUILD_LOG_BYTES = 8 * 1024 ** 2
 /** Maximum bytes of all logs of one owner, which are stored as objects; the oldest are dropped first. */
 export const MAX_OWNER_LOG_BYTES = 32 * 1024 ** 2
 
+/** Maximum bytes of the logs that are sent to the platform in one boundary, which its deployed resources share. */
+const MAX_BOUNDARY_LOG_BYTES = 256 * 1024 ** 2
+
+/** Returns the maximum bytes of all logs of an owner. @param owners resources of the boundary with deployments */
+export function ownerLogBytes(owners: number): number {
+  return Math.min(MAX_OWNER_LOG_BYTES, Math.floor(MAX_BOUNDARY_LOG_BYTES / Math.max(1, owners)))
+}
+
 /** Maximum lines of the log of one deployment: an empty line has a single byte, but costs a reader a hundred. */
 export const BUILD_LOG_LINES_MAX = 100_000
 

@@ -31,10 +31,11 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
   const queues = new BoundedKeyQueues()
   const writer = randomUUID()
   return {
-    append: (deployment, lines, { offset, isFinal }) =>
-      queues.take(`${deployment.namespace}/${deployment.name}`, () =>
-        new StoredLog(blobs, deployment, writer).append(lines, offset, isFinal),
-      ),
+    append: (deployment, lines, { offset, isFinal, maxBytes = MAX_BUILD_LOG_BYTES }) =>
+      queues.take(`${deployment.namespace}/${deployment.name}`, () => {
+        const limit = Math.min(maxBytes, MAX_BUILD_LOG_BYTES)
+        return new StoredLog(blobs, deployment, writer, limit).append(lines, offset, isFinal)
+      }),
     read: (deployment, offset, limit) => new StoredLog(blobs, deployment, writer).read(offset, limit),
     async forgetOldest(deployments, bytes) {
       let sum = 0
@@ -55,8 +56,10 @@ class StoredLog {
   readonly #blobs: BlobStore
   readonly #deployment: BuildLogOwner
   readonly #writer: string
+  readonly #maxBytes: number
 
-  constructor(blobs: BlobStore, deployment: BuildLogOwner, writer: string) {
+  constructor(blobs: BlobStore, deployment: BuildLogOwner, writer: string, maxBytes = MAX_BUILD_LOG_BYTES) {
+    this.#maxBytes = maxBytes
     this.#blobs = blobs
     this.#deployment = deployment
     this.#writer = writer
@@ -152,9 +155,9 @@ class StoredLog {
     if (lineCount > BUILD_LOG_LINES_MAX) throw tooManyLines()
     const added = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'utf8')
     const sizeBytes = head.sizeBytes + added.length
-    if (sizeBytes > MAX_BUILD_LOG_BYTES) {
-      const message = `The log of a build has at most ${MAX_BUILD_LOG_BYTES} bytes.`
-      throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: MAX_BUILD_LOG_BYTES })
+    if (sizeBytes > this.#maxBytes) {
+      const message = `The log of this build may have ${this.#maxBytes} bytes: ${MAX_BUILD_LOG_BYTES}, or less where many resources of the boundary share its room for logs.`
+      throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: this.#maxBytes })
     }
     const ends = [...head.ends]
     let { lastBytes } = head

@@ -12,12 +12,13 @@ export interface BuildLogs {
   /**
    * @param offset number of the first line, by default the end; lines that are already stored are not written again
    * @param isFinal whether the log is complete with these lines
+   * @param maxBytes of the whole log, at most MAX_BUILD_LOG_BYTES
    * @throws PlatformError LOG_GAP, BODY_TOO_LARGE, INVALID_STATE, TOO_MANY_REQUESTS
    */
   append(
     deployment: BuildLogOwner,
     lines: readonly string[],
-    options: { offset?: number | undefined; isFinal: boolean },
+    options: { offset?: number | undefined; isFinal: boolean; maxBytes?: number },
   ): Promise<BuildLogState>
   /**
    * @param limit maximum number of lines; fewer are returned if they are long

@@ -224,6 +224,8 @@ describe('registryDisk', () => {
   it('measures layers without a manifest and uploads in progress, but nothing of other folders', async () => {
     const disk = await holding('{}')
     expect([await disk.bytesOf('x'), await disk.bytesOf('v')]).to.deep.equal([6, 15])
+    await write(`repositories/x/other/_layers/sha256/${NAMED}`, `sha256:${NAMED}`)
+    expect(await disk.bytesOf('x'), 'a layer of two repositories').to.equal(6)
     const upload = join(base(), 'repositories/x/y/_uploads/one')
     await mkdir(upload, { recursive: true })
     await writeFile(join(upload, 'data'), 'x'.repeat(100))

@@ -131,4 +131,16 @@ describe('build logs of a deployment', () => {
     expect(kept.filter((one) => one)).to.have.length(4)
     expect(kept.at(-1)).to.equal(true)
   })
+
+  it('share the room of the boundary, so that many resources cannot hold more than 256 MiB', async () => {
+    const namespace = groupNamespace(B, 'shop')
+    const spec = { ownerCollection: 'apps', strategy: 'Reported', phase: 'Building', timestamp: '2026-01-02T03:04:05Z' }
+    for (let at = 0; at < 511; at += 1)
+      server.put(DeploymentRecord, randomUUID(), { ...spec, ownerName: `app-${at}` }, namespace)
+    const share = (256 * 1024 ** 2) / 512
+    const lines = (bytes: number) => ({ lines: Array(bytes / 1024).fill('x'.repeat(1023)) })
+    expect((await add(lines(share))).status).to.equal(200)
+    const { status, body } = await add(lines(1024))
+    expect([status, body.code, body.limitBytes]).to.deep.equal([400, 'BODY_TOO_LARGE', share])
+  })
 })

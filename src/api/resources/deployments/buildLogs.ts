@@ -6,14 +6,14 @@ import {
   BUILD_LOG_LINES_MAX,
   isFinalPhase,
   MAX_BUILD_LOG_BYTES,
-  MAX_OWNER_LOG_BYTES,
+  ownerLogBytes,
   sortDeploymentsNewestFirst,
 } from '../../../contracts/deployments.ts'
 import { notFound, PlatformError, refusedFields } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { buildLogOwnerOf, DeploymentRecord, deploymentPhaseOf } from '../../../crds/deployments.ts'
 import { type Answer, ok } from '../../http/answer.ts'
-import type { Context } from '../../http/context.ts'
+import type { Context, Services } from '../../http/context.ts'
 import { namedRecord, strictRecord } from '../../http/namedRecord.ts'
 import { Flag, WholeNumber } from '../../http/query.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
@@ -103,7 +103,7 @@ function refuseOwnBuild(record: StoredDeployment): void {
 }
 
 async function upload(
-  { body, services }: Context<string, unknown, z.output<typeof UploadBuildLogsRequest>>,
+  { body, services, parameters }: Context<string, unknown, z.output<typeof UploadBuildLogsRequest>>,
   record: StoredDeployment,
   all: readonly StoredDeployment[],
 ): Promise<BuildLogState> {
@@ -114,7 +114,8 @@ async function upload(
   refuseTooManyLines(given)
   const whole = given.flatMap((line) => line.split('\n'))
   const { logs } = services.deployments
-  const appended = logs.append(buildLogOwnerOf(record), whole, { offset: offset ?? undefined, isFinal })
+  const maxBytes = ownerLogBytes(countOwners(services, parameters.boundaryId))
+  const appended = logs.append(buildLogOwnerOf(record), whole, { offset: offset ?? undefined, isFinal, maxBytes })
   const state = await appended.catch((error: unknown) => {
     const isComplete = error instanceof PlatformError && error.code === 'INVALID_STATE'
     throw isComplete ? invalidDeploymentState(record, error.message) : error
@@ -123,16 +124,21 @@ async function upload(
   const stepOf = (bytes: number) => Math.floor(bytes / SIZE_CHECK_BYTES)
   if (stepOf(state.sizeBytes) !== stepOf(state.sizeBytes - added)) {
     const others = all.filter(({ metadata }) => metadata.uid !== record.metadata.uid)
-    await logs.forgetOldest(
-      sortDeploymentsNewestFirst(others).map(buildLogOwnerOf),
-      MAX_OWNER_LOG_BYTES - state.sizeBytes,
-    )
+    await logs.forgetOldest(sortDeploymentsNewestFirst(others).map(buildLogOwnerOf), maxBytes - state.sizeBytes)
   }
   return state
 }
 
 /** Bytes: each time a log has grown by this much, the size of all logs of its owner is checked. */
 const SIZE_CHECK_BYTES = 1024 ** 2
+
+/** Returns how many resources of the boundary have deployments, and so share its room for logs. */
+function countOwners({ records }: Pick<Services, 'records'>, boundaryId: string | undefined): number {
+  const owners = records
+    .peekAll(DeploymentRecord, { boundaryId })
+    .map(({ metadata, spec }) => `${metadata.namespace}/${spec.ownerCollection}/${spec.ownerName}`)
+  return new Set(owners).size
+}
 
 /** Counts lines unsplit: millions of empty ones would block the thread. @throws PlatformError BODY_TOO_LARGE */
 function refuseTooManyLines(given: readonly string[]): void {
