@@ -1,6 +1,13 @@
 /** Bytes kept from the end of the log of a job, or of a build by the platform, after the pod is gone. */
 export const KEPT_LOG_BYTES = 1024 ** 2
 
+/** The most bytes of the logs of all jobs of a boundary, which are stored as objects for a week. */
+const BOUNDARY_JOB_LOG_BYTES = 256 * 1024 ** 2
+
+/** Returns how many of the last bytes of a job's log are kept. @param jobs of the boundary, whatever their state */
+export const keptJobLogBytes = (jobs: number) =>
+  Math.min(KEPT_LOG_BYTES, Math.floor(BOUNDARY_JOB_LOG_BYTES / Math.max(1, jobs)))
+
 /** One line of a container's log. `timestamp` is RFC 3339 in UTC with nine digits, so that text order is time order. */
 export type LogLine = { readonly timestamp: string | null; readonly text: string }
 

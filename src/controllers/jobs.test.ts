@@ -85,6 +85,24 @@ describe('PlatformJob controller', () => {
     containerStatuses: [{ state: { running: {} } }],
   }
 
+  it('keeps a part of the log where many jobs share the room of their boundary', async () => {
+    const spec = PlatformJob.spec.parse({ image: 'python', computePlan: 'job-small' })
+    for (let at = 1; at < 1024; at += 1)
+      bench.seed(PlatformJob, `other-${at}`, { ...spec, cancelled: true }, { namespace: space })
+    bench.seed(PlatformJob, NAME, spec, { namespace: space })
+    await bench.start()
+    const { uid = '' } = (await bench.find(batchJobs, workload, space))?.metadata ?? {}
+    seedPod('long', uid, failed(4), '2026-01-01T00:00:00Z')
+    logs.write({ namespace: space, pod: 'long', container: JOB_CONTAINER }, '2026-01-01T00:00:01Z x\n'.repeat(20_000))
+    bench.client.edit(batchJobs, { namespace: space, name: workload }, (object) => {
+      object.status = { conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: '' }] }
+    })
+    await bench.rest()
+    expect(await status()).to.include({ state: 'Failed', logParts: 1 })
+    const kept = await blobs.read({ namespace: space, name: log(0) })
+    expect(kept?.bytes.length).to.be.within(200_000, (256 * 1024 ** 2) / 1024)
+  })
+
   it('fails a cancelled job once its pod is gone and keeps the log until then', async () => {
     await begin()
     const { uid = '' } = (await bench.find(batchJobs, workload, space))?.metadata ?? {}

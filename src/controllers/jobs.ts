@@ -10,7 +10,7 @@ import {
   jobNames,
   parseVaultReference,
 } from '../contracts/jobs.ts'
-import { KEPT_LOG_BYTES } from '../contracts/logs.ts'
+import { keptJobLogBytes } from '../contracts/logs.ts'
 import { ownerSelector } from '../contracts/workloads.ts'
 import { messageOf } from '../core/errors.ts'
 import type { KubeObject } from '../core/object.ts'
@@ -226,6 +226,14 @@ function keepLog(options: JobOptions): JobStep {
   }
 }
 
+/** Returns how many jobs the boundary has. */
+function jobsBeside({ records, scope }: JobPass): number {
+  const jobs = records.cache(PlatformJob)
+  return related(records.cache(namespace), 'boundary', scope.boundaryId)
+    .map(({ metadata: { name } }) => jobs.list({ namespace: name }).length)
+    .reduce((sum, count) => sum + count, 0)
+}
+
 async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unavailable'> {
   const last = podsOf(pass).at(-1)
   if (last === undefined) return new Uint8Array()
@@ -237,7 +245,7 @@ async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unav
   }
   try {
     const chunks = await logs.open(source, { timestamps: true, signal: AbortSignal.timeout(LOG_READ_TIMEOUT_MS) })
-    return chunks === undefined ? new Uint8Array() : await lastBytes(chunks, KEPT_LOG_BYTES)
+    return chunks === undefined ? new Uint8Array() : await lastBytes(chunks, keptJobLogBytes(jobsBeside(pass)))
   } catch (error) {
     pass.log.debug({ error: messageOf(error) }, 'The log of a job could not be read.')
     return 'unavailable'
