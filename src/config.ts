@@ -105,7 +105,7 @@ export const Configuration = z.strictObject({
     .describe('Audience that the aud claim of accepted tokens must contain'),
   jwksUrl: Url.optional().describe("URL of the issuer's keys; found by discovery when absent"),
   issuerCertificateAuthority: OptionalText.describe(
-    'Path of a PEM bundle of authorities for the certificates of the issuer and of Keycloak, in addition to those that Node trusts',
+    'Path of a PEM bundle of authorities for the certificate of the issuer, instead of those that Node trusts; for that of Keycloak, besides these',
   ),
   browserClientId: z
     .string()

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,23 +9,21 @@ import { expect } from 'chai'
 import { Authority } from '../../scripts/controlplane/pki.ts'
 import { keyFetcher } from '../api/callers/tokenKeys.ts'
 import { issuerSecretCheck } from './areas/clientSignIn.ts'
-import { issuerTrust } from './issuerTrust.ts'
 
-/** Keycloak inside has a certificate of one's own, the issuer in front of it one that Node trusts. */
-describe('an issuer with a certificate that Node trusts, beside issuerCertificateAuthority', () => {
+/** The authority of the issuer is trusted by Node, but is not the one of the setting. */
+describe('an issuer with a certificate of another authority than issuerCertificateAuthority', () => {
   const trusted = getCACertificates('default')
   let folder: string
-  let path: string
-  let ofKeycloak: string
+  let paths: { right: string; wrong: string }
   let server: Server
   let issuer: string
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-issuer-'))
-    const authority = await Authority.open(folder, 'ca')
-    ofKeycloak = (await Authority.open(folder, 'another')).certPem
-    path = join(folder, 'another.pem')
-    await writeFile(path, ofKeycloak)
+    const [authority, another] = await Promise.all([Authority.open(folder, 'ca'), Authority.open(folder, 'another')])
+    paths = { right: join(folder, 'right.pem'), wrong: join(folder, 'wrong.pem') }
+    await writeFile(paths.wrong, another.certPem)
+    await writeFile(paths.right, `${another.certPem}\n${authority.certPem}`)
     const { certPem, keyPem } = await authority.issue({ commonName: 's', purpose: 'server', names: ['127.0.0.1'] })
     server = createServer({ cert: certPem, key: keyPem }, ({ method }, response) =>
       response.end(JSON.stringify(method === 'POST' ? { access_token: 'token' } : { keys: [] })),
@@ -40,20 +38,29 @@ describe('an issuer with a certificate that Node trusts, beside issuerCertificat
     await rm(folder, { recursive: true })
   })
 
-  it('gives its keys, so that tokens are accepted', async () => {
-    const { fetchKeys, close } = keyFetcher(`${issuer}/certs`, ofKeycloak)
-    expect(await fetchKeys().finally(close)).to.deep.equal({ keys: [] })
+  const keys = async (authority: string | undefined) => {
+    const { fetchKeys, close } = keyFetcher(`${issuer}/certs`, authority)
+    return fetchKeys().finally(close)
+  }
+  const signIn = async (issuerCertificateAuthority: string | undefined) => {
+    const { check, close } = await issuerSecretCheck({ issuer, issuerCertificateAuthority })
+    return check('11111111-1111-4111-8111-111111111111', 'right').finally(close)
+  }
+  const isRefused = (asked: Promise<unknown>) =>
+    asked.then(
+      () => false,
+      () => true,
+    )
+
+  it('is not asked for keys, as the API server would not', async () => {
+    expect(await isRefused(keys(await readFile(paths.wrong, 'utf8')))).to.equal(true)
+    expect(await keys(await readFile(paths.right, 'utf8'))).to.deep.equal({ keys: [] })
+    expect(await keys(undefined)).to.deep.equal({ keys: [] })
   })
 
-  it('verifies secrets of service accounts', async () => {
-    const { check, close } = await issuerSecretCheck({ issuer, issuerCertificateAuthority: path })
-    const id = '11111111-1111-4111-8111-111111111111'
-    expect(await check(id, 'right').finally(close)).to.deep.equal({ accessToken: 'token' })
-  })
-
-  it('is trusted with the same options by the check and the sign-in in a browser', async () => {
-    const { ca = [] } = await issuerTrust({ issuerCertificateAuthority: path })
-    expect(ca).to.include.members([ofKeycloak, ...getCACertificates('default')])
-    expect(await issuerTrust({})).to.deep.equal({})
+  it('is sent no secrets of service accounts', async () => {
+    expect(await isRefused(signIn(paths.wrong))).to.equal(true)
+    expect(await signIn(paths.right)).to.deep.equal({ accessToken: 'token' })
+    expect(await signIn(undefined)).to.deep.equal({ accessToken: 'token' })
   })
 })

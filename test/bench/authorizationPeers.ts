@@ -195,7 +195,6 @@ async function cedarSliced(records: Records): Promise<Decide> {
 /**
  * A deny below the root does not apply to Owners of the platform. Other engines do not know this rule of ours, so such
  * denies list them as exceptions.
- * such denies name them.
  */
 function spareRootOwners({ assignments, denies, groups }: Records): void {
   const isOwner = ({ roleName, scope }: Assignment) => roleName === 'Owner' && scope === '/'

@@ -9,7 +9,6 @@ const TRIES = 3
  * For a Node.js program that a test waits for: one that exits while V8 still compiles can hang (nodejs/node#54918),
  * about once in a run of all tests. It then ignores SIGTERM, and no timeout of a test fires while this process is
  * blocked.
- * this process is blocked.
  */
 export const WITHIN = { timeout: DEADLINE, killSignal: 'SIGKILL' } as const
 

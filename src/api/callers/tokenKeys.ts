@@ -1,6 +1,5 @@
 import { calculateJwkThumbprint, createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose'
 import { Agent, request } from 'undici'
-import { withDefaultAuthorities } from '../../core/authorities.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -125,7 +124,7 @@ const MAX_ANSWER_BYTES = 256 * 1024
 
 /** Fetches a key set over HTTPS, without following redirects: keys come from the configured place or not at all. */
 export function keyFetcher(url: string, certificateAuthority: string | undefined) {
-  const ca = certificateAuthority === undefined ? {} : { ca: withDefaultAuthorities(certificateAuthority) }
+  const ca = certificateAuthority === undefined ? {} : { ca: certificateAuthority }
   const agent = new Agent({
     connections: 1,
     connect: { timeout: FETCH_TIMEOUT_MS, ...ca },

@@ -227,7 +227,7 @@ async function checkIssuer({ configuration }: CheckContext): Promise<Finding> {
 }
 
 /** Fetches a configured URL, which needs no vetting. */
-async function fetchOf(url: string, connect: { ca?: string[] } = {}): Promise<Response> {
+async function fetchOf(url: string, connect: { ca?: string } = {}): Promise<Response> {
   const { Agent, fetch } = await import('undici')
   const dispatcher = new Agent({ connect })
   return fetch(url, { dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'manual' }) as unknown as Response
