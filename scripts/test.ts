@@ -114,9 +114,7 @@ class TestRun {
     ]
     const works = [
       ...longestFirst([...this.#onBundle(onPlatforms), ...(unit ? this.#unit() : [])]),
-      ...(hours
-        ? this.#onBundle([this.#mocha(WEIGHTS.shared, { title: 'first hours', files: this.#filesIn('test/hours') })])
-        : []),
+      ...(hours ? this.#onBundle([this.#firstHours(this.#filesIn('test/hours'))]) : []),
     ]
     this.#isHeldBack = works.length > 1
     await runSideBySide(works, CORES, interruption())
@@ -222,17 +220,30 @@ class TestRun {
 
   async #node(title: string, files: string[], settings: Record<string, string> = {}): Promise<void> {
     if (files.length === 0) return
-    const { prepareFor } = await import('../test/node/prepare.ts')
-    await prepareFor(
-      files.map((file) => join(root, file)),
-      { progress: createProgress(process.stderr), signal: undefined },
-    )
+    await this.#prepare(files)
     const platform = await startTestPlatform({ hasRealNode: true, environment: settings })
     try {
       await this.#mocha(0, { title, files, environment: platform.environment }).run()
     } finally {
       await platform.stop()
     }
+  }
+
+  #firstHours(files: string[]): Planned {
+    const tests = this.#mocha(WEIGHTS.shared, { title: 'first hours', files })
+    const run = async () => {
+      await this.#prepare(files)
+      await tests.run()
+    }
+    return { ...tests, run }
+  }
+
+  async #prepare(files: readonly string[]): Promise<void> {
+    const { prepareFor } = await import('../test/node/prepare.ts')
+    await prepareFor(
+      files.map((file) => join(root, file)),
+      { progress: createProgress(process.stderr), signal: undefined },
+    )
   }
 
   async #shared(files: string[]): Promise<void> {

@@ -22,14 +22,15 @@ const MODULES = 'github.com/vmware-tanzu'
 const SERVER: Tool = { folder: 'velero', package: `${MODULES}/velero/cmd/velero`, name: 'velero' }
 const PLUGIN_NAME = 'velero-plugin-for-aws'
 const PLUGIN: Tool = { folder: 'velero', package: `${MODULES}/${PLUGIN_NAME}/${PLUGIN_NAME}`, name: PLUGIN_NAME }
+/** They share most of their packages, so the second takes little time after the first. */
+export const VELERO_PROGRAMS = [SERVER, PLUGIN] as const
 const NAMESPACE = 'velero'
 const DEFINED_WITHIN = 180_000
 
 export type VeleroPrograms = { server: string; plugin: string }
 
-/** The programs of Velero, built once, which takes minutes; the test is skipped, and says so, where no Go can build them. */
+/** The programs of Velero, built before the tests; the test is skipped, and says so, where no Go can build them. */
 export async function veleroOrSkip(test: Context): Promise<VeleroPrograms> {
-  // One after the other: they share most of their packages.
   return { server: await programOrSkip(SERVER, test), plugin: await programOrSkip(PLUGIN, test) }
 }
 

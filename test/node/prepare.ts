@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { ToolSearch } from '../../scripts/controlplane/tool.ts'
+import { builtTool, type ToolSearch } from '../../scripts/controlplane/tool.ts'
 import { builderImage } from '../../scripts/node/builderImage.ts'
 import { packageImage } from '../../scripts/node/images.ts'
 import { baseImages, engineImage, MARIADB } from '../../scripts/node/library.ts'
@@ -7,6 +7,7 @@ import { unpackedPackages } from '../../scripts/node/packages.ts'
 import { NODE_LIBRARIES } from '../../scripts/node/platformImage.ts'
 import { prometheusImage } from '../../scripts/node/prometheus.ts'
 import { relationalEngineParts } from '../../scripts/node/relationalEngine.ts'
+import { VELERO_PROGRAMS } from '../cluster/veleroServer.ts'
 import { relationalBackupParts } from './barmanPlugin.ts'
 import { SHELL, WORKER } from './testImages.ts'
 
@@ -14,12 +15,13 @@ type Make = (search: ToolSearch) => Promise<unknown>
 
 const shell: Make = (search) => packageImage(SHELL, search)
 
-/** What tests install on a node, by the word in a test that requests it. */
+/** What tests install, by the word in a test that requests it. */
 const MADE_FOR: Readonly<Record<string, readonly Make[]>> = {
   installRelationalEngine: [relationalEngineParts],
   installRelationalBackups: [relationalBackupParts],
   installPrometheus: [prometheusImage],
   installBackupStore: [shell],
+  veleroOrSkip: VELERO_PROGRAMS.map((tool) => (search) => builtTool(tool, search)),
   pushLibrary: [baseImages, builderImage],
   pushEngines: [engineImage],
   pushShell: [shell],
@@ -29,7 +31,7 @@ const MADE_FOR: Readonly<Record<string, readonly Make[]>> = {
   Installation: [(search) => unpackedPackages(NODE_LIBRARIES, search)],
 }
 
-/** What a test needs on its node, according to its text. */
+/** What a test needs, according to its text. */
 export function neededBy(text: string): string[] {
   const words = new Set(text.match(/\w+/g))
   return Object.keys(MADE_FOR).filter((word) => words.has(word))
