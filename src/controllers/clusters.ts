@@ -130,7 +130,7 @@ function observeCluster(workspace: Workspace): ObservedCluster {
 }
 
 function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number): Outcome {
-  const { lastSeenAt = 'never', certificateExpiresAt } = object.status?.agent ?? {}
+  const { lastSeenAt = 'never', certificateExpiresAt, clockSkewMilliseconds } = object.status?.agent ?? {}
   switch (state) {
     case 'AwaitingJoin':
       return waiting('WaitingForCluster', 'No agent has joined yet. Ask for a join token and start the agent with it.')
@@ -150,7 +150,19 @@ function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number)
     case 'Degraded':
       return degraded('PartiallyAvailable', 'Not all nodes of the cluster are ready.', after)
     case 'Online':
-      return done({ after })
+      return done({ after, ...clockWarning(clockSkewMilliseconds) })
+  }
+}
+
+/** Times that the cluster reports are compared with ours, such as when a rollout failed. */
+const CLOCK_SKEW_MAX_MS = 60_000
+
+function clockWarning(skew = 0): { message?: string } {
+  if (Math.abs(skew) < CLOCK_SKEW_MAX_MS) return {}
+  const minutes = Math.round(Math.abs(skew) / 60_000)
+  const direction = skew > 0 ? 'ahead of' : 'behind'
+  return {
+    message: `When its agent connected, the clock of the cluster was ${minutes} minutes ${direction} ours: what runs there may report wrong times and failures. Correct it, and restart the agent.`,
   }
 }
 

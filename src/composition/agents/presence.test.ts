@@ -86,8 +86,8 @@ describe('connected agents', () => {
   }
 
   /** Answers the one request that every agent receives. */
-  async function play(clusterId: string, version = '1.2.3'): Promise<TLSSocket> {
-    const now = new Date()
+  async function play(clusterId: string, version = '1.2.3', clockSkew = 0): Promise<TLSSocket> {
+    const now = new Date(bench.clock.now() + clockSkew)
     const socket = await dial({ host: '127.0.0.1', port: gate.port }, await credentialsOf(clusterId))
     performServerHandshake(socket)
       .on('error', () => {})
@@ -153,6 +153,16 @@ describe('connected agents', () => {
     await play(idOf(10), `9.9\u001b[2J\n${'x'.repeat(10_000)}`)
     await until('it is written', async () => (await found(idOf(10))).agent?.version?.startsWith('9.9'))
     expect((await found(idOf(10))).agent?.version).to.match(/^[ -~]{1,64}$/)
+  })
+
+  it('show a clock that is far off', async () => {
+    await play(idOf(14), '1.2.3', -HOUR)
+    await until('it is told', async () => {
+      await bench.rest()
+      const { statusMessage = '' } = (await found(idOf(14))) as { statusMessage?: string }
+      return statusMessage.includes('60 minutes behind')
+    })
+    expect((await found(idOf(14))).state).to.equal('Online')
   })
 
   it('renew their certificate, but receive 403 if they were revoked during the request', async () => {
