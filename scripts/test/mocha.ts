@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join, relative, resolve } from 'node:path'
 import { beforeInterrupted } from './interruption.ts'
-import { endWithAllItStarted, type Patience, Watchdog } from './watchdog.ts'
+import { endWithAllItStarted, PATIENCE, type Patience, Watchdog } from './watchdog.ts'
 
 const root = join(import.meta.dirname, '../..')
 const MOCHA = join(root, 'node_modules/mocha/bin/mocha.js')
@@ -27,7 +27,6 @@ export type MochaRun = {
   environment?: Record<string, string>
   /** Whether the output is printed at the end, because other parts run in parallel. */
   isHeldBack: boolean
-  /** For a part whose output is held back, so that its progress is not visible. */
   patience?: Patience
 }
 
@@ -53,7 +52,7 @@ export async function runMocha({
   options,
   environment,
   isHeldBack,
-  patience,
+  patience = PATIENCE,
 }: MochaRun): Promise<Result> {
   const started = performance.now()
   console.log(isHeldBack ? `\n.. ${title}` : `\n== ${title}`)
@@ -76,12 +75,14 @@ export async function runMocha({
     child.once('close', (code) => done(code ?? 1))
   })
   const forget = beforeInterrupted(() => endWithAllItStarted(child, ended))
-  const watchdog = isHeldBack ? new Watchdog(child, () => lastMessage.isOver, patience) : undefined
+  // Whoever sees the output judges for themselves whether the tests still work.
+  const working = isHeldBack ? patience.working : Number.POSITIVE_INFINITY
+  const watchdog = new Watchdog(child, () => lastMessage.isOver, { ...patience, working })
   const status = await ended.finally(forget)
   if (isHeldBack) process.stdout.write(`\n== ${title}\n${Buffer.concat(output)}`)
   console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
   const { isOver, ...result } = lastMessage
-  if (watchdog?.killed !== undefined) {
+  if (watchdog.killed !== undefined) {
     console.log(`-- ${title}: printed nothing any more, and was killed:\n${watchdog.killed}`)
     return isOver ? result : addUnfinished(result, files)
   }
