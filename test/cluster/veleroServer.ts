@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, symlink } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Context } from 'mocha'
@@ -8,6 +9,7 @@ import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { findTool, type Tool } from '../../scripts/controlplane/tool.ts'
 import { tokenOf } from '../../scripts/platform/operator.ts'
+import { listen } from '../../src/core/listen.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { secretData } from '../../src/core/secretData.ts'
 import { secret } from '../../src/kube/builtin.ts'
@@ -92,6 +94,7 @@ export async function startVelero(
   await symlink(plugin, join(plugins, PLUGIN_NAME)).catch(alreadyThere)
   const kubeconfig = join(folder, 'kubeconfig')
   await controlPlane.writeKubeconfig(kubeconfig, { name: NAMESPACE, user: await tokenOf(NAMESPACE, admin, NAMESPACE) })
+  await requireRuntimePort()
   const ports = await choosePorts(folder, ['metrics', 'profiler'])
   const group = new ProcessGroup(folder)
   const { logFile } = group.start({
@@ -115,6 +118,16 @@ export async function startVelero(
     environment: { ...process.env, TMPDIR: folder, HOME: folder },
   })
   return { logFile, stop: () => group.stop() }
+}
+
+/** Velero's server opens this port whatever its arguments say, and ends if it is in use. */
+const RUNTIME_PORT = 8080
+
+/** @throws Error that names the port */
+async function requireRuntimePort(): Promise<void> {
+  const server = createServer()
+  await listen(server, 'Velero', { port: RUNTIME_PORT, host: '0.0.0.0' })
+  await new Promise((closed) => server.close(closed))
 }
 
 /** Where the bucket is, and which key opens it. */
