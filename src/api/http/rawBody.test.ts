@@ -4,11 +4,15 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import { CallerLimits, type RateLimitKey } from './callerLimits.ts'
 import { noMetrics } from './metrics.ts'
-import { beginRawBody } from './rawBody.ts'
+import { beginRawBody, type RawBody, type RawBodyRules } from './rawBody.ts'
+
+function thrown(code: ErrorCode): never {
+  throw new PlatformError(code, 'No.')
+}
 
 const MIB = 1_048_576
 const ANNA = { kind: 'principal', key: 'anna' } as const
@@ -83,6 +87,54 @@ describe('beginRawBody', () => {
     upload.response.emit('close')
     expect(await secondsUntil(() => seen.isEnded)).to.equal(0)
     expect(clock.pending).to.equal(0)
+  })
+
+  /** Begins to read these bytes, of which four are accepted, and notes the order of what happens. */
+  function begun(sizes: readonly number[], headers: object = {}, rules: Partial<RawBodyRules> = {}) {
+    const notes: string[] = []
+    const request = Object.assign(Readable.from(sizes.map((size) => Buffer.alloc(size))), { headers })
+    const writeContinue = () => notes.push('continue')
+    const response = Object.assign(new EventEmitter(), { closed: false, writableFinished: false, writeContinue })
+    const all = {
+      ...{ limitBytes: 4, begin: () => void notes.push('begin'), hold: (size: number) => void notes.push(`${size}`) },
+      ...{ pay: () => 0, ended: async () => void notes.push('ended'), ...rules },
+    }
+    const exchange = [request as unknown as IncomingMessage, response as unknown as ServerResponse] as const
+    return { notes, begin: () => beginRawBody(...exchange, all, clock) }
+  }
+  const codeOf = (work: () => Promise<unknown> | unknown) =>
+    new Promise((resolve) => resolve(work())).then(
+      () => 'none',
+      (error: PlatformError) => error.code,
+    )
+  const inPieces = async (body: RawBody) => {
+    for await (const piece of body.pieces()) expect(piece.length).to.be.greaterThan(0)
+  }
+
+  for (const [what, sizes, headers, code] of [
+    ['four bytes', [3, 1], {}, 'none'],
+    ['four bytes of which the header says so', [4], { 'content-length': '4' }, 'none'],
+    ['five bytes', [3, 2], {}, 'BODY_TOO_LARGE'],
+    ['a header that says five', [], { 'content-length': '5' }, 'BODY_TOO_LARGE'],
+    ['compressed bytes', [1], { 'content-encoding': 'gzip' }, 'MODEL_BINDING_FAILED'],
+  ] as const)
+    it(`answers ${what} with ${code}, in pieces and as a whole`, async () => {
+      expect(await codeOf(() => inPieces(begun(sizes, headers).begin()))).to.equal(code)
+      expect(await codeOf(() => begun(sizes, headers).begin().whole())).to.equal(code)
+    })
+
+  it('lets the client send only what may begin, and ends before the last bytes are used', async () => {
+    const given = begun([3, 1], { expect: '100-continue' })
+    await given.begin().whole()
+    expect(given.notes.slice(0, 2)).to.deep.equal(['begin', 'continue'])
+    expect(given.notes.at(-1)).to.equal('ended')
+    expect(given.notes.slice(2, -1)).to.not.have.length(0)
+    const full = begun([1], { expect: '100-continue' }, { begin: () => thrown('TOO_MANY_REQUESTS') })
+    expect(await codeOf(full.begin)).to.equal('TOO_MANY_REQUESTS')
+    expect(full.notes).to.deep.equal([])
+    const late = { ended: async () => thrown('FORBIDDEN') }
+    expect(await codeOf(() => inPieces(begun([1], {}, late).begin()))).to.equal('FORBIDDEN')
+    expect(await codeOf(() => begun([1], {}, late).begin().whole())).to.equal('FORBIDDEN')
   })
 
   it('counts a body that is read as a whole', async () => {
