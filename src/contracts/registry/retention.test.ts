@@ -79,6 +79,17 @@ const CASES: [string, Partial<RetentionInput> & { of?: StoredDigest }, string][]
   ['keeps no fewer of the latest for a pin', { digests: [OLD], pins: [pin({ keepLast: 1 })] }, 'Keep Latest'],
   ['keeps digests longer for a pin', { pins: [pin({ keepForDays: 91 })] }, 'Keep Recent'],
   [
+    'keeps what is needed by what another one needs',
+    {
+      digests: [
+        ...[...NEWER, OLD, stored('part', 90, { references: ['old'] })],
+        stored('index', 90, { references: ['part'] }),
+      ],
+      uses: uses('running', ['index']),
+    },
+    'Keep Running',
+  ],
+  [
     'keeps the parts of an index that runs',
     {
       digests: [...NEWER, OLD, stored('index', 90, { references: ['old'] })],
