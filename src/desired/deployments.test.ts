@@ -42,6 +42,12 @@ describe('decideDeployment', () => {
     status: { ...record('Deploying').status, image: 'i' } as never,
   })
   const release = { deploymentId: 'one', state: 'Serving' } as const
+  const HOUR = 3_600_000
+  const external = (phase: DeploymentPhase | undefined, spec: object = {}): DeploymentFacts['record'] => ({
+    spec: { ...record().spec, strategy: 'Reported', phase, image: 'i', commitSha: 'c', ...spec },
+    status: record().status,
+  })
+  const given: DeploymentFacts['record'] = external(undefined, { strategy: 'Image' })
   const seen = (given: Partial<DeploymentFacts>): DeploymentFacts => ({
     ...{ record: record(), others: [], release: undefined, id: 'one', createdAt: 0, now: 0 },
     ...given,
@@ -58,6 +64,82 @@ describe('decideDeployment', () => {
       'supersedes a deployment when a newer one is rolled out',
       seen({ record: record('Building'), others: [record('Deploying', 3)] }),
       { stage: 'Superseded' },
+    ],
+    [
+      'builds although an older one is queued',
+      seen({ others: [record('Queued', 1)] }),
+      { stage: 'Queued', starts: true },
+    ],
+    [
+      'builds although a newer one has ended',
+      seen({ others: [record('Failed', 3)] }),
+      { stage: 'Queued', starts: true },
+    ],
+    [
+      'supersedes a rollout when a newer one is served',
+      seen({ record: record('Deploying'), others: [record('Succeeded', 3)], release }),
+      { stage: 'Superseded' },
+    ],
+    [
+      'continues a rollout when a newer deployment has failed',
+      seen({ record: record('Deploying'), others: [record('Failed', 3)], release }),
+      { stage: 'Succeeded' },
+    ],
+    [
+      'waits while its owner serves another deployment',
+      seen({ record: record('Deploying'), release: { ...release, deploymentId: 'other' } }),
+      { stage: 'Deploying' },
+    ],
+    [
+      'fails a rollout with the message of its owner',
+      seen({ record: record('Deploying'), release: { ...release, state: 'Failed', message: 'It crashes.' } }),
+      { stage: 'Failed', message: 'It crashes.' },
+    ],
+    ['rolls out a given image', seen({ record: given }), { stage: 'Deploying', image: 'i', commitSha: 'c' }],
+    [
+      'serves a given image although its owner cancels builds',
+      seen({ record: given, release, isCancelled: true }),
+      { stage: 'Succeeded', image: 'i', commitSha: 'c' },
+    ],
+    [
+      'queues an external build without a report',
+      seen({ record: external(undefined) }),
+      { stage: 'Queued', commitSha: 'c' },
+    ],
+    [
+      'shows what an external builder reports',
+      seen({ record: external('Building', { message: 'Half.' }), now: 2 * HOUR - 1 }),
+      { stage: 'Building', message: 'Half.', commitSha: 'c' },
+    ],
+    [
+      'fails an external build two hours after its last report',
+      seen({ record: external('Building', { timestamp: new Date(HOUR).toISOString() }), now: 3 * HOUR }),
+      { stage: 'Failed', message: 'Its builder has reported nothing for two hours.' },
+    ],
+    [
+      'waits for an external builder that reported less than two hours ago',
+      seen({ record: external('Building', { timestamp: new Date(HOUR).toISOString() }), now: 3 * HOUR - 1 }),
+      { stage: 'Building', commitSha: 'c' },
+    ],
+    ...(['Deploying', 'Succeeded'] as const).map((phase): [string, DeploymentFacts, object] => [
+      `rolls out the image of an external build that is ${phase}, however long ago`,
+      seen({ record: external(phase), now: 9 * HOUR }),
+      { stage: 'Deploying', image: 'i', commitSha: 'c' },
+    ]),
+    [
+      'names the commit that was built instead of the requested one',
+      seen({
+        record: external(undefined, { strategy: 'Build' }),
+        build: { phase: 'Building', message: 'Half.', commit: 'd' },
+      }),
+      { stage: 'Building', message: 'Half.', commitSha: 'd' },
+    ],
+    [
+      'keeps what is known of a deployment that has ended',
+      seen({
+        record: { ...record(), status: { stage: 'Failed', image: 'i', commitSha: 'c', lastMessage: 'No.' } as never },
+      }),
+      { stage: 'Failed', image: 'i', commitSha: 'c', message: 'No.' },
     ],
     ['fails a deployment whose build is missing', seen({ record: record('Building') }), { stage: 'Failed' }],
     [
@@ -114,8 +196,9 @@ describe('decideDeployment', () => {
   ]
   for (const [title, given, expected] of cases) {
     it(title, () => {
-      const { stage, starts, image } = decideDeployment(given)
-      expect({ stage, starts, image }).to.deep.equal({ starts: undefined, image: undefined, ...expected })
+      const { stage, starts, image, commitSha, message } = decideDeployment(given)
+      const found = { stage, starts, image, commitSha, ...('message' in expected && { message }) }
+      expect(found).to.deep.equal({ starts: undefined, image: undefined, commitSha: undefined, ...expected })
     })
   }
 })

@@ -77,6 +77,19 @@ describe('demandOf', () => {
       '3 cpu, 12Gi, 6Gi stored, 3 pods',
     ],
     [
+      'counts a Persistent volume once, an Ephemeral one per replica',
+      {
+        spec: {
+          ...{ replicas: 2, storageSize: '0' },
+          volumes: [
+            { name: 'data', kind: 'Persistent', size: '3Gi' },
+            { name: 'cache', kind: 'Ephemeral', size: '2Gi' },
+          ],
+        },
+      },
+      '2 cpu, 8Gi, 7Gi stored, 2 pods',
+    ],
+    [
       'counts only the volumes of stopped components',
       { spec: { running: false, components: [{ replicas: 2 }], volumes: [{ kind: 'Persistent', size: '3Gi' }] } },
       '0 cpu, 0, 3Gi stored, 0 pods',
