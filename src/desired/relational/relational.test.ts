@@ -1,7 +1,17 @@
 import { expect } from 'chai'
 import { dump, load } from 'js-yaml'
-import { type RelationalSpec, relationalInput } from '../../../test/make/relational.ts'
-import { LOGINS, loginSecret, type Origin, relationalChildren } from './index.ts'
+import { type RelationalSpec, relationalCluster, relationalInput, TARGET } from '../../../test/make/relational.ts'
+import { secretTexts } from '../../core/secretData.ts'
+import {
+  type BackupTarget,
+  destinationPath,
+  LOGINS,
+  loginSecret,
+  type Origin,
+  relationalChildren,
+  snapshotBackup,
+  targetSecret,
+} from './index.ts'
 
 /** The child of a kind as YAML would describe it, without the metadata that every child has. */
 function yamlOf(
@@ -203,6 +213,44 @@ spec:
   retentionPolicy: 14d
 `),
     )
+  })
+
+  for (const [prefix, path] of [
+    ['', 's3://backups/shop-1'],
+    ['db', 's3://backups/db/shop-1'],
+    ['/db//eu/', 's3://backups/db/eu/shop-1'],
+  ] as const)
+    it(`store backups of a group apart from those of others, with the prefix "${prefix}"`, () =>
+      expect(destinationPath({ bucket: 'backups', prefix }, 'shop-1')).to.equal(path))
+
+  it('store backups of a target with a region, and keep them if snapshots last for ever', () => {
+    const target = { bucket: 'backups', prefix: '', endpoint: undefined, region: 'eu-1' }
+    const backup = { target, destinationPath: 's3://backups/shop-1', serverName: 'orders', retentionDays: undefined }
+    const { spec } = yamlOf('ObjectStore', {}, { backup }) as { spec: { configuration: Record<string, unknown> } }
+    expect(spec).to.not.have.property('retentionPolicy')
+    expect(spec.configuration).to.not.have.property('endpointURL')
+    expect(spec.configuration.s3Credentials).to.deep.include({ region: { name: 'relctarget-orders', key: 'region' } })
+    const copied = (given: BackupTarget) => secretTexts(targetSecret(relationalCluster(), given, {}).data)
+    expect(copied({ ...TARGET, region: 'eu-1' })).to.deep.equal({ region: 'eu-1' })
+    expect(copied(TARGET)).to.deep.equal({})
+  })
+
+  for (const [when, spec] of [
+    ['while archiving is suspended', { archivingSuspended: true }],
+    ['while stopped', { running: false }],
+  ] as const)
+    it(`schedule no backup ${when}`, () =>
+      expect(yamlOf('ScheduledBackup', spec)).to.have.nested.property('spec.suspend', true))
+
+  it('take a snapshot from the primary', () => {
+    const metadata = { name: 'b1', namespace: 'shop-1' }
+    expect(snapshotBackup({ metadata, spec: { clusterName: 'orders' } } as never)).to.deep.equal({
+      ...{ apiVersion: 'postgresql.cnpg.io/v1', kind: 'Backup', metadata: { ...metadata, name: 'rsnap-b1' } },
+      spec: {
+        ...{ cluster: { name: 'relc-orders' }, method: 'plugin', target: 'primary' },
+        pluginConfiguration: { name: 'barman-cloud.cloudnative-pg.io' },
+      },
+    })
   })
 
   it('schedule base backups with seconds and Sunday as 0, without an owner', () => {
