@@ -50,7 +50,7 @@ export function boundaryIdOf({ namespace = '' }: { readonly namespace?: string }
 
 /**
  * The namespace of a resource group's resources. The hash keeps equal group names of two boundaries apart and cannot be
- * chosen by a tenant; the readable part is cut so that the whole stays a label.
+ * chosen by a tenant. With the longest name of a group, the whole is just short enough for a label.
  */
 export function groupNamespace(boundaryId: string, group: string): string {
   const path = `${boundaryId}/${group}`
