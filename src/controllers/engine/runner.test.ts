@@ -106,7 +106,7 @@ describe('Runner', () => {
       })
       await world.bench.rest()
     }
-    await touch(waiting('WaitingForWorkload', 'Still 0 of 1 peer is ready.'))
+    await touch(waiting('WaitingForWorkload', '1 of 1 peer is ready.'))
     await touch(done())
     await touch(stalled('PlanNotFound', 'No plan "huge".'))
     expect(world.bench.events.map(({ type, reason }) => `${type} ${reason}`)).to.deep.equal([

@@ -137,11 +137,24 @@ describe('transition', () => {
     ['returns Warning when it fails', ready, { kind: 'failed', message: 'x' }, 'Warning ReconcileFailed'],
     ['returns nothing for the same outcome', ready, done(), undefined],
     [
-      'returns nothing if only the message changes',
+      'returns nothing if only numbers in the message change',
       statusOf(waiting('Scaling', '1 of 3')),
       waiting('Scaling', '2 of 3'),
       undefined,
     ],
+    [
+      'returns the cause of waiting that is found later',
+      statusOf(waiting('Scaling', '0 of 3 are ready.')),
+      waiting('Scaling', '0 of 3 are ready. The cluster has no storage class "fast".'),
+      'Normal Scaling',
+    ],
+    [
+      'returns another cause',
+      statusOf(stalled('EngineRefused', 'It has no room.')),
+      stalled('EngineRefused', 'Its image cannot be pulled.'),
+      'Warning EngineRefused',
+    ],
+    ['returns nothing for another message of what is ready', ready, done({ message: 'All runs.' }), undefined],
   ]
   for (const [sentence, previous, outcome, expected] of cases) {
     it(sentence, () => {

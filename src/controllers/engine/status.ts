@@ -82,22 +82,32 @@ function difference(previous: Record<string, unknown>, next: Record<string, unkn
   return patch
 }
 
-/** A change of `Ready`: the only source of events and log lines. */
+/** What people should hear of: the only source of events and log lines. */
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; note: string }
 
-/** The transition between two statuses; undefined if `Ready` has the same status and reason as before. */
+/**
+ * The transition between two statuses; undefined if `Ready` says the same as before. While it does not hold, another
+ * message is news, such as why the pods do not start; other numbers in it are not.
+ */
 export function transition(
   previous: Record<string, unknown>,
   next: Record<string, unknown>,
   outcome: Outcome | Failed,
 ): Transition | undefined {
   const [before, after] = [readyOf(previous), readyOf(next)]
-  if (after === undefined || (before?.status === after.status && before.reason === after.reason)) return undefined
+  if (after === undefined || (before !== undefined && isSameNews(before, after))) return undefined
   const isNormal = outcome.kind === 'done' || outcome.kind === 'waiting'
   // An event without a message shows as <none>; only a healthy outcome has none.
   const note = after.message === '' ? 'Everything is as it should be.' : after.message
   return { type: isNormal ? 'Normal' : 'Warning', reason: after.reason, note }
 }
+
+function isSameNews(before: Condition, after: Condition): boolean {
+  const isSame = before.status === after.status && before.reason === after.reason
+  return isSame && (after.status === 'True' || wordsOf(before) === wordsOf(after))
+}
+
+const wordsOf = ({ message }: Condition) => message.replaceAll(/\d+/g, '')
 
 function readyOf(status: Record<string, unknown>): Condition | undefined {
   return (status as ReconcileStatus).conditions?.find(({ type }) => type === 'Ready')
