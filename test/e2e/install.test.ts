@@ -51,6 +51,19 @@ describe('installation with kubectl apply -k', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
+  it('of the agent applies without a warning, changes nothing when applied again, and leaves nothing', async () => {
+    const kinds = ['clusterroles', 'clusterrolebindings', 'validatingadmissionpolicies', 'namespaces']
+    const everything = async () =>
+      (await kubectl('get', `${kinds.join()},validatingadmissionpolicybindings`, '--output=name')).stdout.split('\n')
+    const before = await everything()
+    const agent = join(deploy, 'agent')
+    expect((await kubectl('apply', '--server-side', '-k', agent)).stderr).to.equal('')
+    expect((await kubectl('diff', '--server-side', '-k', agent)).stdout).to.equal('')
+    expect(await everything()).to.include('namespace/freehold-system')
+    await kubectl('delete', '-k', agent, '--ignore-not-found')
+    expect(await everything()).to.have.members(before)
+  })
+
   it('applies at the first attempt without a warning', async () => {
     const { stdout, stderr } = await kubectl('apply', '--server-side', '-k', deploy)
     expect(stderr).to.equal('')
@@ -58,10 +71,19 @@ describe('installation with kubectl apply -k', () => {
   })
 
   it('changes nothing when it is applied again', async () => {
+    // Fails, with what differs, if anything does.
+    expect((await kubectl('diff', '--server-side', '-k', deploy)).stdout).to.equal('')
     const before = (await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items
     await kubectl('apply', '--server-side', '-k', deploy)
     const after = (await client.list(deployment, { namespace: SYSTEM_NAMESPACE })).items
     expect(after.map((item) => item.metadata.generation)).to.deep.equal(before.map((item) => item.metadata.generation))
+  })
+
+  it('uses no version of an API that Kubernetes removes', async () => {
+    const text = await (await client.request({ path: '/metrics' })).text()
+    expect(text).to.contain('apiserver_request_total')
+    const removed = text.match(/^apiserver_requested_deprecated_apis\{.*removed_release="[^"].*$/gm) ?? []
+    expect(removed).to.deep.equal([])
   })
 
   it('establishes the CRD of every kind', async () => {
