@@ -93,3 +93,36 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['FreeholdBoundariesFull'],
   },
 ]
+
+const backup = (which: 'available' | 'failed', values: string): Series => [
+  `barman_cloud_cloudnative_pg_io_last_${which}_backup_timestamp{namespace="shop-0123456789", pod="relc-orders-1"}`,
+  values,
+]
+
+/** What the alerts about workloads say of a database; two days after its first backup at the latest. */
+export const WORKLOAD_ALERT_CASES: readonly AlertCase[] = [
+  {
+    title: 'nothing about a database with a recent backup',
+    series: [backup('available', '60x1400 84060x1500'), backup('failed', '0x2900')],
+    minutes: 2_800,
+    firing: [],
+  },
+  {
+    title: 'that the last backup of a database is old',
+    series: [backup('available', '60x2900'), backup('failed', '0x2900')],
+    minutes: 2_800,
+    firing: ['BackupTooOld'],
+  },
+  {
+    title: 'that a database has no backup at all',
+    series: [backup('available', '0x2900'), backup('failed', '60x2900')],
+    minutes: 120,
+    firing: ['BackupTooOld'],
+  },
+  {
+    title: 'nothing about a database whose first backup runs',
+    series: [backup('available', '0x2900'), backup('failed', '0x2900')],
+    minutes: 120,
+    firing: [],
+  },
+]

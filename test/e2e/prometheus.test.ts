@@ -20,14 +20,18 @@ import type {
   RoutedService,
 } from '../../src/adapters/prometheus/port.ts'
 import { silentLog as log } from '../../src/core/log.ts'
-import { ALERT_CASES } from '../cases/alerts.ts'
+import { ALERT_CASES, WORKLOAD_ALERT_CASES } from '../cases/alerts.ts'
 import { debianIsMissing } from '../cluster/debian.ts'
 import { PATIENCE } from '../make/until.ts'
 import { metricSourceContract, PLAYED_METRICS } from '../suites/metricSourceContract.ts'
 import { PLAYED, requestFiguresContract } from '../suites/requestFiguresContract.ts'
 
 const SCRAPE_SECONDS = 15
-const ALERTS = join(import.meta.dirname, '../../deploy/monitoring/alerts.yaml')
+const MONITORING = join(import.meta.dirname, '../../deploy/monitoring')
+const ALERTS = [
+  ['alerts.yaml', ALERT_CASES],
+  ['workloads.yaml', WORKLOAD_ALERT_CASES],
+] as const
 
 type Rules = { groups: { name: string; rules: { alert: string; expr: string }[] }[] }
 /** The name as Traefik writes it, on a node. */
@@ -140,42 +144,36 @@ describe('Prometheus', () => {
   describe('createRequestFigures', () => requestFiguresContract(() => figures))
   describe('createMetricSource', () => metricSourceContract(() => metrics))
 
-  describe('alerts of the platform', () => {
-    let rules: Rules
-    const promtool = async (...words: string[]) => {
-      const programs = await prometheusPrograms({ progress: silentProgress, signal: undefined })
-      return promisify(execFile)(join(programs, 'promtool'), words)
-    }
-
-    before(async () => {
-      const { spec } = load(await readFile(ALERTS, 'utf8')) as { spec: Rules }
-      rules = spec
-      await writeFile(join(folder, 'rules.yaml'), dump(rules))
-    })
-
-    for (const { title, series, minutes, firing } of ALERT_CASES)
-      it(`say ${title}`, async () => {
-        const asked = rules.groups
-          .flatMap((group) => group.rules)
-          .map(({ alert }) => `ALERTS{alertname="${alert}", alertstate="firing"}`)
-        const test = {
-          interval: '1m',
-          input_series: series.map(([name, values]) => ({ series: name, values })),
-          promql_expr_test: asked.map((expr) => ({
-            expr: `count by (alertname) (${expr})`,
-            eval_time: `${minutes}m`,
-            exp_samples: firing
-              .filter((name) => expr.includes(`"${name}"`))
-              .map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
-          })),
-        }
-        expect(asked.length).to.be.greaterThan(5)
-        const path = join(folder, 'alerts.yaml')
-        await writeFile(path, dump({ rule_files: ['rules.yaml'], evaluation_interval: '1m', tests: [test] }))
-        const { stdout } = await promtool('test', 'rules', path)
-        expect(stdout).to.contain('SUCCESS')
+  for (const [file, cases] of ALERTS)
+    describe(`alerts of deploy/monitoring/${file}`, () => {
+      let names: string[]
+      before(async () => {
+        const { spec } = load(await readFile(join(MONITORING, file), 'utf8')) as { spec: Rules }
+        names = [...new Set(spec.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)))]
+        await writeFile(join(folder, 'rules.yaml'), dump(spec))
       })
-  })
+
+      for (const { title, series, minutes, firing } of cases)
+        it(`say ${title}`, async () => {
+          const test = {
+            interval: '1m',
+            input_series: series.map(([name, values]) => ({ series: name, values })),
+            promql_expr_test: names.map((name) => ({
+              expr: `count by (alertname) (ALERTS{alertname="${name}", alertstate="firing"})`,
+              eval_time: `${minutes}m`,
+              exp_samples: firing.includes(name) ? [{ labels: `{alertname="${name}"}`, value: 1 }] : [],
+            })),
+          }
+          expect(names)
+            .to.include.members([...firing])
+            .and.to.have.length.greaterThan(5)
+          const path = join(folder, 'alerts.yaml')
+          await writeFile(path, dump({ rule_files: ['rules.yaml'], evaluation_interval: '1m', tests: [test] }))
+          const programs = await prometheusPrograms({ progress: silentProgress, signal: undefined })
+          const { stdout } = await promisify(execFile)(join(programs, 'promtool'), ['test', 'rules', path])
+          expect(stdout).to.contain('SUCCESS')
+        })
+    })
 
   it('accepts every query of the catalogue', async () => {
     const target: MetricTarget = {
