@@ -7,7 +7,6 @@ import {
   newestRelease,
   releasesOf as releasesOfComponent,
 } from '../../contracts/lifecycle.ts'
-import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, type Outcome, REQUEUE_NOW, stalled, waiting } from '../../core/outcome.ts'
@@ -20,7 +19,14 @@ import { pruneFinished } from '../platformObjects.ts'
 import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { setVersion } from './engine.ts'
 import { acquireLifecycleLock } from './lock.ts'
-import { componentsOf, executionsOf, type InstallObject, installsOf, releasesOf } from './storedObjects.ts'
+import {
+  componentsOf,
+  executionsOf,
+  type InstallObject,
+  installsOf,
+  isRollingOut,
+  releasesOf,
+} from './storedObjects.ts'
 import type { InstallPass } from './types.ts'
 
 const INSTALLS_KEPT = 50
@@ -38,12 +44,18 @@ function waitingInstalls(_changed: KubeObject, records: Workspace): string[] {
     .map(keyOf)
 }
 
+/** What of an install decides whether others wait for it. */
+function turnOfInstall(object: KubeObject) {
+  const { status } = object as InstallObject
+  return [isInstallOver(status?.state), status?.state === 'Paused', holdsLifecycleLock(status)]
+}
+
 /** Installs and repairs components one at a time. Each step is stored before it is carried out. */
 export const installController = controller(ComponentInstall, {
   observes: [
     { resource: PlatformComponent.resource, keysOf: installsAtWork },
-    { resource: ComponentInstall.resource, keysOf: waitingInstalls },
-    { resource: RolloutExecution.resource, keysOf: waitingInstalls },
+    { resource: ComponentInstall.resource, keysOf: waitingInstalls, relevant: turnOfInstall, wakesOnCreate: false },
+    { resource: RolloutExecution.resource, keysOf: waitingInstalls, relevant: isRollingOut, wakesOnCreate: false },
   ],
   reads: [ComponentRelease.resource, ...FLUX_RESOURCES],
   writes: [
@@ -186,7 +198,7 @@ function describeBlockers({ object, records }: InstallPass): string | undefined 
     !isInstallOver(status?.state) && status?.state !== 'Paused' && ageOf(other) < ageOf(object)
   if (others.some((other) => holdsLifecycleLock(other.status) || isBefore(other)))
     return 'Another install is under way: they take turns.'
-  return executionsOf(records).some(({ status }) => isRolloutActive(status?.state))
+  return executionsOf(records).some(isRollingOut)
     ? 'A rollout is under way: installs and rollouts take turns.'
     : undefined
 }

@@ -1,3 +1,4 @@
+import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
@@ -13,3 +14,6 @@ export const componentsOf = (records: Workspace) => platformObjects<ComponentObj
 export const releasesOf = (records: Workspace) => platformObjects<ReleaseObject>(records, ComponentRelease)
 export const installsOf = (records: Workspace) => platformObjects<InstallObject>(records, ComponentInstall)
 export const executionsOf = (records: Workspace) => platformObjects<ExecutionObject>(records, RolloutExecution)
+
+/** Whether others wait for a rollout. */
+export const isRollingOut = (execution: KubeObject) => isRolloutActive((execution as ExecutionObject).status?.state)

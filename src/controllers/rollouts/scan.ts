@@ -11,13 +11,19 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { storedConfiguration } from '../lifecycle/configuration.ts'
-import { componentsOf, executionsOf } from '../lifecycle/storedObjects.ts'
+import { componentsOf, executionsOf, isRollingOut } from '../lifecycle/storedObjects.ts'
 import { createIfAbsent, newestFinishedObserver, pruneFinished } from '../platformObjects.ts'
 import { INSPECTION_RIGHTS, inspectedComponents, type ScanObject, scansOf } from './checkInput.ts'
 import type { RolloutOptions, ScanPass } from './types.ts'
 
 const isScanOver = ({ status }: Pick<ScanObject, 'status'>) =>
   status?.state === 'Finished' || status?.state === 'Failed'
+
+/** What of a scan decides whether others wait for it. */
+function turnOfScan(object: KubeObject) {
+  const { spec, status } = object as ScanObject
+  return [spec.notBefore, status?.state]
+}
 
 /**
  * Compares the cluster with what components render. Scans take turns, and wait while a rollout makes changes. After
@@ -27,9 +33,9 @@ export const scanController = controllerWith(
   PlatformDriftScan,
   {
     observes: [
-      { resource: PlatformDriftScan.resource, keysOf: waitingScans },
+      { resource: PlatformDriftScan.resource, keysOf: waitingScans, relevant: turnOfScan, wakesOnCreate: false },
       newestFinishedObserver(PlatformDriftScan, (records) => scansOf(records).filter(isScanOver)),
-      { resource: RolloutExecution.resource, keysOf: waitingScans },
+      { resource: RolloutExecution.resource, keysOf: waitingScans, relevant: isRollingOut, wakesOnCreate: false },
     ],
     reads: [PlatformComponent.resource],
     writes: [{ resource: PlatformDriftScan.resource, verbs: ['create', 'delete'], in: 'system' }, ...INSPECTION_RIGHTS],
@@ -107,9 +113,10 @@ async function versionOfConfiguration(records: Workspace): Promise<string | unde
   }
 }
 
+/** Returns those that have not begun, whether or not their status says already that they wait. */
 function waitingScans(_changed: KubeObject, records: Workspace): string[] {
   return scansOf(records)
-    .filter(({ status }) => status?.phase === 'WaitingForDependency')
+    .filter(({ status }) => status?.state === undefined)
     .map(keyOf)
 }
 
