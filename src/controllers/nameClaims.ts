@@ -12,12 +12,21 @@ import { done, earliest, type Outcome } from '../core/outcome.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
-import type { Pass, Rights, Workspace } from './engine/controller.ts'
+import type { Observed, Pass, Rights, Workspace } from './engine/controller.ts'
 import { related } from './engine/lookups.ts'
 
 /** Names that are unique on the platform: the first claim wins (docs/architecture.md). */
 
 export type ClaimObject = NameClaim & { [key: string]: unknown }
+
+/** Wakes what a claim concerns when it comes and goes. */
+export function observedClaims(keysOf: (claim: ClaimObject, records: Workspace) => readonly string[]): Observed {
+  return {
+    resource: NameClaim.resource,
+    keysOf: (claim, records) => keysOf(claim as ClaimObject, records),
+    relevant: ({ metadata, spec }) => [metadata.uid, spec],
+  }
+}
 
 /** The part of a pass that claims need, for any kind and state. */
 export type ClaimingPass = Pick<Pass, 'records' | 'incarnation' | 'clock'> & {

@@ -35,6 +35,7 @@ describe('an operator that is killed at any write', () => {
       const peace = await inPeace(flow)
       expect(peace.writes, 'writes of the undisturbed run').not.to.deep.equal([])
       expect(peace.end.writesAtRest, 'writes after everything has settled').to.equal(0)
+      expect(peace.restless, 'done too often after a change without effect').to.deep.equal([])
       const found: string[] = []
       const all = deathsOf(peace.writes)
       const deaths = chosenOf(all, peace.writes, flow.title)

@@ -3,6 +3,7 @@ import { differences } from '../make/snapshot.ts'
 import type { Death, Write } from './life.ts'
 import { seedGroup } from './seeds.ts'
 import { stateOf } from './state.ts'
+import { type Passes, restlessAfterChanges, withPasses } from './wakes.ts'
 import { World } from './world.ts'
 
 export type Step = {
@@ -32,7 +33,13 @@ export type Flow = {
   facts: (world: World) => Promise<object> | object
 }
 
-export type Run = { end: Record<string, unknown>; writes: readonly Write[]; hasDied: boolean }
+export type Run = {
+  end: Record<string, unknown>
+  writes: readonly Write[]
+  hasDied: boolean
+  /** What changes without effect lead to; only of an undisturbed run. */
+  restless: readonly string[]
+}
 
 /** Milliseconds after which everything that was postponed has happened. */
 const AFTERMATH = 600_000
@@ -40,7 +47,8 @@ const AFTERMATH = 600_000
 /** Runs a flow in a new world. */
 export async function play(flow: Flow, death?: Death): Promise<Run> {
   const { hasGroup = true, isFirstStart = false, given = [] } = flow
-  const world = new World((all) => chosen(flow, all), isFirstStart)
+  const passes: Passes = []
+  const world = new World((all) => chosen(flow, all).map((one) => withPasses(one, passes)), isFirstStart)
   if (hasGroup) seedGroup(world.server)
   try {
     if (given.length > 0) await world.lead()
@@ -50,11 +58,10 @@ export async function play(flow: Flow, death?: Death): Promise<Run> {
     await world.pass(AFTERMATH)
     const settled = world.writes
     await world.pass(AFTERMATH)
-    return {
-      end: { ...stateOf(world), facts: await flow.facts(world), writesAtRest: world.writes - settled },
-      writes: life.writes,
-      hasDied: life.isOver,
-    }
+    const end = { ...stateOf(world), facts: await flow.facts(world), writesAtRest: world.writes - settled }
+    const writes = [...life.writes]
+    const restless = death === undefined ? await restlessAfterChanges(world, passes) : []
+    return { end, writes, hasDied: life.isOver, restless }
   } finally {
     await world.stop()
   }

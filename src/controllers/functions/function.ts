@@ -5,7 +5,6 @@ import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { describeReadyCount, pluralize, pluralizeVerb } from '../../core/pluralize.ts'
 import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { functionCopies, mergeVariables, wantedCopies } from '../../desired/functions.ts'
 import { evictionNotes, findEvictionProblem } from '../../desired/workload/evicted.ts'
@@ -16,7 +15,7 @@ import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { LOOKUP_INDEX } from '../engine/lookups.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, releaseClaims, releaseNames } from '../nameClaims.ts'
+import { acquireNameClaim, CLAIM_RIGHTS, observedClaims, releaseClaims, releaseNames } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/cluster.ts'
@@ -61,15 +60,11 @@ const OTHERS: readonly Observed[] = [
       return [spec, metadata.deletionTimestamp, identitySecret]
     },
   },
-  {
-    resource: NameClaim.resource,
-    keysOf: (claim, records) => {
-      const { type, value } = (claim as ClaimObject).spec
-      if (type !== 'FunctionPath') return []
-      const waiting = records.cache(ServerlessFunction).byIndex(PHASE_INDEX, 'NameOccupied')
-      return waiting.filter((each) => claimsOf(each).includes(value)).map(keyOf)
-    },
-  },
+  observedClaims(({ spec: { type, value } }, records) => {
+    if (type !== 'FunctionPath') return []
+    const waiting = records.cache(ServerlessFunction).byIndex(PHASE_INDEX, 'NameOccupied')
+    return waiting.filter((each) => claimsOf(each).includes(value)).map(keyOf)
+  }),
   ...referenceObservers(readersOf),
   ...workloadObservers(ServerlessFunction, functionsOnCluster),
   ...otherClusterObservers(),

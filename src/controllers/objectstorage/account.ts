@@ -4,14 +4,13 @@ import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { HOLDERS_SHOWN_MAX } from '../../crds/holders.ts'
 import { kubectlName } from '../../crds/kubectlName.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { withDailyUsage, withRecordedBuckets } from '../../desired/objectstorage/index.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, releaseNames } from '../nameClaims.ts'
+import { acquireNameClaim, CLAIM_RIGHTS, observedClaims, releaseNames } from '../nameClaims.ts'
 import { blockForHolders } from '../namespaceTeardown.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { checkQuotaOnce, quotaObservers, releaseQuota } from '../quota.ts'
@@ -34,16 +33,12 @@ const OBSERVED: readonly Observed[] = [
   { resource: ObjectAccessKey.resource, keysOf: accountKeyOf },
   ...quotaObservers(ObjectStorageAccount),
   // Accounts that wait for the name to become free.
-  {
-    resource: NameClaim.resource,
-    keysOf: (claim, records) => {
-      const { type, value, holder } = (claim as ClaimObject).spec
-      if (type !== 'StorageAccount') return []
-      const cache = records.cache(ObjectStorageAccount)
-      const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter(({ metadata }) => metadata.name === value)
-      return [objectKey(holder.namespace, holder.name), ...waiting.map(keyOf)]
-    },
-  },
+  observedClaims(({ spec: { type, value, holder } }, records) => {
+    if (type !== 'StorageAccount') return []
+    const cache = records.cache(ObjectStorageAccount)
+    const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter(({ metadata }) => metadata.name === value)
+    return [objectKey(holder.namespace, holder.name), ...waiting.map(keyOf)]
+  }),
 ]
 
 /** Keeps the platform-wide name of an account, and reports its content. */

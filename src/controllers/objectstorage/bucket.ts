@@ -4,13 +4,19 @@ import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { pluralize } from '../../core/pluralize.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { bucketSettings, isWithinLimit, restrictToFeatures } from '../../desired/objectstorage/index.ts'
 import { type ControllerDeclaration, controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { acquireNameClaim, CLAIM_RIGHTS, type ClaimObject, holdsName, releaseNames } from '../nameClaims.ts'
+import {
+  acquireNameClaim,
+  CLAIM_RIGHTS,
+  type ClaimObject,
+  holdsName,
+  observedClaims,
+  releaseNames,
+} from '../nameClaims.ts'
 import {
   bucketsOf,
   ENGINE_MISSING,
@@ -54,7 +60,7 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind' | 'reads'> = {
       ],
     },
     { resource: AccountBucket.resource, keysOf: waitingSiblings, wakesOnCreate: false },
-    { resource: NameClaim.resource, keysOf: waitingForName },
+    observedClaims(waitingForName),
     { resource: ResourceGroup.resource, keysOf: deletedBucketsOf },
   ],
   writes: [CLAIM_RIGHTS],
@@ -212,8 +218,7 @@ function waitingSiblings({ metadata, spec }: KubeObject, records: Workspace): st
 }
 
 /** Returns the holder of a name, the buckets that wait for it, and those of an account that just got its name. */
-function waitingForName(object: KubeObject, records: Workspace): string[] {
-  const { type, value, holder } = (object as ClaimObject).spec
+function waitingForName({ spec: { type, value, holder } }: ClaimObject, records: Workspace): string[] {
   if (type === 'StorageAccount') return keys(bucketsOf(records, holder.namespace, value))
   if (type !== 'StoreBucket') return []
   const cache = records.cache(AccountBucket)

@@ -17,7 +17,6 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { SecretObject } from '../../core/secretData.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { identityIdOf, ManagedIdentity } from '../../crds/managedidentities.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { incarnationsNamedBy } from '../../crds/principals.ts'
 import { accessKeySecret, isWithinLimit, keyGrants } from '../../desired/objectstorage/index.ts'
@@ -33,7 +32,7 @@ import {
 } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { holdsName } from '../nameClaims.ts'
+import { type ClaimObject, holdsName, observedClaims } from '../nameClaims.ts'
 import { ignoreMissingRights, withSecretRights } from '../workload/secrets.ts'
 import {
   bucketsOf,
@@ -74,7 +73,7 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind' | 'reads'> = {
     },
     { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
     { resource: ObjectAccessKey.resource, keysOf: waitingSiblings, wakesOnCreate: false },
-    { resource: NameClaim.resource, keysOf: keysOfClaim },
+    observedClaims(keysOfClaim),
     ...CALLERS.map(
       (resource): Observed => ({
         resource,
@@ -323,7 +322,6 @@ function waitingSiblings({ metadata }: KubeObject, records: Workspace): string[]
 }
 
 /** Returns the keys of an account that just got its name. */
-function keysOfClaim(object: KubeObject, records: Workspace): string[] {
-  const { type, value, holder } = (object as NameClaim & KubeObject).spec
+function keysOfClaim({ spec: { type, value, holder } }: ClaimObject, records: Workspace): string[] {
   return type === 'StorageAccount' ? keys(keysOfAccount(records, holder.namespace, value)) : []
 }

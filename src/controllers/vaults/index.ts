@@ -10,7 +10,7 @@ import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { type ClaimObject, releaseNames } from '../nameClaims.ts'
+import { observedClaims, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { checkQuotaOnce, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
@@ -43,15 +43,11 @@ const OTHERS: readonly Observed[] = [
     resource: VaultEntry.resource,
     keysOf: (entry) => [objectKey(entry.metadata.namespace, (entry as CachedEntry).spec.vaultName)],
   },
-  {
-    resource: NameClaim.resource,
-    keysOf: (claim, records) => {
-      const { type, value } = (claim as ClaimObject).spec
-      if (type !== 'Vault') return []
-      // The holder, and vaults that wait for the name.
-      return related(records.cache(SecretVault), 'name', value).map(keyOf)
-    },
-  },
+  observedClaims(({ spec: { type, value } }, records) => {
+    if (type !== 'Vault') return []
+    // The holder, and vaults that wait for the name.
+    return related(records.cache(SecretVault), 'name', value).map(keyOf)
+  }),
   {
     resource: PlatformCluster.resource,
     keysOf: (_, records) =>

@@ -4,13 +4,12 @@ import { type KubeObject, keyOf, type ObjectMeta, objectKey } from '../../core/o
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type Gateway, PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { type HttpRoute, judgeRoute, type RouteAcceptance, routeObstacle } from '../../desired/workload/host.ts'
 import { ingress } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { acquireNameClaim, type ClaimingPass, type ClaimObject, releaseClaims } from '../nameClaims.ts'
+import { acquireNameClaim, type ClaimingPass, observedClaims, releaseClaims } from '../nameClaims.ts'
 import { gatewayOf } from './cluster.ts'
 import type { WorkloadPass, WorkloadState } from './pass.ts'
 
@@ -28,16 +27,12 @@ export function hostObserver<Stored extends KubeObject>(
   kind: AnyKind,
   hostsOf: (object: Stored, domain: string) => readonly (string | undefined)[],
 ): Observed {
-  return {
-    resource: NameClaim.resource,
-    keysOf: (object, records) => {
-      const { value, holder } = (object as ClaimObject).spec
-      const waiting = records.cache<Stored>(kind.resource).byIndex(PHASE_INDEX, 'NameOccupied')
-      const domains = records.cache(PlatformCluster).list()
-      const wants = waiting.filter((each) => domains.some(({ spec }) => hostsOf(each, spec.domain).includes(value)))
-      return [...(holder.kind === kind.kind ? [objectKey(holder.namespace, holder.name)] : []), ...wants.map(keyOf)]
-    },
-  }
+  return observedClaims(({ spec: { value, holder } }, records) => {
+    const waiting = records.cache<Stored>(kind.resource).byIndex(PHASE_INDEX, 'NameOccupied')
+    const domains = records.cache(PlatformCluster).list()
+    const wants = waiting.filter((each) => domains.some(({ spec }) => hostsOf(each, spec.domain).includes(value)))
+    return [...(holder.kind === kind.kind ? [objectKey(holder.namespace, holder.name)] : []), ...wants.map(keyOf)]
+  })
 }
 
 type HostedObject = {

@@ -46,6 +46,7 @@ export function workloadObservers(
         all(records)
           .filter((each) => mayUsePlan(each, name))
           .map(keyOf),
+      relevant: ({ metadata, spec }) => [metadata.uid, spec],
     },
     // The domains of all clusters decide which hosts a resource may have.
     {
