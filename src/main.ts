@@ -51,13 +51,16 @@ function configure(): Configured | undefined {
   }
 }
 
+/** Milliseconds between looks at the event loop. By default it is 10, which is most of what an idle process does. */
+const EVENT_LOOP_INTERVAL_MS = 100
+
 /** Starts the parts of the role and stops them in reverse order, once, for whatever reason comes first. */
 async function run({ configuration, flags }: Configured): Promise<void> {
   const log = createLog(configuration.logLevel, { role: configuration.role })
   for (const name of overriddenSettings(process.env))
     log.warn({ name }, `The setting ${name} of the file has no effect: the variable ${variableName(name)} counts.`)
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_INTERVAL_MS })
   const parts: Part[] = []
   let stopping: Promise<void> | undefined
   const stop = (exitCode: number, why: string): Promise<void> => {

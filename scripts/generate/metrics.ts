@@ -56,6 +56,7 @@ export function metricsPage(): string {
 
 At \`/metrics\` of the management port, in the text form of Prometheus. [Monitoring](../monitoring.md) says what to do with
 them. Beside these each process shows those of Node: \`process_*\` and \`nodejs_*\`.
+\`nodejs_eventloop_lag_*\` is the time between looks 100 ms apart, so 0.1 means no lag; \`nodejs_eventloop_lag_seconds\` is without it.
 
 ${parts.join('\n\n')}
 `

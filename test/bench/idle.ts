@@ -4,7 +4,7 @@ import { resourceId } from '../../src/kube/object.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { atMost, type Goal } from './goals.ts'
 import type { BenchmarkOptions } from './options.ts'
-import { cpuSeconds } from './processes.ts'
+import { cpuSeconds, waits } from './processes.ts'
 import { circumstances, setStage } from './stage.ts'
 
 /** Time after the last write for its effects to end. */
@@ -19,9 +19,10 @@ export async function runIdle({ seconds, count = 1_000 }: BenchmarkOptions): Pro
     const watches = countsOf(stage.own).filter(isWatch).length
     proxies?.controllers.reset()
     proxies?.facade.reset()
-    const before = cpuSeconds(operatorPid)
+    const [before, waitsBefore] = [cpuSeconds(operatorPid), waits(operatorPid)]
     await delay(seconds * 1000)
     const used = cpuSeconds(operatorPid) - before
+    const wakesPerSecond = Math.round((waits(operatorPid) - waitsBefore) / seconds)
     const requests = { controllers: proxies?.controllers.counts().by, facade: proxies?.facade.counts().by }
     const shareOfACore = Math.round((used / seconds) * 10_000) / 10_000
     return {
@@ -31,9 +32,11 @@ export async function runIdle({ seconds, count = 1_000 }: BenchmarkOptions): Pro
       seconds,
       requests,
       shareOfACore,
+      wakesPerSecond,
       goals: [
         ...goalsOf(countsOf(stage.own), watches, seconds / 60),
         atMost('share of a core', '%', 0.5, shareOfACore * 100),
+        atMost('times a second that the operator wakes', '', 30, wakesPerSecond),
       ],
     }
   } finally {

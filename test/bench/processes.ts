@@ -10,6 +10,13 @@ export function cpuSeconds(pid: number | undefined): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS
 }
 
+/** How often the main thread of a process has begun to wait so far; NaN if there is no such process. */
+export function waits(pid: number | undefined): number {
+  if (pid === undefined) return Number.NaN
+  const status = readFileSync(`/proc/${pid}/task/${pid}/status`, 'utf8')
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1])
+}
+
 /** The fields of `/proc/<pid>/stat` after the name, which may contain anything: first the state, then the parent. */
 export function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
