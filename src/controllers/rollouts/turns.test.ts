@@ -68,7 +68,7 @@ for (const { kind, spec, busy, over } of CASES)
       report('first', over)
       await bench.rest()
       expect(passesOf('waiting-1')).not.to.be.empty
-      const { status } = (await bench.find(kind.resource, 'waiting-1', namespace)) ?? {}
-      expect((status as { state?: string }).state).not.to.be.oneOf([undefined, 'Queued'])
+      const next = await bench.find(kind.resource, 'waiting-1', namespace)
+      expect((next?.status as { state?: string }).state).not.to.be.oneOf([undefined, 'Queued'])
     })
   })

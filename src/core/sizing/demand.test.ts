@@ -165,6 +165,18 @@ describe('demandUnderPlans', () => {
     ['is undefined if the resource was never ready', {}, { computePlan: 'large' }],
     ['is undefined if the last plan is not known', {}, ready],
     ['counts each component with its plan', { components: [{ computePlan: 'large' }, {}] }, undefined, '2100m'],
+    ['is undefined if a component names no plan that exists', { components: [{ computePlan: 'none' }, {}] }, undefined],
+    [
+      'is undefined if a component names a plan of another family',
+      { components: [{ computePlan: 'vector-dev' }] },
+      undefined,
+    ],
+    [
+      'counts a component without its plan with the last one of a resource that was ready',
+      { components: [{ computePlan: 'none' }, {}] },
+      { ...ready, computePlan: 'large' },
+      '4',
+    ],
   ]
   for (const [sentence, spec, status, cpu] of whole)
     it(sentence, () => {

@@ -49,7 +49,7 @@ export const NO_DEMAND: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
 export type PartOwner = { spec: Pick<Sizable['spec'], 'computePlan' | 'running'> }
 
 /**
- * Returns the demand of a resource; undefined if its plan, or the resource that a part belongs to, does not exist,
+ * Returns the demand of a resource; undefined if a plan of it, or the resource that a part belongs to, does not exist,
  * because it then requests nothing yet. A resource that was ready before keeps running on its last plan and counts with
  * it, if that plan still exists.
  *
@@ -64,8 +64,9 @@ export function demandUnderPlans(
   if (isPart && holder === undefined) return undefined
   const whole = isPart ? { ...object, spec: withOwnerPlan(object.spec, holder?.spec) } : object
   const plan = sized === undefined ? undefined : planFor(sized, whole.spec, plans)
-  const named = (name: string) => plans.find(({ metadata }) => metadata.name === name)
-  const hasPlan = sized === undefined || plan?.spec.family === sized
+  const named = (name: string) => plans.find(({ metadata, spec }) => metadata.name === name && spec.family === sized)
+  const ownPlans = (whole.spec.components ?? []).flatMap((component) => component.computePlan ?? [])
+  const hasPlan = sized === undefined || (plan?.spec.family === sized && ownPlans.every(named))
   const { firstReadyAt, computePlan } = object.status ?? {}
   if (!hasPlan && (firstReadyAt === undefined || computePlan === undefined)) return undefined
   if (sizesParts) return NO_DEMAND
@@ -116,7 +117,8 @@ export function demandOf(
     const parts = components.map(({ replicas = 1, ...sizes }) =>
       demandOf(
         { spec: { ...sizes, mounts: sizes.mounts ?? [], replicas, running, storageSize: '0', volumes: disks } },
-        sizes.computePlan === undefined ? plan : planNamed(sizes.computePlan),
+        // A component whose plan is gone still runs; how large it is, is not known exactly.
+        (sizes.computePlan === undefined ? undefined : planNamed(sizes.computePlan)) ?? plan,
       ),
     )
     const sum = sumDemands(parts)
