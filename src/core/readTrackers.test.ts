@@ -39,13 +39,21 @@ describe('ReadTracker', () => {
     ['is not notified of another namespace', (all) => all.note('shop'), changed('other', 'one'), 0],
     ['is notified of everything after a read of all', (all) => all.note(), changed('other', 'one'), 1],
     ['is notified of a cluster-scoped object', (all) => all.note('', 'one'), changed('', 'one'), 1],
+    ['is notified once if everything changed', (all) => all.note('shop', 'one'), (all) => all.allChanged(), 1],
+    ['is not notified without a read', () => {}, changed('shop', 'one'), 0],
     [
-      'is notified once per read object if everything changed',
-      (all) => all.note('shop', 'one'),
-      (all) => all.allChanged(),
+      'is notified of the first of many changes',
+      (all) => {
+        all.note('shop', 'one')
+        all.note('shop')
+        all.note()
+      },
+      (all) => {
+        all.changed('shop', 'one')
+        all.changed('shop', 'two')
+      },
       1,
     ],
-    ['is not notified without a read', () => {}, changed('shop', 'one'), 0],
   ]
   for (const [what, read, change, expected] of cases)
     it(`${what}, and never after its end`, async () =>

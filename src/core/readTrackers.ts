@@ -13,7 +13,7 @@ export class ReadTracker {
     this.#changed = changed
   }
 
-  /** Runs the work, and calls `changed` when something that it has read changes. The caller must end the reading. */
+  /** Runs the work, and calls `changed` once something that it has read changes. The caller must end the reading. */
   static begin<Result>(
     changed: () => void,
     work: () => Promise<Result>,
@@ -41,8 +41,11 @@ export class ReadTracker {
     this.#registrations.push({ places, place })
   }
 
+  /** Tells of the first change, and ends: until the computation runs again, further changes concern it no more. */
   tell(): void {
-    if (!this.#isOver) this.#changed()
+    if (this.#isOver) return
+    this.end()
+    this.#changed()
   }
 
   end(): void {
