@@ -1,6 +1,6 @@
 import { type Metric, Registry } from 'prom-client'
 import { createHttpMetrics } from '../../src/api/http/metrics.ts'
-import { requestMetrics } from '../../src/composition/connection.ts'
+import { countClockSkew, requestMetrics } from '../../src/composition/connection.ts'
 import { countClusters } from '../../src/controllers/clusters.ts'
 import { EngineMetrics } from '../../src/controllers/engine/metrics.ts'
 import { countFullBoundaries } from '../../src/controllers/fullBoundaries/index.ts'
@@ -18,6 +18,7 @@ const GROUPS: readonly Group[] = [
   { title: 'Boundaries', declare: (registry) => countFullBoundaries(registry, { size: 0 }) },
   { title: 'Clusters', declare: (registry) => countClusters(registry, NOTHING, systemClock) },
   { title: 'Calls to the API server', declare: requestMetrics },
+  { title: 'Clock of the controllers', declare: (registry) => countClockSkew(registry, { ahead: 0 }) },
 ]
 /** Stands in for what metrics read: declaring them reads nothing. */
 const NOTHING = { cache: () => ({ list: () => [] }) } as never

@@ -1,10 +1,11 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
-import { Counter, Histogram } from 'prom-client'
+import { Counter, Gauge, Histogram } from 'prom-client'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { CacheSet, withCaches } from '../kube/caches.ts'
+import type { CautiousClock } from '../kube/cautiousClock.ts'
 import { createKubeClient, type KubeClient, type RequestObservation, type WriteObserver } from '../kube/client.ts'
 import { createExec, type Exec } from '../kube/exec.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
@@ -27,7 +28,7 @@ export type ConnectionOptions = {
   counts?: boolean
 }
 
-type RequestCounter = (request: RequestObservation) => void
+export type RequestCounter = (request: RequestObservation) => void
 
 export const userAgent = (part: string) => `freehold/${part}`
 
@@ -105,4 +106,15 @@ export function requestMetrics(registry: Registry): RequestCounter {
     total.inc({ verb, code: status === 0 ? '<error>' : String(status) })
     duration.observe({ verb }, durationSeconds)
   }
+}
+
+export function countClockSkew(registry: Registry, clock: Pick<CautiousClock, 'ahead'>): void {
+  new Gauge({
+    name: 'freehold_clock_ahead_seconds',
+    help: 'How far the clock of the controllers is ahead of that of the API server; 0 up to a minute',
+    registers: [registry],
+    collect() {
+      this.set(clock.ahead / 1000)
+    },
+  })
 }

@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client'
 import type { Configuration } from '../config.ts'
 import type { ConnectOtherCluster } from '../controllers/engine/otherClusters.ts'
 import { type RunningControllers, startControllers } from '../controllers/index.ts'
@@ -5,6 +6,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { CacheSet } from '../kube/caches.ts'
+import { CautiousClock } from '../kube/cautiousClock.ts'
 import { createKubeClient } from '../kube/client.ts'
 import { EventRecorder } from '../kube/events.ts'
 import { LeaderLease } from '../kube/lease.ts'
@@ -12,7 +14,15 @@ import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
 import type { AgentHub } from './agents/hub.ts'
 import { areaPorts } from './areas/index.ts'
 import { ShutdownHooks } from './areas/setup.ts'
-import { connect, instanceName, requestMetrics, userAgent, waitForApiServer } from './connection.ts'
+import {
+  connect,
+  countClockSkew,
+  instanceName,
+  type RequestCounter,
+  requestMetrics,
+  userAgent,
+  waitForApiServer,
+} from './connection.ts'
 import type { Part, PartDependencies } from './part.ts'
 import { platformHosts } from './platformHosts.ts'
 
@@ -36,7 +46,9 @@ export async function runControllers(
   const shutdown = new ShutdownHooks()
   let running: RunningControllers | undefined
   let state: 'standing by' | 'starting' | 'running' | 'stopping' = 'standing by'
+  const { clock, compare, count } = observedRequests(registry, log)
   const lease = openLease(configuration, log, shutdown, {
+    onRequest: compare,
     onAcquired: () => void lead(),
     onLost: (why) => fail(`The lease ${LEASE} was lost: ${why}`),
   })
@@ -45,7 +57,7 @@ export async function runControllers(
     context: configuration.controllersContext,
     fieldManager: FIELD_MANAGER,
     log,
-    onRequest: requestMetrics(registry),
+    onRequest: count,
     beside: facade,
     counts: true,
     ...(configuration.leaderElection ? { fence: lease.fence } : {}),
@@ -67,13 +79,13 @@ export async function runControllers(
     const fence = configuration.leaderElection ? lease.fence : undefined
     const connectOther: ConnectOtherCluster = (clusterId, observer) =>
       agents.connect(clusterId, { fence, log, observer })
-    const clusters = { records: connection, workloads: connection, connectOther }
     try {
       running = await startControllers({
-        ...clusters,
+        ...{ records: connection, workloads: connection, connectOther },
         events,
         registry,
         log,
+        clock,
         ports,
         objectsPerBoundary,
         platform: { domain, region, hosts: platformHosts(configuration) },
@@ -101,15 +113,33 @@ export async function runControllers(
   }
 }
 
+/** The clock of the controllers, and what counts requests and compares it with the dates of their answers. */
+function observedRequests(registry: Registry, log: Log) {
+  const clock = new CautiousClock({ log })
+  countClockSkew(registry, clock)
+  const compare: RequestCounter = (request) => clock.compare(request)
+  const counted = requestMetrics(registry)
+  const count: RequestCounter = (request) => {
+    counted(request)
+    compare(request)
+  }
+  return { clock, compare, count }
+}
+
 /** Uses a client of its own: renewing the lease must neither queue behind writes nor be fenced. */
 function openLease(
   { kubeconfig, controllersContext }: Configuration,
   log: Log,
   { onStop }: ShutdownHooks,
-  handlers: { onAcquired: () => void; onLost: (why: string) => void },
+  { onRequest, ...handlers }: { onRequest: RequestCounter; onAcquired: () => void; onLost: (why: string) => void },
 ): LeaderLease {
   const access = loadKubeconfig(kubeconfig, controllersContext)
-  const client = createKubeClient(access, { fieldManager: FIELD_MANAGER, userAgent: userAgent('lease'), log })
+  const client = createKubeClient(access, {
+    fieldManager: FIELD_MANAGER,
+    userAgent: userAgent('lease'),
+    log,
+    onRequest,
+  })
   onStop(() => client.close())
   return new LeaderLease({
     client,

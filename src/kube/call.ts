@@ -30,8 +30,15 @@ export type CallOptions = {
   unfenced?: boolean | undefined
 }
 
-/** One HTTP request for the metrics; each retry is one. Status 0: no answer. */
-export type RequestObservation = { verb: string; resource: string; status: number; durationSeconds: number }
+/** One HTTP request; each retry is one. Status 0: no answer. */
+export type RequestObservation = {
+  verb: string
+  resource: string
+  status: number
+  durationSeconds: number
+  /** When the API server answered, by its own clock; absent if the answer may be that of something behind it. */
+  date?: string | undefined
+}
 
 export type CallRequest = WireRequest & { idempotent: boolean }
 
@@ -105,7 +112,7 @@ export class Caller {
       const left = Math.max(1, end - performance.now())
       const { status, headers, text } = await this.#observed(attempt, async () => {
         const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
-        return [answer.status, answer]
+        return [answer.status, answer, answer.headers.date]
       }).finally(release)
       // Before the status is judged, because refusals are parsed as well.
       if (this.#options.answerMax !== undefined && isDense(text)) throw answerTooLong(attempt)
@@ -273,13 +280,18 @@ export class Caller {
     return performance.now() - this.#unreachableAt < ROLE_LOADING_MS
   }
 
-  /** Reports one HTTP request to the metrics. */
-  async #observed<T>(attempt: Attempt, send: () => Promise<[status: number, answer: T]>): Promise<T> {
+  /** Reports one HTTP request. */
+  async #observed<T>(
+    attempt: Attempt,
+    send: () => Promise<[status: number, answer: T, date?: string | string[] | undefined]>,
+  ): Promise<T> {
     const started = performance.now()
     let status = 0
+    let date: string | undefined
     try {
-      const [answered, answer] = await send()
+      const [answered, answer, told] = await send()
       status = answered
+      date = typeof told === 'string' ? told : undefined
       return answer
     } finally {
       this.#options.onRequest?.({
@@ -287,6 +299,7 @@ export class Caller {
         resource: attempt.resource === undefined ? '' : resourceId(attempt.resource),
         status,
         durationSeconds: (performance.now() - started) / 1000,
+        date,
       })
     }
   }

@@ -278,6 +278,14 @@ describe('createKubeClient', () => {
     expect(observed).to.deep.equal(['get configmaps 503', 'get configmaps 200'])
   })
 
+  it('reports the date of answers of the API server, but not of what it only forwards', async () => {
+    const dates: unknown[] = []
+    await play([ok, ok], { onRequest: ({ date }) => dates.push(date) })
+    await client.get(configMap, ref)
+    await (await client.request({ path: '/api/v1/namespaces/a/services/b/proxy/' })).text()
+    expect([Number.isNaN(Date.parse(String(dates[0]))), dates[1]]).to.deep.equal([false, undefined])
+  })
+
   for (const name of ['', '.', '..', 'a/b', 'a\\b', 'a\nb', 'a\0']) {
     it(`rejects the name ${JSON.stringify(name)} without sending a request`, async () => {
       await play([ok])
