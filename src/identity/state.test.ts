@@ -110,6 +110,28 @@ describe('secretStateStore', () => {
     expect(await left()).to.deep.equal([])
   })
 
+  it('keeps the newest hundred sign-ins and grants of a user, and all of others', async () => {
+    let clock = Date.UTC(2026, 0, 1)
+    const timed = new FakeKubeClient({ now: () => (clock += 1_000) })
+    const store = secretStateStore(timed)
+    const options = { state: store, pending, revokesOne: () => false, session: () => undefined }
+    const [sessions, grants] = [stateAdapter('Session', options), stateAdapter('Grant', options)]
+    await sessions?.upsert('other', { uid: 'o', accountId: 'someone-else' }, 600)
+    for (let at = 0; at < 70; at += 1) {
+      await sessions?.upsert(`session-${at}`, { uid: `u${at}`, accountId: 'u' }, 600)
+      await grants?.upsert(`grant-${at}`, { accountId: 'u' }, 6_000)
+    }
+    expect((await timed.list(secret)).items).to.have.length(101)
+    const known = async (at: number) => (await sessions?.find(`session-${at}`)) !== undefined
+    expect([await known(0), await known(19), await known(20), await known(69)]).to.deep.equal([
+      false,
+      false,
+      true,
+      true,
+    ])
+    expect(await sessions?.find('other')).not.to.equal(undefined)
+  })
+
   it('removes the records of one user only', async () => {
     const store = secretStateStore(kube)
     await store.write(record('a', 2_000_000_000, { userId: 'u' }))

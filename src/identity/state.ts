@@ -1,6 +1,7 @@
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../core/names.ts'
 import { type SecretObject, secretData, secretText } from '../core/secretData.ts'
+import { compareTexts } from '../core/textOrder.ts'
 import * as builtin from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
@@ -38,6 +39,8 @@ export interface StateStore {
   listOf(userId: string): Promise<readonly StateRecord[]>
   /** Ends all sign-ins and grants of a user, except one grant, given by its `sid`, and the sign-in it came from. */
   removeOf(userId: string, keepSession?: string): Promise<void>
+  /** Ends the oldest sign-ins and grants of a user, until there are `most`. */
+  limitOf(userId: string, most: number): Promise<void>
   /** Removes what expired before `now` (seconds); returns when the next one expires. */
   sweep(now: number): Promise<number | undefined>
 }
@@ -119,6 +122,12 @@ export function secretStateStore(
         if (keepSession === undefined || !belongsTo(recordOf(found), keepSession)) await drop(found.metadata.name)
       }
     },
+    async limitOf(userId, most) {
+      const found = await list({ [STATE_USER_LABEL]: userId })
+      if (found.length <= most) return
+      const oldestFirst = found.sort((one, other) => compareTexts(createdAtOf(one), createdAtOf(other)))
+      for (const { metadata } of oldestFirst.slice(0, found.length - most)) await drop(metadata.name)
+    },
     async sweep(now) {
       let next: number | undefined
       for (const { metadata } of await list({})) {
@@ -140,6 +149,7 @@ export function secretStateStore(
   }
 }
 
+const createdAtOf = ({ metadata }: SecretObject) => metadata.creationTimestamp ?? ''
 const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
 function objectOf(record: StateRecord, resourceVersion?: string): SecretObject {

@@ -8,6 +8,8 @@ const PENDING_MODELS = new Set(['Interaction', 'DeviceCode'])
 const GRANT_MODELS = new Set(['Grant', 'AuthorizationCode', 'RefreshToken'])
 /** How many used refresh tokens of a grant are stored: a program may revoke such a token without ending its login. */
 const MAX_USED = 20
+/** Sign-ins and grants of one person: each is kept for hours or days, however often somebody signs in. */
+const MAX_OF_USER = 100
 /** A fallback: oidc-provider sets a lifetime for everything stored here. Records without one would never be removed. */
 const DEFAULT_TTL_SECONDS = 600
 const FAMILY = /^[0-9a-f]{40}$/
@@ -89,15 +91,19 @@ function sessionAdapter(store: StateStore, current: StateAdapterOptions['session
     modelAdapter('Session', store),
     modelAdapter('Session', { ...store, ...onlyStored }),
   ]
+  const add = async (...[id, payload, expiresIn]: Parameters<Adapter['upsert']>) => {
+    await unconditional.upsert(id, payload, expiresIn)
+    if (payload.accountId !== undefined) await store.limitOf(payload.accountId, MAX_OF_USER)
+  }
   return {
     ...unconditional,
     async upsert(id, payload, expiresIn) {
       const session = current()
-      if (session?.iat === undefined) return unconditional.upsert(id, payload, expiresIn)
+      if (session?.iat === undefined) return add(id, payload, expiresIn)
       // A session whose id changes is written under the new id right after the old one was destroyed.
       const isStored = wasStored.get(session)
       if (session.oldId === undefined || isStored === undefined) return ifStored.upsert(id, payload, expiresIn)
-      if (isStored) return unconditional.upsert(id, payload, expiresIn)
+      if (isStored) return add(id, payload, expiresIn)
     },
     async destroy(id) {
       const session = current()
@@ -184,6 +190,7 @@ function grantAdapter(model: string, store: StateStore, revokesOne: () => boolea
       await store.write(
         put({ name: location.name, entries: {}, expiresAt, ...(userId === undefined ? {} : { userId }) }),
       )
+      if (userId !== undefined) await store.limitOf(userId, MAX_OF_USER)
     },
     async find(id) {
       const location = placeOf(id)
