@@ -128,6 +128,14 @@ describe('createFileAuditLog', () => {
     expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'a'])
   })
 
+  it('loses no entry after one that was written half, by a full disk or a process that died', async () => {
+    const log = createFileAuditLog<Entry>({ folder, clock })
+    await log.append([entry('a')])
+    await appendFile(join(folder, '2026-05-01.jsonl'), '{"id":"b","ti')
+    await log.append([entry('c')])
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'a'])
+  })
+
   it('rejects while a file cannot be read, as whoever relies on its entries would miss them', async () => {
     const log = createFileAuditLog<Entry>({ folder, clock })
     expect(await log.newest(10, everything)).to.deep.equal([])

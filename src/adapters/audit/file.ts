@@ -64,7 +64,8 @@ export function createFileAuditLog<Entry extends AuditLine>(options: FileAuditOp
         if (size > dayBytes) throw new AuditError('The audit of this day is full.')
         const lines = entries.map((entry) => ({ party: partyOf(entry), line: `${JSON.stringify(entry)}\n` }))
         if (!isMinor) takeShares(lines, dayBytes - size)
-        await appendFile(pathOf(day), lines.map(({ line }) => line).join(''), { mode: 0o600 })
+        // On a line of their own, even if the last one was written half: another process may have died, or the disk been full.
+        await appendFile(pathOf(day), `\n${lines.map(({ line }) => line).join('')}`, { mode: 0o600 })
       } catch (error) {
         throw error instanceof AuditError ? error : new AuditError('The audit cannot be written.', error)
       }
