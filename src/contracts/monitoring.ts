@@ -14,6 +14,9 @@ export const ALERT_LEVEL_MAX = ALERT_LEVELS.length - 1
 /** Milliseconds for which a resolved alert is kept. */
 export const RESOLVED_ALERT_TTL_MS = 30 * DAY_MS
 
+/** Resolved alerts that a boundary keeps: each pod that fails has a name, and so an alert, of its own. */
+export const RESOLVED_ALERTS_MAX = 1_000
+
 /** Keys of `metadata` that name the boundary and the group of the thing that an alert is about. */
 export const SCOPE_KEYS = { boundary: 'boundaryId', group: 'resourceGroup' } as const
 /** Key of `metadata` with the instructions for an alert. */

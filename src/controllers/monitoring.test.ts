@@ -40,4 +40,19 @@ describe('PlatformAlert controller', () => {
     await bench.rest()
     expect(await find('over')).to.equal(undefined)
   })
+
+  it('keeps the newest thousand resolved alerts of a boundary, and all that fire', async () => {
+    const resolved = (minutes: number) => ({
+      status: 'Resolved',
+      told: { times: 1, lastAt: at(0), resolvedAt: at(-minutes * 60_000) },
+    })
+    for (let minutes = 1; minutes <= 1_010; minutes += 1) seed(`over-${minutes}`, resolved(minutes))
+    for (let number = 1; number <= 5; number += 1) seed(`fires-${number}`, { told: { times: 1, lastAt: at(-DAY) } })
+    await bench.start()
+    await bench.rest()
+    const { items } = await bench.client.list(PlatformAlert.resource)
+    expect(items).to.have.length(1_005)
+    const gone = await Promise.all([1_010, 1_001, 1_000, 1].map((minutes) => find(`over-${minutes}`)))
+    expect(gone.map((found) => found === undefined)).to.deep.equal([true, true, false, false])
+  })
 })
