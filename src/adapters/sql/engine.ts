@@ -12,6 +12,7 @@ import {
 } from '../../editor/statements.ts'
 import type { SqlValue } from '../../editor/values.ts'
 import { type CallSupervisor, cancelled, superviseCall } from './callSupervisor.ts'
+import { CatalogueCache } from './catalogueCache.ts'
 import type { SessionMode, SqlDriver, SqlSession } from './driver.ts'
 import {
   type BatchFailure,
@@ -31,8 +32,6 @@ import {
 
 const IDLE_SESSIONS_MAX = 4
 const IDLE_TIMEOUT_MS = 30_000
-/** How long a catalogue is cached: schema changes by others may be seen this late. Our own invalidate it. */
-const CATALOGUE_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 30_000
 /** Deadline for a whole call: an engine whose node is gone, or a hostile one, does not enforce its own limits. */
 const CALL_TIMEOUT_MS = 120_000
@@ -52,7 +51,7 @@ export class DriverEngine implements SqlEngine {
   readonly #driver: SqlDriver
   readonly #callTimeout: number
   readonly #idle = new Map<string, IdleSession[]>()
-  readonly #catalogues = new Map<string, Promise<Catalogue>>()
+  readonly #catalogues = new CatalogueCache()
 
   constructor(driver: SqlDriver, { timeout = CALL_TIMEOUT_MS } = {}) {
     this.#driver = driver
@@ -64,19 +63,9 @@ export class DriverEngine implements SqlEngine {
   }
 
   catalogue(target: SqlTarget): Promise<Catalogue> {
-    const key = keyOf(target, READ_ONLY)
-    const known = this.#catalogues.get(key)
-    if (known !== undefined) return known
-    const found = this.#withSession(target, READ_ONLY, {}, (session) =>
-      this.#driver.catalogue(session, target.database),
+    return this.#catalogues.take(keyOf(target, READ_ONLY), () =>
+      this.#withSession(target, READ_ONLY, {}, (session) => this.#driver.catalogue(session, target.database)),
     )
-    this.#catalogues.set(key, found)
-    const forget = () => {
-      if (this.#catalogues.get(key) === found) this.#catalogues.delete(key)
-    }
-    // Failures are not cached.
-    found.then(() => setTimeout(forget, CATALOGUE_TIMEOUT_MS).unref(), forget)
-    return found
   }
 
   async run(target: SqlTarget, request: BatchRequest, call: SqlCall = {}): Promise<BatchOutcome> {
