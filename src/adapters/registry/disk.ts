@@ -53,7 +53,7 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
         const uploads = join(repositories, name, '_uploads')
         for (const upload of await namesIn(uploads)) bytes += await sizeOf(join(uploads, upload, 'data'))
       }
-      const sizes = await mapConcurrently(SIZES_AT_ONCE, [...needed], (digest) => sizeOf(dataOf(digest)))
+      const sizes = await mapConcurrently(FILES_AT_ONCE, [...needed], (digest) => sizeOf(dataOf(digest)))
       return sizes.reduce((sum, size) => sum + size, bytes)
     },
     async sweep(bounds) {
@@ -82,7 +82,7 @@ function digestsIn(text: string, unreadable: string): string[] {
 }
 
 /** Half of the threads of Node that read files: the audit is written with the same ones. */
-const SIZES_AT_ONCE = 2
+const FILES_AT_ONCE = 2
 /** Returns 0 for what is gone: a sweep may be running, and uploads end. */
 const sizeOf = async (path: string) => (await readable(stat(path), path))?.size ?? 0
 
@@ -111,12 +111,10 @@ async function* repositoriesIn(root: string, name = ''): AsyncGenerator<string> 
 
 /** Lists files of that name in folders that are named by digest. */
 async function filesIn(folder: string, name: string): Promise<SweepBlob[]> {
-  const files = await Promise.all(
-    (await namesIn(folder)).map(async (hex) => {
-      const path = join(folder, hex, name)
-      const found = await readable(stat(path), path)
-      return found === undefined ? [] : [{ digest: `sha256:${hex}`, changedAt: found.mtimeMs, sizeBytes: found.size }]
-    }),
-  )
+  const files = await mapConcurrently(FILES_AT_ONCE, await namesIn(folder), async (hex) => {
+    const path = join(folder, hex, name)
+    const found = await readable(stat(path), path)
+    return found === undefined ? [] : [{ digest: `sha256:${hex}`, changedAt: found.mtimeMs, sizeBytes: found.size }]
+  })
   return files.flat()
 }
