@@ -3,6 +3,7 @@ import { addressKey } from '../../core/addressKey.ts'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { LateRefusals } from '../../core/lateRefusals.ts'
+import type { Origin } from '../../core/origin.ts'
 import type { RequestLimits } from '../../core/requestLimits.ts'
 import { SharedSlots } from '../../core/sharedSlots.ts'
 import type { Caller } from './context.ts'
@@ -59,8 +60,20 @@ export type UnauthenticatedRequest = {
    * @throws PlatformError TOO_MANY_REQUESTS
    */
   prove(principal?: string): void
+  /** The proved principal. */
+  readonly sender: string | undefined
   /** Must be called when the request is finished. */
   end(): void
+}
+
+/** Without a caller, calls to the API server queue behind those of the proved sender, or else of the same address. */
+export function originOf(asking: Requester & { readonly unproved: UnauthenticatedRequest | undefined }): Origin {
+  const { key } = rateLimitKeyOf(asking)
+  return {
+    get caller() {
+      return asking.unproved?.sender ?? key
+    },
+  }
 }
 
 /** The rate limits of each caller, because one thread serves all of them. */
@@ -101,9 +114,14 @@ export class CallerLimits {
   async takeUnproved(limitKey: RateLimitKey): Promise<UnauthenticatedRequest> {
     this.#refuseFor(limitKey, await this.#unauthenticated.begin(limitKey.key))
     let isProved = false
+    let sender: string | undefined
     return {
+      get sender() {
+        return sender
+      },
       prove: (principal) => {
         isProved = true
+        sender = principal
         if (principal !== undefined) this.takeRequest({ kind: 'principal', key: principal })
       },
       end: () => this.#unauthenticated.end(limitKey.key, isProved),

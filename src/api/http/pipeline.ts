@@ -18,6 +18,7 @@ import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
 import {
   CallerLimits,
   type CallerLimitsOptions,
+  originOf,
   type RateLimitKey,
   rateLimitKeyOf,
   rateLimitScopeOf,
@@ -221,8 +222,7 @@ export class Pipeline {
     const parts = { query, list, body, rawBody, scope, mediaType, fresh: !isFollowed && isNoCacheRequest(request) }
     if (isFollowed) return this.#follow(state, state.match, parts)
     const context = this.#context(state, state.match, parts)
-    const { writes, caller } = state
-    const origin = writes ?? (caller === undefined ? undefined : { caller: caller.principalId })
+    const origin = state.writes ?? originOf(state)
     // If the caller lost its permission while sending a body, that refusal is the cause of the handler's failure.
     const answer = await onBehalfOf(origin, async () => route.handler(context)).catch((error: unknown) => {
       if (this.#options.checkReplies === true) checkFurtherPermission(route, error)

@@ -2,6 +2,7 @@ import { nextAnnouncement, repositoryObjectName } from '../../contracts/registry
 import type { Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { onBehalfOf } from '../../core/origin.ts'
 import { CHANGED_TAGS_MAX, DIGESTS_MAX, RegistryRepository } from '../../crds/registry.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { Caller, Services } from '../http/context.ts'
@@ -89,7 +90,8 @@ export class Announcements {
     const { records } = this.#services
     const ref = { namespace: boundaryNamespace(boundaryId), name: repositoryObjectName(repository) }
     const after = (before: Repository) => all.reduce((spec, one) => nextSpec({ ...before, spec }, one), before.spec)
-    try {
+    // Not of the registry, whose notifications are of all boundaries.
+    const store = async () => {
       if (records.peek(RegistryRepository, ref) === undefined) {
         const announcedAt = all[0]?.at ?? ''
         const spec = after({ spec: { repository, announcedAt, digests: {} } })
@@ -97,9 +99,8 @@ export class Announcements {
         if (isNew) return
       }
       await records.update(RegistryRepository, ref, { caller: CALLER, change: after })
-    } catch (error) {
-      unlessRefused(error)
     }
+    await onBehalfOf({ caller: boundaryId }, store).catch(unlessRefused)
   }
 }
 

@@ -14,6 +14,7 @@ import { NO_IMAGE_USES } from '../../contracts/registry/retention.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { currentOrigin } from '../../core/origin.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
 import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
@@ -369,6 +370,13 @@ describe('registry over REST', () => {
       expect(told).to.have.length(200)
       await until('all pushes are recorded', async () => (await digestsOf(REPOSITORY)).length === 200)
       expect(writes()).to.be.within(20, 100)
+    })
+
+    it('writes on behalf of the boundary, so that its calls to the API server delay its own first', async () => {
+      const callers: (string | undefined)[] = []
+      facade.client.fail('create', RegistryRepository.resource, () => void callers.push(currentOrigin()?.caller))
+      await pushed(`${BOUNDARY}/shop/jobs/origin`, 1)
+      expect(callers).to.deep.equal([BOUNDARY])
     })
 
     it('accepts notifications of a boundary without room in the audit, so that those of others arrive', async () => {

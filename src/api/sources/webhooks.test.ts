@@ -5,6 +5,7 @@ import { request } from '../../../test/make/request.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { currentOrigin } from '../../core/origin.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeObject } from '../../kube/object.ts'
@@ -154,6 +155,14 @@ describe('signed webhook deliveries', () => {
     expect((await send(60, RIGHT))(202)).to.equal(60)
     expect((await send(60, RIGHT))(202)).to.equal(60)
     expect((await request(server.app).get('/version')).status).to.equal(200)
+  })
+
+  it('call the API server on behalf of their source, so that they delay its own calls first', async () => {
+    await start(6_000)
+    const callers: (string | undefined)[] = []
+    server.client.fail('patch', DeploymentSource.resource, () => void callers.push(currentOrigin()?.caller))
+    expect((await send(1, RIGHT))(202)).to.equal(1)
+    expect(callers).to.deep.equal([`${boundaryNamespace(B)}/${SOURCE}`])
   })
 
   it('count against the limit of their source', async () => {
