@@ -96,7 +96,8 @@ describe('mustBeRetained', () => {
   for (const [sentence, kind, spec, status, isHeld] of cases)
     it(sentence, () => expect(mustBeRetained(kind, object('orders', spec, { status }), NOTHING)).to.equal(isHeld))
 
-  const entry = (vaultName: string) => object('one', { vaultName, state: 'Active', history: { versions: [{ version: 1 }] } })
+  const entry = (vaultName: string) =>
+    object('one', { vaultName, state: 'Active', history: { versions: [{ version: 1 }] } })
   for (const [sentence, enablePurgeProtection, entries, isHeld] of [
     ['is true for a vault with purge protection and a secret', true, [entry('keys')], true],
     ['is false for a vault without secrets', true, [], false],

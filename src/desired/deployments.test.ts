@@ -45,7 +45,7 @@ describe('decideDeployment', () => {
   const HOUR = 3_600_000
   const external = (phase: DeploymentPhase | undefined, spec: object = {}): DeploymentFacts['record'] => ({
     spec: { ...record().spec, strategy: 'Reported', phase, image: 'i', commitSha: 'c', ...spec },
-    status: record().status,
+    status: record().status as never,
   })
   const given: DeploymentFacts['record'] = external(undefined, { strategy: 'Image' })
   const seen = (given: Partial<DeploymentFacts>): DeploymentFacts => ({

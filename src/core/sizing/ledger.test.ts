@@ -11,6 +11,7 @@ import {
   groupOfGrant,
   isGroupGrant,
   pluralOfGrant,
+  type QuotaGrants,
   remainingDemand,
   type SeenUser,
   unseenUsers,
@@ -74,7 +75,7 @@ describe('usersAgainst', () => {
   const HELD = demand('4', '4Gi', '4Gi', 4)
   const grants = { 'jobs/shop/one': grantOf(HELD, AT) }
   const [NEW, READY] = [{ wasReady: false }, { wasReady: true }]
-  const cases: [string, SeenUser, Pick<SeenUser, 'wasReady' | 'held'>, typeof grants | object, unknown][] = [
+  const cases: [string, SeenUser, Pick<SeenUser, 'wasReady' | 'held'>, QuotaGrants, unknown][] = [
     ['counts a waiting resource with what it requests', user(), NEW, {}, [SOME, false]],
     ['counts a granted one with what it holds', user(), NEW, grants, [HELD, true]],
     ['puts one that ran before the limit ahead of a new one', user(READY), NEW, {}, [SOME, true]],
