@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { claimName } from './nameClaims.ts'
 import {
   boundaryIdOf,
   boundaryNamespace,
@@ -58,6 +59,13 @@ describe('childName', () => {
   })
 
   it('adds a suffix', () => expect(childName('vc', 'orders', '0')).to.equal('vc-orders-0'))
+})
+
+describe('claimName', () => {
+  it('stays as it is stored, and differs between types of names', () => {
+    expect(claimName('Vault', 'keys')).to.equal('375a941d4b337aad2a3fd87103a41b7aa6108015c342751334ebb670ba53ee9')
+    expect(claimName('Host', 'keys')).to.not.equal(claimName('Vault', 'keys'))
+  })
 })
 
 describe('patterns of names', () => {
