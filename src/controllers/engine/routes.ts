@@ -12,7 +12,7 @@ const ROUTES = [ingress, httpRoute]
 
 /** Returns the kinds of routes that a controller keeps. */
 export function observedRoutes(observes: readonly Observed[]) {
-  const ids = new Set(observes.map((each) => resourceId('resource' in each ? each.resource : each)))
+  const ids = new Set(observes.map((each) => ('resource' in each ? '' : resourceId(each))))
   return ROUTES.filter((route) => ids.has(resourceId(route)))
 }
 
