@@ -139,7 +139,9 @@ export const PlatformCluster = defineKind({
         }),
       )
       .describe('StorageClasses of the cluster, by name'),
-    capabilities: z.array(z.string()).describe('What is installed in the cluster that resources may need, such as Velero'),
+    capabilities: z
+      .array(z.string())
+      .describe('What is installed in the cluster that resources may need, such as Velero'),
   }),
   immutable: ['isPlatform', 'name'],
   rules: [
