@@ -5,6 +5,7 @@ import { createProgress } from './controlplane/index.ts'
 import { ROOM_FOR_GARBAGE } from './controlplane/start.ts'
 import { isNodeBuilt } from './node/programs.ts'
 import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
+import { useBatchScheduling } from './test/batchScheduling.ts'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
 import { keepSeenRoutes, SEEN_VARIABLE, untestedRoutes } from './test/coverage.ts'
@@ -338,4 +339,7 @@ function failure(file: string, title: string): Failure {
 
 const words = process.argv.slice(2)
 if (words.includes('--help')) console.log(USAGE)
-else await new TestRun(words).run()
+else {
+  useBatchScheduling()
+  await new TestRun(words).run()
+}
