@@ -5,7 +5,10 @@ import { compareTexts } from '../core/textOrder.ts'
 import { PlatformAlert } from '../crds/monitoring.ts'
 import { controller, type Pass, steps } from './engine/controller.ts'
 
-/** Reports when alerts were seen, and deletes alerts resolved long ago, or before many others of their boundary. A firing alert costs nothing. */
+/**
+ * Reports when alerts were seen, and deletes those that were resolved long ago, or before many others of their boundary.
+ * A firing alert costs nothing.
+ */
 export const alertController = controller(PlatformAlert, {
   observes: [],
   writes: [{ resource: PlatformAlert.resource, verbs: ['delete'] }],

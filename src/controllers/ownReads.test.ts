@@ -31,6 +31,8 @@ const LOOKS_AT_ALL: Readonly<Record<string, readonly string[]>> = {
   // A boundary has at most 20 catalogues, each of which may be told of pushes by any source.
   blueprintsource: ['deploymentsources'],
   deploymentsource: ['deploymentsources'],
+  // Those of its boundary, which keeps at most a thousand resolved ones.
+  platformalert: ['platformalerts'],
   // In the namespace of the platform only.
   platformbackupsettings: ['relationalclusters'],
 }

@@ -76,14 +76,6 @@ const OBSTACLES: readonly Obstacle[] = [
 /** Obstacles of single kinds. */
 const MORE: readonly [kind: AnyKind, obstacle: Obstacle][] = [
   [
-    SqlInstance,
-    {
-      title: 'with backupEnabled from an earlier version',
-      phase: 'ConfigurationInvalid',
-      put: (world, { kind, name }) => world.change(kind, name, { backupEnabled: true }),
-    },
-  ],
-  [
     VectorCluster,
     {
       title: 'with an image that is not allowed',

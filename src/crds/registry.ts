@@ -114,7 +114,7 @@ export const RegistryRepository = defineKind({
   spec: z.strictObject({
     repository: Repository.describe(`\`${REPOSITORY_FORM}\`; immutable`),
     announcedAt: DateTime.describe('When it was last pushed to or deleted from, after which its content is read again'),
-    changedTags: listSetOf(z.string().max(128), CHANGED_TAGS_MAX)
+    changedTags: listSetOf(matching(128, /^\w[\w.-]{0,127}$/, 'must be a tag of an image'), CHANGED_TAGS_MAX)
       .optional()
       .describe('Tags that were pushed since it was read; when absent, all tags are read'),
     digests: mapOf(PushTimes, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
