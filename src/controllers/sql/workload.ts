@@ -13,7 +13,7 @@ import { claimsByName } from '../stateful/volumes.ts'
 import { writeWorkload } from '../stateful/write.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
-import { judgeStart, judgeStop } from '../workload/judge.ts'
+import { judgeStart, judgeStop, wasComplete } from '../workload/judge.ts'
 import { planOf, refOfPass } from '../workload/pass.ts'
 import { removeRecordSecret } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
@@ -166,9 +166,7 @@ function judgePod(pass: SqlPass): Outcome | undefined {
   const message = describeProgress(pass, 'The engine is not ready yet.', podsOfStateful(pass), planOf(pass), workload)
   const starting = judgeStart(pass, message)
   if (starting !== undefined) return starting
-  const { phase, observedGeneration } = pass.object.status ?? {}
-  const isSettled = observedGeneration === pass.object.metadata.generation && phase === 'Available'
-  return isSettled ? degraded('PartiallyAvailable', message) : waiting('RollingOut', message)
+  return wasComplete(pass, 'BackupFailing') ? degraded('PartiallyAvailable', message) : waiting('RollingOut', message)
 }
 
 /**
