@@ -124,10 +124,9 @@ const MAX_ANSWER_BYTES = 256 * 1024
 
 /** Fetches a key set over HTTPS, without following redirects: keys come from the configured place or not at all. */
 export function keyFetcher(url: string, certificateAuthority: string | undefined) {
-  const ca = certificateAuthority === undefined ? {} : { ca: certificateAuthority }
   const agent = new Agent({
     connections: 1,
-    connect: { timeout: FETCH_TIMEOUT_MS, ...ca },
+    connect: { timeout: FETCH_TIMEOUT_MS, ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }) },
   })
   async function fetchKeys(): Promise<unknown> {
     const { statusCode, body } = await request(url, {

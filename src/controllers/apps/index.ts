@@ -10,7 +10,7 @@ import {
   secret,
 } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
-import { keepBackups, policyObservers, removeBackups } from '../containers/backup.ts'
+import { keepBackups, policyObservers } from '../containers/backup.ts'
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
@@ -29,6 +29,7 @@ import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, volumeObserver } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
+import { removeBackups } from '../workload/volumeBackups.ts'
 import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { buildApp, chooseDeployment, keepDeployments } from './deployments.ts'
 import {

@@ -1,7 +1,7 @@
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
 import { deployment, namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
-import { keepBackups, policyObservers, removeBackups } from '../containers/backup.ts'
+import { keepBackups, policyObservers } from '../containers/backup.ts'
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents, resolveParameters } from '../containers/resolve.ts'
@@ -25,6 +25,7 @@ import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { volumeObserver } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
+import { removeBackups } from '../workload/volumeBackups.ts'
 import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 
 /** Reconciles container instances: docs/areas/containerinstances.md. */

@@ -3,7 +3,7 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { instanceBackups } from '../../desired/containers/backup.ts'
 import type { Observed } from '../engine/controller.ts'
-import { backupObservers, keepVolumeBackups, stopBackups } from '../workload/volumeBackups.ts'
+import { backupObservers, keepVolumeBackups } from '../workload/volumeBackups.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
 /** What wakes a kind with a backup policy, besides itself and its other children. */
@@ -23,10 +23,4 @@ export function keepBackups({ backupNamespace: velero }: Pick<ContainerOptions, 
     pass.report({ lastBackup })
     return done()
   }
-}
-
-/** Stops further backups. */
-export async function removeBackups(pass: InstancePass): Promise<Outcome> {
-  await stopBackups(pass)
-  return done()
 }

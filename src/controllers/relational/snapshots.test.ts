@@ -16,6 +16,14 @@ describe('RelationalSnapshot controller', () => {
     world = await new RelationalWorld({ target: TARGET }).start(...engine)
     return world
   }
+  const beginWithSnapshot = async (...backup: Parameters<RelationalWorld['completeBackup']>) => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    await world.completeBackup(...backup)
+  }
   afterEach(() => world.bench.stop())
 
   it('takes a snapshot once, even if its Backup is deleted', async () => {
@@ -36,12 +44,7 @@ describe('RelationalSnapshot controller', () => {
   })
 
   it('keeps snapshots and archive of a database that is stopped', async () => {
-    await begin()
-    world.database('orders')
-    await world.bench.rest()
-    await world.play('orders')
-    await world.snapshot('orders')
-    await world.completeBackup()
+    await beginWithSnapshot()
     const archive = await world.bench.client.list(barmanObjectStore)
     expect(archive.items).to.have.length(1)
     await world.change('orders', { running: false })
@@ -57,12 +60,7 @@ describe('RelationalSnapshot controller', () => {
   })
 
   it('reports why the engine failed to take a snapshot', async () => {
-    await begin()
-    world.database('orders')
-    await world.bench.rest()
-    await world.play('orders')
-    await world.snapshot('orders')
-    await world.completeBackup({ phase: 'failed', error: 'the bucket is gone' })
+    await beginWithSnapshot({ phase: 'failed', error: 'the bucket is gone' })
     const failed = await world.status(SNAPSHOT, RelationalSnapshot)
     expect([failed.phase, failed.statusMessage]).to.deep.equal(['EngineRefused', 'the bucket is gone'])
   })
@@ -170,12 +168,7 @@ describe('RelationalSnapshot controller', () => {
   const snapshot = (id = SNAPSHOT) => world.bench.find(RelationalSnapshot.resource, id, world.home)
   const SECOND = '0d1c8a57-8b9c-4a53-8d5e-6f8f3c1b5a10'
   async function withOneBase() {
-    await begin()
-    world.database('orders')
-    await world.bench.rest()
-    await world.play('orders')
-    await world.snapshot('orders')
-    await world.completeBackup()
+    await beginWithSnapshot()
   }
 
   it('blocks the deletion of the last base backup of a database until there is another', async () => {

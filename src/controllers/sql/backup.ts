@@ -5,7 +5,7 @@ import { SqlInstance } from '../../crds/sql.ts'
 import { sqlShared } from '../../desired/sql/types.ts'
 import type { Observed } from '../engine/controller.ts'
 import { planOf } from '../workload/pass.ts'
-import { backupObservers, keepVolumeBackups, stopBackups } from '../workload/volumeBackups.ts'
+import { backupObservers, keepVolumeBackups } from '../workload/volumeBackups.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
 export const SQL_BACKUP_OBSERVERS: readonly Observed[] = backupObservers<SqlPass['object']['spec']>(
@@ -43,10 +43,4 @@ export function keepBackups({ backupNamespace: velero }: Pick<SqlOptions, 'backu
     pass.report({ backupEnabled: kept.isScheduled, lastBackup: kept.lastBackup })
     return done()
   }
-}
-
-/** Stops further backups. */
-export async function removeBackups(pass: SqlPass): Promise<Outcome> {
-  await stopBackups(pass)
-  return done()
 }

@@ -15,7 +15,7 @@ import {
   snapshotObstacle,
 } from '../../contracts/backups.ts'
 import { type KubeObject, keyOf } from '../../core/object.ts'
-import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
+import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import {
   backupDeletion,
@@ -98,7 +98,7 @@ export async function keepVolumeBackups(
   wanted: Wanted | undefined,
 ): Promise<BackupState> {
   if (wanted === undefined) {
-    await stopBackups(pass)
+    await removeBackups(pass)
     return { isScheduled: false }
   }
   const { object, workloads, children } = pass
@@ -162,10 +162,11 @@ async function observeBackups(
   return { lastBackup, failure }
 }
 
-/** Stops further backups. */
-export async function stopBackups({ object, workloads, children }: BackupPass): Promise<void> {
+/** Stops further backups: a step of deletions. */
+export async function removeBackups({ object, workloads, children }: BackupPass): Promise<Outcome> {
   if (workloads.isServed(veleroSchedule)) await children.prune(veleroSchedule, [])
   const name = backupScheduleName(object)
   for (const { metadata } of children.owned(configMap))
     if (metadata.name === name) await children.remove(configMap, metadata.namespace, name)
+  return done()
 }
