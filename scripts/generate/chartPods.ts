@@ -87,27 +87,30 @@ export const COMMON_SCHEMA = {
   ),
 }
 
-const PART_SCHEMA = exactly({
-  replicas: described('Number of pods', { type: 'integer', minimum: 1 }),
-  resources: described(
-    'Requests and limits of the container',
-    exactly({ limits: quantities, requests: quantities, claims: listOf(object) }),
-  ),
-  topologySpreadConstraints: described(
-    'How pods spread; over nodes and zones when absent',
-    listOf(
-      exactly(
-        {
-          ...{ maxSkew: { type: 'integer' }, minDomains: { type: 'integer' }, topologyKey: name },
-          ...{ whenUnsatisfiable: text, nodeAffinityPolicy: text, nodeTaintsPolicy: text },
-          ...{ labelSelector: object, matchLabelKeys: listOf(text) },
-        },
-        ...['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+const PART_SCHEMA = exactly(
+  {
+    replicas: described('Number of pods', { type: 'integer', minimum: 1 }),
+    resources: described(
+      'Requests and limits of the container',
+      exactly({ limits: quantities, requests: quantities, claims: listOf(object) }),
+    ),
+    topologySpreadConstraints: described(
+      'How pods spread; over nodes and zones when absent',
+      listOf(
+        exactly(
+          {
+            ...{ maxSkew: { type: 'integer' }, minDomains: { type: 'integer' }, topologyKey: name },
+            ...{ whenUnsatisfiable: text, nodeAffinityPolicy: text, nodeTaintsPolicy: text },
+            ...{ labelSelector: object, matchLabelKeys: listOf(text) },
+          },
+          ...['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+        ),
       ),
     ),
-  ),
-  ...COMMON_SCHEMA,
-})
+    ...COMMON_SCHEMA,
+  },
+  'replicas',
+)
 export const PARTS_SCHEMA = {
   facade: described('The pods that serve REST and the webhooks', PART_SCHEMA),
   controllers: described('The pods of the controllers', PART_SCHEMA),
@@ -174,10 +177,13 @@ export function withPodValues(name: string, text: string): string {
   const own = (key: string) => `hasKey ${values} "${key}" | ternary ${values}.${key} .Values.${key}`
   const placement = Object.keys(PLACEMENT).map((key) => block(`with ${own(key)}`, `${key}: ${nested('.', key)}`))
   const marked = (key: string) =>
-    block(`with merge dict (${values}.${key} | default dict) .Values.${key}`, '{{- toYaml . | nindent 8 }}')
+    block(
+      `with merge dict (${values}.${key} | default dict) (.Values.${key} | default dict)`,
+      '{{- toYaml . | nindent 8 }}',
+    )
   const more = (key: keyof typeof ITEMS, indent: number) =>
     block(
-      `with concat (${values}.${key} | default list) .Values.${key}`,
+      `with concat (${values}.${key} | default list) (.Values.${key} | default list)`,
       `{{- toYaml . | nindent ${indent} }}`,
       ' '.repeat(indent - 2),
     )

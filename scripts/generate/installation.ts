@@ -266,16 +266,24 @@ configuration:
 ${indented}`
 }
 
+/**
+ * Helm removes a value that is set to null, as an empty key of a values file does. Without these, templates would fail
+ * with a nil pointer, which names neither the value nor the mistake.
+ */
+const REQUIRED_VALUES = ['image', ...Object.keys(PARTS_SCHEMA), 'buildNamespace', 'monitoring', 'configuration']
+
 const VALUES_SCHEMA = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   type: 'object',
   additionalProperties: false,
+  required: REQUIRED_VALUES,
   properties: {
     global: described('Values of a parent chart, which this one does not read', { type: 'object' }),
     image: {
       description: 'Image of all parts',
       type: 'object',
       additionalProperties: false,
+      required: ['repository'],
       properties: {
         repository: described('Registry and name, without a tag', { type: 'string', minLength: 1 }),
         tag: described('Tag; the version of the chart when empty', { type: 'string' }),

@@ -194,6 +194,10 @@ describe('manifests of the ways to install', () => {
       ['a variable that is not a setting', 'env=[{"name":"PLATFORM_SMTP_ULR","value":"x"}]', '/env/0/name'],
       ['a misspelt field of a variable', 'env=[{"name":"TZ","valeu":"x"}]', '/env/0'],
       ['another Pod Security level of builds', `buildNamespace={"labels":{"${ENFORCED}":"baseline"}}`, '/labels/'],
+      ['no settings', 'configuration=null', "missing property 'configuration'"],
+      ['no facade', 'facade=null', "missing property 'facade'"],
+      ['no number of pods', 'facade.replicas=null', "missing property 'replicas'"],
+      ['no repository of the image', 'image.repository=null', "missing property 'repository'"],
       ['no issuer', 'configuration.issuer=null', "missing property 'issuer'"],
       ['a domain in upper case', 'configuration.clusterDomain="Apps.example.com"', '/configuration/clusterDomain'],
     ] as const)
@@ -203,6 +207,13 @@ describe('manifests of the ways to install', () => {
         )
         expect(refused).to.contain(place)
       })
+
+    it('takes a value without content for the default of Kubernetes', async () => {
+      const keys = ['podLabels', 'podAnnotations', 'volumes', 'volumeMounts', 'tolerations', 'affinity', 'env']
+      const words = keys.flatMap((key) => ['--set-json', `${key}=null`])
+      const rendered = compared(await template('--kube-version', '1.36.0', ...words))
+      expect(rendered).to.deep.equal(compared(await template('--kube-version', '1.36.0')))
+    })
 
     it('labels all objects with the release, and selects nothing by it', async () => {
       const words = ['template', 'mine', CHART, '-n', 'freehold-system', '--kube-version', '1.36.0']
