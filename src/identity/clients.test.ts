@@ -63,7 +63,7 @@ describe('kubeClientStore', () => {
 
   for (const failure of [
     new KubeError('Unavailable', 'No answer.', { status: 0 }),
-    new KubeError('NotFound', 'The type is not served.', { status: 404, typeMissing: true }),
+    new KubeError('NotServed', 'The type is not served.', { status: 404 }),
   ]) {
     it(`rejects if the API server fails: ${failure.message}`, async () => {
       const client = server()

@@ -4,9 +4,9 @@ import { isKubeError } from '../kube/errors.ts'
 /** Seconds until a client should retry. */
 const RETRY_AFTER_SECONDS = 5
 
-/** Returns whether the error is a temporary outage of the API server. */
+/** Returns whether the API server failed: no request to the identity provider is the cause, and all may be repeated. */
 export function isOutage(error: unknown): boolean {
-  if (isKubeError(error, 'Unavailable', 'Throttled')) return true
+  if (isKubeError(error)) return true
   return error instanceof Error && error.cause !== undefined && isOutage(error.cause)
 }
 

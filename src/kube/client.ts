@@ -288,7 +288,7 @@ class HttpKubeClient implements KubeClient {
       this.#observer?.removed(resource, ref, answer.details?.uid ?? answer.metadata?.uid ?? uid)
       return undefined
     } catch (error) {
-      if (!isKubeError(error, 'NotFound') || error.typeMissing) throw error
+      if (!isKubeError(error, 'NotFound')) throw error
       // After a lost response, most likely this very call deleted it.
       if (options.mustExist === true && !error.repeated) throw error
       // Somebody else deleted it first: our caches must forget this object as if we had.

@@ -14,6 +14,8 @@ describe('errorFromAnswer and errorFromTransport', () => {
     ['a taken name', 409, status({ reason: 'AlreadyExists' }), 'AlreadyExists'],
     ['a stale resourceVersion', 409, status({ reason: 'Conflict' }), 'Conflict'],
     ['a missing object', 404, status({ reason: 'NotFound', details: { name: 'x' } }), 'NotFound'],
+    ['a type that is not served', 404, status({ details: {} }), 'NotServed'],
+    ['an unknown path', 404, '404 page not found', 'NotServed'],
     ['a field out of range', 422, status({ reason: 'Invalid' }), 'Invalid'],
     ['an unknown field', 400, status({ reason: 'BadRequest' }), 'Invalid'],
     ['a missing right', 403, status({ reason: 'Forbidden' }), 'Forbidden'],
@@ -22,6 +24,9 @@ describe('errorFromAnswer and errorFromTransport', () => {
     ['an expired resourceVersion', 410, status({ reason: 'Expired' }), 'Gone'],
     ['a webhook that is down', 500, status({ reason: 'InternalError' }), 'Unavailable'],
     ['a server that shuts down', 503, '<html>', 'Unavailable'],
+    ['a page of a load balancer instead of a refusal', 403, '<html>', 'Unavailable'],
+    ['a page of a load balancer instead of a conflict', 409, '<html>', 'Unavailable'],
+    ['a redirect of a load balancer', 302, '', 'Unavailable'],
     ['a server that has not loaded its policies', 403, status({ message: NOT_READY }), 'Unavailable'],
     [
       'a server that has not loaded the parameters of a policy',
@@ -35,7 +40,7 @@ describe('errorFromAnswer and errorFromTransport', () => {
       status({ message: NOT_CONFIGURED.replace('failed', 'It failed') }),
       'Invalid',
     ],
-    ['an unknown status', 418, '', 'Unexpected'],
+    ['an unknown status', 418, status({}), 'Unexpected'],
   ]
   for (const [what, code, body, reason] of cases) {
     it(`classify ${what} (${code}) as ${reason}`, () => {
@@ -110,11 +115,6 @@ describe('errorFromAnswer and errorFromTransport', () => {
       message: 'A group kind lives in the namespace of a group.',
     })
     expect(error.causes).to.deep.equal([])
-  })
-
-  it('distinguish a type that is not served from a missing object', () => {
-    expect(errorFromAnswer(attempt, 404, '404 page not found').typeMissing).to.equal(true)
-    expect(errorFromAnswer(attempt, 404, status({ details: { name: 'x' } })).typeMissing).to.equal(false)
   })
 
   const answered = (code: number, body: object) => errorFromAnswer(attempt, code, status(body))

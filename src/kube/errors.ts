@@ -6,6 +6,8 @@ export { absent } from '../core/kubeFailure.ts'
 
 export type KubeErrorReason =
   | 'NotFound'
+  /** The server does not know the type (no CRD, or not served yet), so nothing is known about the object. */
+  | 'NotServed'
   | 'Conflict'
   | 'AlreadyExists'
   | 'Invalid'
@@ -36,7 +38,6 @@ export type KubeErrorDetail = {
   denial?: PolicyDenial | undefined
   quota?: QuotaDenial | undefined
   retryAfterSeconds?: number | undefined
-  typeMissing?: boolean | undefined
   maybeApplied?: boolean | undefined
   repeated?: boolean | undefined
   cause?: unknown
@@ -58,8 +59,6 @@ export class KubeError extends Error {
   readonly denial: PolicyDenial | undefined
   readonly quota: QuotaDenial | undefined
   readonly retryAfterSeconds: number | undefined
-  /** The server does not know the type at all (no CRD, or not served yet), so nothing is known about the object. */
-  readonly typeMissing: boolean
   /** The request was sent and no answer came: a write may or may not have happened. */
   readonly maybeApplied: boolean
   /** An earlier attempt of this call got no response, so the conflict may be its own success. */
@@ -78,7 +77,6 @@ export class KubeError extends Error {
     this.denial = detail.denial
     this.quota = detail.quota
     this.retryAfterSeconds = detail.retryAfterSeconds
-    this.typeMissing = detail.typeMissing ?? false
     this.maybeApplied = detail.maybeApplied ?? false
     this.repeated = detail.repeated ?? false
   }
@@ -131,6 +129,7 @@ type StatusBody = {
 
 const SENTENCE: Record<KubeErrorReason, string> = {
   NotFound: 'it does not exist',
+  NotServed: 'the API server does not serve this type',
   Conflict: 'it was changed by someone else meanwhile',
   AlreadyExists: 'the name is taken',
   Invalid: 'the API server refused the object',
@@ -157,11 +156,9 @@ export function errorFromAnswer(
   const body = parseStatus(text)
   const causes = causesOf(body)
   const denial = denialOf(body)
-  const reason = reasonOf(status, body, causes)
-  const typeMissing = reason === 'NotFound' && attempt.resource !== undefined && body?.details?.name === undefined
+  const reason = reasonOf(attempt, status, body, causes)
   const isFull = status === 500 && sentenceOf(body) === STORE_FULL
-  const known = isFull ? 'the store of the API server is full' : SENTENCE[reason]
-  const sentence = typeMissing ? 'the API server does not serve this type' : known
+  const sentence = isFull ? 'the store of the API server is full' : SENTENCE[reason]
   const where = denial === undefined ? fieldsOf(causes) : ` (policy "${denial.policy}")`
   return new KubeError(reason, `Cannot ${describeAttempt(attempt)}: ${sentence}${where} (HTTP ${status}).`, {
     status,
@@ -169,7 +166,6 @@ export function errorFromAnswer(
     causes,
     denial,
     quota: status === 403 ? quotaOf(body) : undefined,
-    typeMissing,
     retryAfterSeconds: retryAfterOf(retryAfter) ?? body?.details?.retryAfterSeconds,
   })
 }
@@ -225,8 +221,15 @@ const STORE_FULL = 'etcdserver: mvcc: database space exceeded'
 const POLICY_NOT_READY =
   / is forbidden: (?:not yet ready to handle request$|ValidatingAdmissionPolicy '[^']{1,253}'(?: with binding '[^']{1,253}')? denied request: failed to configure (?:policy|binding): )/
 
-function reasonOf(status: number, body: StatusBody | undefined, causes: readonly KubeErrorCause[]): KubeErrorReason {
+function reasonOf(
+  { resource }: Attempt,
+  status: number,
+  body: StatusBody | undefined,
+  causes: readonly KubeErrorCause[],
+): KubeErrorReason {
   if ((status === 403 || status === 422) && POLICY_NOT_READY.test(sentenceOf(body))) return 'Unavailable'
+  // The API server gives its reasons in a Status; for an unknown path it has none.
+  if (body === undefined && status !== 404 && status !== 429) return 'Unavailable'
   switch (status) {
     case 400:
     case 413:
@@ -240,7 +243,7 @@ function reasonOf(status: number, body: StatusBody | undefined, causes: readonly
     case 403:
       return 'Forbidden'
     case 404:
-      return 'NotFound'
+      return resource !== undefined && body?.details?.name === undefined ? 'NotServed' : 'NotFound'
     case 409:
       return body?.reason === 'AlreadyExists' ? 'AlreadyExists' : 'Conflict'
     case 410:

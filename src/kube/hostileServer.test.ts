@@ -103,7 +103,7 @@ describe('createKubeClient, connected to a malicious cluster', () => {
 
   it('reads only the beginning of an error response', async () => {
     await play(endless(403, () => filling))
-    expect(await failure(() => watched())).to.contain('Forbidden')
+    expect(await failure(() => watched())).to.contain('Unavailable')
   })
 
   it('rejects any other response beyond the size limit', async () => {

@@ -331,7 +331,7 @@ export function reopenDelayMs(
   const retryAfter = Math.min(30, error?.retryAfterSeconds ?? 0) * 1000 * (1 + 0.2 * random())
   if (failures === 0) return Math.max(retryAfter, 200 * random())
   if (error?.status === 0) return Math.min(700, first * 2 ** Math.min(failures - 1, 10)) * jitter
-  const maxDelay = error?.reason === 'NotFound' || (error?.reason === 'Forbidden' && !wasPermitted) ? 30_000 : 4_000
+  const maxDelay = error?.reason === 'NotServed' || (error?.reason === 'Forbidden' && !wasPermitted) ? 30_000 : 4_000
   return Math.max(retryAfter, Math.min(maxDelay, first * 2 ** Math.min(failures - 1, 20)) * jitter)
 }
 

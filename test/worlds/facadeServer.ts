@@ -160,7 +160,7 @@ function withoutOptional(client: FakeKubeClient) {
     list: async <T extends KubeObject>(resource: Resource, options?: ListOptions) => {
       const found = await client.list<T>(resource, options)
       if (resource.optional !== true || found.items.length > 0) return found
-      throw new KubeError('NotFound', 'There is no such type.', { status: 404, typeMissing: true })
+      throw new KubeError('NotServed', 'There is no such type.', { status: 404 })
     },
   }
 }

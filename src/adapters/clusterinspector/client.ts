@@ -124,7 +124,7 @@ async function readFact<Value>(what: string, read: () => Promise<Value>): Promis
 function reasonOf(error: unknown): string | undefined {
   const failure = kubeFailureOf(error)
   if (failure === undefined) return undefined
-  const { reason, typeMissing } = failure
-  if (typeMissing || reason === 'NotFound') return 'the cluster does not have it.'
+  const { reason } = failure
+  if (reason === 'NotServed' || reason === 'NotFound') return 'the cluster does not have it.'
   return reason === 'Forbidden' ? 'this part of the platform may not read it.' : 'the API server did not answer.'
 }

@@ -149,9 +149,9 @@ export function fromKubeError(error: KubeError): PlatformError {
         {},
         cause,
       )
+    case 'NotServed':
+      return unavailable('The platform does not serve this kind yet.', cause)
     case 'NotFound':
-      // A missing type or namespace is a platform fault or a race with a deletion: the object does not exist.
-      if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)
       return new PlatformError('NOT_FOUND', `${what} was not found.`, {}, cause)
     case 'Invalid':
       return refused(error)
@@ -160,6 +160,7 @@ export function fromKubeError(error: KubeError): PlatformError {
       return error.quota === undefined || error.cluster !== undefined
         ? forbiddenToUs(error)
         : overQuota(error, error.quota)
+    case 'Unauthorized':
     case 'Throttled':
     case 'Unavailable':
       return unavailable(
@@ -169,7 +170,7 @@ export function fromKubeError(error: KubeError): PlatformError {
       )
     default:
       if (error.cluster !== undefined) return upstreamFailed(error, 'answered with what cannot be read')
-      return new PlatformError('INTERNAL_ERROR', 'The request failed for a reason inside the platform.', {}, cause)
+      return unavailable('The API server gave an answer that cannot be read; try again.', cause)
   }
 }
 

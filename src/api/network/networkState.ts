@@ -105,7 +105,7 @@ async function unlessMissing<T>(list: () => Promise<T[]>): Promise<T[] | undefin
   try {
     return await list()
   } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
+    if (isKubeError(error, 'NotServed')) return undefined
     throw error
   }
 }

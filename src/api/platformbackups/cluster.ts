@@ -139,7 +139,7 @@ async function ifFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask()
   } catch (error) {
-    if (isKubeError(error, 'NotFound')) return undefined
+    if (isKubeError(error, 'NotFound', 'NotServed')) return undefined
     throw error
   }
 }

@@ -161,7 +161,7 @@ class KubeRecords implements Records {
       await this.#withdrawIfOrphaned(kind, ref, made)
       return { object: made, isNew: true }
     } catch (error) {
-      if (namespace !== undefined && isKubeError(error, 'NotFound') && !error.typeMissing) throw namespaceMissing(error)
+      if (namespace !== undefined && isKubeError(error, 'NotFound')) throw namespaceMissing(error)
       if (!isKubeError(error) || !(error.reason === 'AlreadyExists' || error.maybeApplied)) throw error
       // Another replica or kubectl was first, or the response to this very request was lost.
       const stored = await this.get(kind, ref, { fresh: true, ...(error.maybeApplied && { within: REREAD_MAX_MS }) })
@@ -356,7 +356,7 @@ class KubeRecords implements Records {
 
 /** Callers know NOT_FOUND, and translate it; here the object was deleted between the read and the write. */
 function whenDeleted(error: unknown, kind: AnyKind, ref: ObjectRef): unknown {
-  if (!isKubeError(error, 'NotFound') || error.typeMissing) return error
+  if (!isKubeError(error, 'NotFound')) return error
   return Object.assign(notFound(sentenceSubjectOf(kind.kind, { metadata: ref })), { cause: error })
 }
 

@@ -105,7 +105,7 @@ async function listAll<T extends KubeObject>(client: Lister, resource: Resource,
     return (await client.list<T>(resource, { namespace })).items
   } catch (error) {
     // The cluster does not have the type.
-    if (isKubeError(error, 'NotFound')) return []
+    if (isKubeError(error, 'NotServed')) return []
     throw error
   }
 }

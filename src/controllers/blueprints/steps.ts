@@ -18,7 +18,7 @@ import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import type { VaultEntry } from '../../crds/vaults.ts'
 import { plainField, plainOutput } from '../../desired/blueprints.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, isKubeError } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
 import { changedFields, isHarmless } from './references.ts'
@@ -69,10 +69,7 @@ export async function writeStepObject(
     found?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION] === keyOf(execution as unknown as KubeObject)
   const cached = observedObjectOf(pass, step, location.namespace)
   if (cached !== undefined && isOurs(cached)) return passVaultValue(pass, step, cached, location)
-  const stored = await records.client.get(kind.resource, ref).catch((error: unknown) => {
-    if (isKubeError(error, 'NotFound') && !error.typeMissing) return undefined
-    throw error
-  })
+  const stored = await records.client.get(kind.resource, ref).catch(absent)
   if (stored !== undefined && isOurs(stored)) return passVaultValue(pass, step, stored, location)
   // Deleting an object that a deployment waits for fails the deployment; otherwise it would keep coming back.
   if (location.uid !== undefined && stored?.metadata.uid !== location.uid)

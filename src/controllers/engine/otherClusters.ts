@@ -30,7 +30,7 @@ type OpenCluster = {
 }
 
 /** Errors that do not pass by themselves, unlike those of an API server that is starting or overloaded. */
-const REFUSALS: ReadonlySet<KubeErrorReason> = new Set(['Forbidden', 'Unauthorized', 'NotFound', 'Unexpected'])
+const REFUSALS: ReadonlySet<KubeErrorReason> = new Set(['Forbidden', 'Unauthorized', 'NotServed', 'Unexpected'])
 /** Milliseconds after which an unavailable API server no longer counts as starting. */
 const BUSY_TIMEOUT_MS = 60_000
 

@@ -358,7 +358,7 @@ export class Reconciler {
   /** Somebody else wrote or deleted first. The cache will be updated, and the next pass sees it. */
   #isConflict(error: unknown, key: string): boolean {
     if (isKubeError(error, 'Conflict', 'AlreadyExists')) return true
-    if (!isKubeError(error, 'NotFound') || error.typeMissing || error.resource === undefined) return false
+    if (!isKubeError(error, 'NotFound') || error.resource === undefined) return false
     const isOwnKind = resourceId(error.resource) === resourceId(this.#controller.kind.resource)
     return isOwnKind && objectKey(error.namespace, error.objectName ?? '') === key
   }
