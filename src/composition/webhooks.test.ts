@@ -83,6 +83,20 @@ describe('webhooks of the facade', () => {
     expect((await post(authority, 'kubernetes-admin')).status).to.equal(403)
   })
 
+  it('use a certificate within a minute of its renewal', async () => {
+    const serve = async (by: Authority) => {
+      const { certPem, keyPem } = await by.issue({ commonName: 'w', purpose: 'server', names: ['127.0.0.1'] })
+      await writeFile(join(folder, 'crt'), certPem)
+      await writeFile(join(folder, 'key'), keyPem)
+      await clock.advance(60_000)
+    }
+    const isTrusted = () => refusal(post(authority, CALLER_NAME))
+    await serve(foreign)
+    await until('it has another authority', async () => (await isTrusted()) === 'refused')
+    await serve(authority)
+    await until('it has the authority again', async () => (await isTrusted()) === 'answered')
+  })
+
   it('reject clients with a foreign certificate or none', async () => {
     expect(await refusal(post(foreign, CALLER_NAME))).to.equal('refused')
     expect(await refusal(post(undefined, ''))).to.equal('refused')

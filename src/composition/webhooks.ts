@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { SecureContextOptions } from 'node:tls'
 import { WorkRefused } from '../adapters/workers/port.ts'
 import type { PrincipalStatus } from '../api/callers/principalStatus.ts'
 import type { Services } from '../api/http/context.ts'
@@ -17,6 +16,7 @@ import { closeWhenIdle } from '../core/closeWhenIdle.ts'
 import { boundConnections, TLS_CONNECTION_TIMEOUTS } from '../core/connectionLimits.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
+import { followCertificate } from '../core/followCertificate.ts'
 import { KeyedMutex } from '../core/keyedMutex.ts'
 import { listen } from '../core/listen.ts'
 import type { Log } from '../core/log.ts'
@@ -153,9 +153,11 @@ export async function runWebhooks(
     if (socket.getPeerCertificate().subject?.CN === CALLER_NAME) callers.add(socket)
   })
   const webhooks = await serve(server, configuration)
-  const renewal = renewed(server, () => configuredTls(configuration), options)
+  const dependencies = { clock: services.clock, log, failed: RENEWAL_FAILED }
+  const use = (found: typeof tls) => server.setSecureContext(found)
+  const followed = followCertificate(() => configuredTls(configuration), tls, use, dependencies)
   return withStopHook(webhooks, () => {
-    renewal.stop()
+    followed.stop()
     stopScopes()
   })
 }
@@ -184,7 +186,8 @@ async function runOwnWebhooks(
     reviews.set(authority.path, reviewOf(admit))
   }
   const announced = keepAuthorityPublished(client, () => authority, adopt, { clock: services.clock, log })
-  const renewal = renewed(server, tlsNow, options)
+  const renew = async () => server.setSecureContext(await tlsNow())
+  const renewal = runDaily(renew, { clock: services.clock, log, failed: RENEWAL_FAILED })
   return withStopHook(webhooks, () => {
     renewal.stop()
     announced.stop()
@@ -217,11 +220,7 @@ async function ownTls(ownAuthority: OwnAuthority, clock: Clock) {
   return { ...LIMITS, cert: certPem, key: keyPem }
 }
 
-/** Renews the certificate daily: our own is valid for a year, a configured one may be replaced in its file. */
-function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { services, log }: WebhookOptions) {
-  const failed = 'The certificate of the webhooks could not be renewed.'
-  return runDaily(async () => server.setSecureContext(await tlsNow()), { clock: services.clock, log, failed })
-}
+const RENEWAL_FAILED = 'The certificate of the webhooks could not be renewed.'
 
 const DRAIN_TIMEOUT_MS = 5_000
 

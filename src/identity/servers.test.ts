@@ -44,10 +44,13 @@ describe('startIdentityServers', () => {
     expect([await overTls.text(), await plain.text()]).to.deep.equal(['served', 'served'])
   })
 
-  it('reads a renewed certificate each day', async () => {
+  it('uses a certificate within a minute of its renewal, also if its key came later', async () => {
     servers = await start()
-    certificate = await selfSigned('127.0.0.1')
-    await clock.advance(24 * 3_600_000)
+    const { cert, key } = await selfSigned('127.0.0.1')
+    certificate = { ...certificate, cert }
+    await clock.advance(60_000)
+    certificate = { cert, key }
+    await clock.advance(60_000)
     const dispatcher = new Agent({ connect: { ca: certificate.cert } })
     agents.push(dispatcher)
     expect((await fetch(`https://127.0.0.1:${servers.tlsPort}/`, { dispatcher })).status).to.equal(200)

@@ -9,11 +9,11 @@ import {
   type ConnectionLimitOptions,
   TLS_CONNECTION_TIMEOUTS,
 } from '../core/connectionLimits.ts'
+import { followCertificate } from '../core/followCertificate.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import { listen } from '../core/listen.ts'
 import type { Log } from '../core/log.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
-import { runDaily } from '../core/runDaily.ts'
 import { withoutPipelining } from '../core/withoutPipelining.ts'
 
 const NAME = 'The identity provider'
@@ -45,7 +45,7 @@ export interface IdentityServers {
 }
 
 /**
- * Starts both servers. The certificate is read again each day, since others may renew it in its file.
+ * Starts both servers. A certificate that others renew in its file is used within a minute.
  *
  * @throws Error if a port is taken or the certificate does not match its key; then nothing is left listening
  */
@@ -53,11 +53,9 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
   const { maxConnections, isProxy, clock, log } = options
   const { readCertificate, ...address } = options.tls
   const handler = withoutPipelining(closeWhenIdle(inOriginForm(refuseAmbiguous(options.handler))))
+  const certificate = await readCertificate()
   const tls = boundConnections(
-    createTlsServer(
-      { ...REQUEST_LIMITS, ...TLS_CONNECTION_TIMEOUTS, ...(await readCertificate()), minVersion: 'TLSv1.2' },
-      handler,
-    ),
+    createTlsServer({ ...REQUEST_LIMITS, ...TLS_CONNECTION_TIMEOUTS, ...certificate, minVersion: 'TLSv1.2' }, handler),
     maxConnections,
     { isProxy },
   )
@@ -76,7 +74,8 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
     throw error
   }
   const failed = 'The certificate of the identity provider could not be renewed.'
-  const renewal = runDaily(async () => tls.setSecureContext(await readCertificate()), { clock, log, failed })
+  const use = (found: TlsCertificate) => tls.setSecureContext(found)
+  const renewal = followCertificate(readCertificate, certificate, use, { clock, log, failed })
   return {
     tlsPort,
     httpPort,
