@@ -23,7 +23,8 @@ export type AdminAnswer = { status: number; location: string | undefined; body: 
 export interface KeycloakAdmin {
   /**
    * @param path below `/admin/realms/<realm>`, with escaped segments
-   * @param accepted further statuses that the caller handles
+   * @param accepted further statuses that the caller handles, if Keycloak gives its reason: a page of a load balancer before
+   *   it means nothing
    * @throws IdentityProviderError Unavailable for any other status, or no answer
    */
   call(method: Method, path: string, options?: CallOptions): Promise<AdminAnswer>
@@ -104,7 +105,8 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
         token = undefined
         answer = await ask()
       }
-      if ((answer.status >= 200 && answer.status < 300) || accepted.includes(answer.status)) return answer
+      const isRefusal = accepted.includes(answer.status) && answer.body !== undefined
+      if ((answer.status >= 200 && answer.status < 300) || isRefusal) return answer
       throw unavailable(`it refused ${method} of ${path.split('/')[1] ?? ''} (HTTP ${answer.status})`)
     },
   }

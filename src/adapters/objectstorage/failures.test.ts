@@ -10,6 +10,7 @@ const failing = (name: string, httpStatusCode?: number) => () =>
 const CASES: [sentence: string, name: string, status: number | undefined, code: string, words: string][] = [
   ['a missing bucket', 'NoSuchBucket', 404, 'NotFound', 'the store does not know it'],
   ['a missing IAM user', 'NoSuchEntityException', 404, 'NotFound', 'the store does not know it'],
+  ['a 404 without words of the store', 'NotFound', 404, 'Refused', 'the store refused it (404 NotFound)'],
   ['a bucket of another owner', 'BucketAlreadyExists', 409, 'Taken', 'the name is taken'],
   ['a full disk', 'InternalError', 507, 'Full', 'the store has no room for it'],
   ['a policy that is too large', 'PolicyTooLarge', 400, 'Full', 'the store has no room for it'],

@@ -10,7 +10,8 @@ function codeOf(error: unknown): string {
 
 const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
 
-const ABSENT_CODES = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
+/** Without `NotFound`, the code of every 404 without words of the store, such as that of a load balancer before it. */
+const ABSENT_CODES = ['NoSuchBucket', 'NoSuchEntity', 'NoSuchKey']
 
 /** Codes for exceeded limits of S3 and IAM; in versitygw also for an attribute that the file system cannot hold. */
 const LIMIT_CODES = ['InsufficientStorage', 'PolicyTooLarge', 'LimitExceeded']

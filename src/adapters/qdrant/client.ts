@@ -38,6 +38,12 @@ const SnapshotsAnswer = z.array(z.object({ name: z.string().max(1024), size: z.i
 
 const True = z.literal(true)
 
+const Refusal = z.object({ status: z.object({ error: z.string() }) })
+
+/** Whether the engine says that something is missing. A proxy before it answers 404 as well if it finds no pod. */
+const isMissing = ({ status, text }: EngineAnswer) =>
+  status === 404 && Refusal.safeParse(parseForeignJson(text)).success
+
 export type QdrantClientOptions = {
   /** Milliseconds for a read; 5 s. */
   timeout?: number
@@ -73,13 +79,13 @@ export function createQdrantClient(reach: EngineTransport, options: QdrantClient
     async collectionShards(peer, collection, options = {}) {
       const ask = { path: `/collections/${encodeURIComponent(collection)}/cluster` }
       const reply = await answer(peer, ask, options)
-      return reply.status === 404 ? undefined : shards(resultOf(peer, ask, reply, CollectionClusterAnswer))
+      return isMissing(reply) ? undefined : shards(resultOf(peer, ask, reply, CollectionClusterAnswer))
     },
 
     async points(peer, collection, options = {}) {
       const ask = { path: `/collections/${encodeURIComponent(collection)}` }
       const reply = await answer(peer, ask, options)
-      return reply.status === 404 ? 0 : (resultOf(peer, ask, reply, CollectionAnswer).points_count ?? 0)
+      return isMissing(reply) ? 0 : (resultOf(peer, ask, reply, CollectionAnswer).points_count ?? 0)
     },
 
     async moveShard(peer, collection, { shard, from, to }) {
@@ -108,7 +114,7 @@ function snapshotCalls({
     async snapshots(peer, collection) {
       const ask = { path: snapshotsOf(collection) }
       const reply = await answer(peer, ask)
-      if (reply.status === 404) return []
+      if (isMissing(reply)) return []
       return resultOf(peer, ask, reply, SnapshotsAnswer).map(({ name, size }) => ({ name, sizeBytes: size }))
     },
 
@@ -122,7 +128,7 @@ function snapshotCalls({
       const path = `${snapshotsOf(collection)}/${encodeURIComponent(name)}`
       const ask: QdrantCall = { method: 'DELETE', path, isCommand: true }
       const reply = await answer(peer, ask)
-      if (reply.status !== 404) resultOf(peer, ask, reply, True)
+      if (!isMissing(reply)) resultOf(peer, ask, reply, True)
     },
   }
 }

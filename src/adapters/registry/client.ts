@@ -23,6 +23,8 @@ const ANSWER_MAX_BYTES = 4 * 1024 * 1024
 const PAGE_SIZE = 1000
 const PAGES_MAX = 1000
 
+/** The form of the registry's own refusals (OCI distribution specification, "Error Codes"). */
+const Refusal = z.object({ errors: z.array(z.unknown()) })
 const Catalogue = z.object({ repositories: z.array(z.string()).nullish() })
 const Tags = z.object({ tags: z.array(z.string()).nullish() })
 /** The registry also accepts null for absent fields. */
@@ -73,10 +75,16 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
       throw error instanceof RegistryError ? error : unreachable(path, error)
     }
   }
-  /** Reads from one repository; undefined if not found. */
+  /**
+   * Reads from one repository; undefined if not found, in the registry's own words: a load balancer without a registry
+   * behind it answers 404 as well, and what is missing counts as untagged or removed.
+   */
   async function about(repository: string, path: string, wanted: Ask = {}): Promise<Reply | undefined> {
     const actions = wanted.method === 'DELETE' ? ['delete'] : ['pull']
     const reply = await ask(`${repository}/${path}`, await tokenFor('repository', repository, actions), wanted)
+    // The answer to HEAD has no words.
+    if (reply.status === 404 && wanted.method === 'HEAD') return about(repository, path, { ...wanted, method: 'GET' })
+    if (reply.status === 404 && !Refusal.safeParse(tryParseJson(reply.text)).success) throw unreachable(path)
     if (reply.status === 404) return undefined
     if (reply.status >= 300) throw refused(`${repository}/${path}`, reply.status)
     return reply

@@ -18,7 +18,7 @@ export function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome |
       query: { labelSelector: valueSelector(name, life) },
     })
     answer.body.resume()
-    if (answer.status < 300 || answer.status === 404) return undefined
+    if (answer.status < 300) return undefined
     if (answer.status === 403) return rightsMissing()
     return waiting('TearingDown', `The API server answered ${answer.status} to the removal of values.`, RIGHTS_RETRY_MS)
   })
