@@ -115,17 +115,17 @@ export type ReleaseProgress = {
   deploymentId: string
   state: 'RollingOut' | 'Serving' | 'Failed'
   message?: string | undefined
-  /** When the owner began to roll it out. */
-  since?: string | undefined
+  /** The failure of an earlier rollout that Kubernetes still showed when the owner began to roll this one out. */
+  failedBefore?: string | undefined
 }
 
-/** Returns since when a deployment is being released: a previous time only counts for the same deployment. */
-export function releasedSince(
-  before: ReleaseProgress | undefined,
+/** Returns the failure of before the release of a deployment: what was noted only counts for the same deployment. */
+export function failureBefore(
+  noted: ReleaseProgress | undefined,
   deploymentId: string,
-  now: string,
+  shown: string | undefined,
 ): string | undefined {
-  return before?.deploymentId === deploymentId ? before.since : now
+  return noted?.deploymentId === deploymentId ? noted.failedBefore : shown
 }
 
 type Candidate = {

@@ -165,7 +165,10 @@ export const deployedStatus = {
       deploymentId: z.string().describe('Id of the DeploymentRecord'),
       state: z.enum(['RollingOut', 'Serving', 'Failed']).describe('State of the rollout'),
       message: z.string().optional().describe('Why it failed, in one sentence'),
-      since: DateTime.optional().describe('When the rollout began'),
+      failedBefore: z
+        .string()
+        .optional()
+        .describe('Time of the failure of an earlier rollout that Kubernetes showed when this one began'),
     })
     .describe('The deployment to serve; absent before the first one'),
   servingDeployment: z.string().describe('Id of the DeploymentRecord that is served'),

@@ -122,13 +122,17 @@ type Played = {
   rest(): Promise<unknown>
 }
 
-/** Kubernetes gives up on the new copies of this Deployment. */
-export async function giveUpDeployment(world: Played): Promise<void> {
+/**
+ * Kubernetes gives up on the new copies of this Deployment.
+ *
+ * @param ahead milliseconds that the clock of its cluster is ahead of ours
+ */
+export async function giveUpDeployment(world: Played, ahead = 0): Promise<void> {
   await world.pass(600_000)
   const [found] = (await world.server.list(deployment)).items
   if (found === undefined) throw new Error('There is no Deployment.')
   world.server.edit(deployment, refOf(found), (object) => {
-    const lastUpdateTime = timestamp(world.clock.now())
+    const lastUpdateTime = timestamp(world.clock.now() + ahead)
     const condition = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }
     object.status = { ...(object.status as object), conditions: [condition] }
   })

@@ -64,7 +64,7 @@ describe('PlatformApp controller', () => {
   }
   const probation = async () => (await running())?.template.spec.containers[0].readinessProbe.initialDelaySeconds
 
-  const giveUp = () => giveUpDeployment(world)
+  const giveUp = (ahead?: number) => giveUpDeployment(world, ahead)
 
   it('serves the image of the spec as a deployment record of its own', async () => {
     await make()
@@ -105,6 +105,21 @@ describe('PlatformApp controller', () => {
     await change({ image: 'site:2' })
     expect((await deployments()).at(-1)).to.equal('4 Succeeded site:2')
   })
+
+  for (const [sentence, ahead] of [
+    ['an hour behind', -3_600_000],
+    ['an hour ahead', 3_600_000],
+  ] as const)
+    it(`judges rollouts in a cluster whose clock is ${sentence}`, async () => {
+      await make()
+      await change({ image: 'site:crashing' })
+      await giveUp(ahead)
+      expect(await deployments()).to.deep.equal(['1 Succeeded site:1', '2 Failed site:crashing'])
+      await change({ image: 'site:slow' })
+      expect((await deployments()).at(-1)).to.equal('3 Deploying site:slow')
+      await giveUp(ahead)
+      expect((await deployments()).at(-1)).to.equal('3 Failed site:slow')
+    })
 
   it('delays readiness by 10 seconds for an image that has not served yet, except for the first one', async () => {
     await make()

@@ -5,7 +5,7 @@ import {
   RELEASED_FOR_ANNOTATION,
   REVISION_LABEL,
 } from '../../contracts/containerinstances.ts'
-import { releasedSince } from '../../contracts/deployments.ts'
+import { failureBefore } from '../../contracts/deployments.ts'
 import type { Revision, WantedRevision } from '../../contracts/revisions.ts'
 import { sha256 } from '../../core/names.ts'
 import { byCreation, type KubeObject } from '../../core/object.ts'
@@ -21,6 +21,7 @@ import {
   isRolloutFailed,
   type LiveDeployment,
   type LivePod,
+  rolloutFailureOf,
 } from '../../desired/workload/podProblems.ts'
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
@@ -168,8 +169,13 @@ function findStartProblem({ state }: AppPass, pods: readonly LivePod[]): Outcome
 export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {
   const { deploymentId } = pass.state.deployed ?? {}
   if (deploymentId === undefined) return
-  const since = releasedSince(pass.object.status?.release, deploymentId, pass.now)
-  pass.report({ release: { deploymentId, state, ...(message !== undefined && { message }), since } })
+  const failedBefore = failureBeforeRelease(pass, deploymentId)
+  pass.report({ release: { deploymentId, state, ...(message !== undefined && { message }), failedBefore } })
+}
+
+function failureBeforeRelease({ object, children }: AppPass, deploymentId: string): string | undefined {
+  const [live] = children.owned<LiveDeployment>(deployment)
+  return failureBefore(object.status?.release, deploymentId, rolloutFailureOf(live))
 }
 
 /** Creates the autoscaler if the app has one, otherwise removes it. */
@@ -200,7 +206,7 @@ export function reportServing(pass: AppPass): Outcome {
   }
   const before = object.status?.release
   const isOver = before?.deploymentId === deployed.deploymentId && before.state !== 'RollingOut'
-  if (isRolloutFailed(live, releasedSince(before, deployed.deploymentId, pass.now)))
+  if (isRolloutFailed(live, failureBeforeRelease(pass, deployed.deploymentId)))
     reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; the previous version keeps serving.')
   else if (!isOver) reportRelease(pass, 'RollingOut')
   return done()

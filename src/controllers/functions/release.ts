@@ -1,15 +1,15 @@
 import {
+  failureBefore,
   isBuildingPhase,
   newestDeployment,
   type ReleaseProgress,
-  releasedSince,
   wantedDeployment,
 } from '../../contracts/deployments.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord, deploymentPhaseOf } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
-import { isDeployed, isRolloutFailed } from '../../desired/workload/podProblems.ts'
+import { isDeployed, isRolloutFailed, rolloutFailureOf } from '../../desired/workload/podProblems.ts'
 import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
 import type { Rights } from '../engine/controller.ts'
 import { refOfPass } from '../workload/pass.ts'
@@ -88,10 +88,10 @@ export function reportRelease(pass: FunctionPass): Outcome {
     return done()
   }
   const isServing = wantedCopies(object, state.functionNamespace) === 0 || isDeployed(state.deployment)
-  const since = releasedSince(object.status?.release, deploymentId, pass.now)
-  const release: ReleaseProgress = isRolloutFailed(state.deployment, since)
-    ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.', since }
-    : { deploymentId, state: isServing ? 'Serving' : 'RollingOut', since }
+  const failedBefore = failureBefore(object.status?.release, deploymentId, rolloutFailureOf(state.deployment))
+  const release: ReleaseProgress = isRolloutFailed(state.deployment, failedBefore)
+    ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.', failedBefore }
+    : { deploymentId, state: isServing ? 'Serving' : 'RollingOut', failedBefore }
   pass.report({ release, ...(isServing && { servingDeployment: deploymentId, servingImage: image, commit }) })
   return done()
 }

@@ -229,12 +229,13 @@ describe('isRolloutFailed', () => {
       conditions: [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }],
     },
   })
-  const BEGAN = '2026-01-01T10:00:00.500Z'
+  const FAILED_BEFORE = '2026-01-01T10:00:00Z'
   const cases: [sentence: string, workload: LiveDeployment, expected: boolean][] = [
     ['returns true after the progress deadline', at('2026-01-01T10:10:00Z'), true],
     ['returns false for an older observed generation', at('2026-01-01T10:10:00Z', 2), false],
-    ['returns false for a deadline before the rollout started', at('2026-01-01T10:00:00Z'), false],
+    ['returns false for a failure that was there before', at('2026-01-01T10:00:00Z'), false],
+    ['returns true by the clock of a cluster that is an hour behind', at('2026-01-01T09:10:00Z'), true],
   ]
   for (const [sentence, workload, expected] of cases)
-    it(sentence, () => expect(isRolloutFailed(workload, BEGAN)).to.equal(expected))
+    it(sentence, () => expect(isRolloutFailed(workload, FAILED_BEFORE)).to.equal(expected))
 })

@@ -54,20 +54,23 @@ export const isReady = ({ metadata, status }: LivePod): boolean =>
 /** The fields of a Deployment that describe a rollout. */
 type Rollout = Pick<LiveDeployment, 'status'> & { metadata?: Pick<LiveDeployment['metadata'], 'generation'> }
 
+/** Returns which failure of a rollout Kubernetes shows, as its time by the clock of the cluster; undefined if none. */
+export const rolloutFailureOf = (workload: Rollout | undefined): string | undefined =>
+  workload?.status?.conditions
+    ?.filter(({ reason }) => reason === 'ProgressDeadlineExceeded')
+    .map(({ lastUpdateTime = '' }) => lastUpdateTime)[0]
+
 /**
  * Whether Kubernetes has given up on a rollout. The condition of the previous rollout stays until the Deployment
  * controller observes the new generation, and remains if that rolls back to older pods.
  *
- * @param since when the rollout began
+ * @param failedBefore the failure that Kubernetes showed when the rollout began. Its time is not compared with ours: the
+ *   clock of another cluster may differ
  */
-export function isRolloutFailed(workload: Rollout | undefined, since?: string): boolean {
-  const { conditions = [], observedGeneration = 0 } = workload?.status ?? {}
-  if (observedGeneration < (workload?.metadata?.generation ?? 0)) return false
-  const isOfBefore = (at: string | undefined) =>
-    at !== undefined && since !== undefined && Date.parse(at) <= Date.parse(since)
-  return conditions.some(
-    ({ reason, lastUpdateTime }) => reason === 'ProgressDeadlineExceeded' && !isOfBefore(lastUpdateTime),
-  )
+export function isRolloutFailed(workload: Rollout | undefined, failedBefore?: string): boolean {
+  if ((workload?.status?.observedGeneration ?? 0) < (workload?.metadata?.generation ?? 0)) return false
+  const failure = rolloutFailureOf(workload)
+  return failure !== undefined && failure !== failedBefore
 }
 
 /** Whether every wanted pod runs the current template and is ready, and no other pod is left. */
