@@ -238,7 +238,8 @@ export class Caller {
         const error = isDoubtful ? found.afterLostAnswer() : found
         isDoubtful ||= found.maybeApplied
         const pause = this.#pause(error, request, count)
-        if (pause === undefined || performance.now() + pause >= deadline) throw error
+        if (pause === undefined || performance.now() + pause >= deadline)
+          throw this.#isTooEarly(error) ? error.whileStarting() : error
         this.#options.log.debug({ attempt: count, pause, reason: error.reason }, error.message)
         await sleep(pause, undefined, { ...(signal !== undefined && { signal }) }).catch(() => {})
       }
@@ -252,9 +253,7 @@ export class Caller {
       return 0
     }
     const repeatable = request.idempotent ? error.reason === 'Unavailable' : error.status === 0 && !error.maybeApplied
-    // An API server that just started refuses everybody until it has loaded its roles.
-    const isTooEarly = error.reason === 'Forbidden' && error.denial === undefined && this.#wasUnreachable()
-    if (error.reason !== 'Throttled' && !isTooEarly && !repeatable) return undefined
+    if (error.reason !== 'Throttled' && !this.#isTooEarly(error) && !repeatable) return undefined
     // A 500 to a write is more often a webhook that fails for good than a server about to recover.
     if (error.status === 500 && request.method !== 'GET') return undefined
     if (count >= MAX_ATTEMPTS || !this.#budget.spend()) return undefined
@@ -276,7 +275,9 @@ export class Caller {
     return errorFromTransport(attempt, thrown, !wasNotSent(thrown))
   }
 
-  #wasUnreachable(): boolean {
+  /** Whether rights may be missing only because the API server just started: it refuses everybody until it has loaded its roles. */
+  #isTooEarly({ reason, denial, quota, causes }: KubeError): boolean {
+    if (reason !== 'Forbidden' || denial !== undefined || quota !== undefined || causes.length > 0) return false
     return performance.now() - this.#unreachableAt < ROLE_LOADING_MS
   }
 

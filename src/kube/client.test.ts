@@ -19,6 +19,13 @@ const ref = object.metadata
 const ok = ({ response }: PlayedRequest) => response.end(JSON.stringify(object))
 const lost = (request: PlayedRequest) => request.reset()
 
+const forbid =
+  (reason: string) =>
+  ({ response }: PlayedRequest) => {
+    const details = { name: 'x', causes: [{ reason, message: 'it is being terminated', field: 'metadata.namespace' }] }
+    response.writeHead(403).end(JSON.stringify({ kind: 'Status', code: 403, details }))
+  }
+
 const notFound = ({ response }: PlayedRequest) =>
   response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, details: { name: 'x' } }))
 
@@ -114,6 +121,14 @@ describe('createKubeClient', () => {
     await expectReason('Unavailable', client.create(configMap, object))
     await client.create(configMap, object)
     expect(server.requests).to.have.length(4)
+  })
+
+  it('reports a server as unavailable while it was just away and still loads its roles', async () => {
+    await play([lost, ...Array.from({ length: 5 }, () => refuse(403)), forbid('NamespaceTerminating')])
+    await expectReason('Unavailable', client.create(configMap, object))
+    await expectReason('Unavailable', client.get(configMap, ref))
+    await expectReason('Forbidden', client.create(configMap, object))
+    expect(server.requests, 'a refusal with a cause is not repeated').to.have.length(7)
   })
 
   it('does not retry a call after 403 from a server that was available', async () => {

@@ -81,6 +81,11 @@ export class KubeError extends Error {
     this.repeated = detail.repeated ?? false
   }
 
+  /** Returns the same error, of a server that does not know its roles yet and refuses everything. */
+  whileStarting(): KubeError {
+    return new KubeError('Unavailable', this.message, { ...this, name: this.objectName })
+  }
+
   /** Returns the same error, marked as `repeated`. */
   afterLostAnswer(): KubeError {
     return new KubeError(this.reason, this.message, { ...this, name: this.objectName, repeated: true })
