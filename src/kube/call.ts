@@ -308,7 +308,10 @@ export class Caller {
   #refused(attempt: Attempt, status: number, headers: StreamAnswer['headers'], text: string): KubeError {
     const header = headers['retry-after']
     const retryAfter = typeof header === 'string' ? header : undefined
-    return errorFromAnswer(attempt, status, text, retryAfter)
+    const error = errorFromAnswer(attempt, status, text, retryAfter)
+    // Of a load balancer, or the server itself while it stops and starts; 500 is often a webhook.
+    if (error.reason === 'Unavailable' && status !== 500) this.#unreachableAt = performance.now()
+    return error
   }
 
   #before({ method }: WireRequest, { unfenced }: CallOptions): () => void {

@@ -123,13 +123,17 @@ describe('createKubeClient', () => {
     expect(server.requests).to.have.length(4)
   })
 
-  it('reports a server as unavailable while it was just away and still loads its roles', async () => {
-    await play([lost, ...Array.from({ length: 5 }, () => refuse(403)), forbid('NamespaceTerminating')])
-    await expectReason('Unavailable', client.create(configMap, object))
-    await expectReason('Unavailable', client.get(configMap, ref))
-    await expectReason('Forbidden', client.create(configMap, object))
-    expect(server.requests, 'a refusal with a cause is not repeated').to.have.length(7)
-  })
+  for (const [sentence, away] of [
+    ['gave no answer', lost],
+    ['had another answer for it', refuse(503)],
+  ] as const)
+    it(`reports a server as unavailable that just ${sentence} and still loads its roles`, async () => {
+      await play([away, ...Array.from({ length: 5 }, () => refuse(403)), forbid('NamespaceTerminating')])
+      await expectReason('Unavailable', client.create(configMap, object))
+      await expectReason('Unavailable', client.get(configMap, ref))
+      await expectReason('Forbidden', client.create(configMap, object))
+      expect(server.requests, 'a refusal with a cause is not repeated').to.have.length(7)
+    })
 
   it('does not retry a call after 403 from a server that was available', async () => {
     await play([ok, refuse(403), ok])
