@@ -20,7 +20,7 @@ import { isDense } from './jsonDensity.ts'
 import { resourceId } from './object.ts'
 import type { Liveness, StreamAnswer } from './sessions.ts'
 import { AnswerTooLongError, type ByteBudget, Transport, timeoutError, type WireRequest } from './transport.ts'
-import { isWellFormedAnswer } from './wellFormedAnswer.ts'
+import { isOfKubernetes, isWellFormedAnswer } from './wellFormedAnswer.ts'
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
@@ -120,7 +120,8 @@ export class Caller {
       const answer = parse<T>(attempt, status, text)
       // A delete may be answered with a Status, of which only the metadata is read.
       const form = attempt.verb === 'delete' ? undefined : attempt.resource
-      if (attempt.cluster !== undefined && !isWellFormedAnswer(answer, form))
+      const isTrusted = attempt.cluster === undefined
+      if (isTrusted ? !isOfKubernetes(answer) : !isWellFormedAnswer(answer, form))
         throw errorFromContent(attempt, 'the answer is not an object', { status })
       return answer
     })

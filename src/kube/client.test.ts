@@ -111,6 +111,11 @@ describe('createKubeClient', () => {
     })
   }
 
+  it('does not take the page of a load balancer for an object, whatever its status', async () => {
+    await play([({ response }) => response.end('{"message":"Down for maintenance"}')])
+    await expectReason('Unexpected', client.get(configMap, ref))
+  })
+
   it('reports that a create with a lost answer may have been applied', async () => {
     await play([lost])
     expect(await expectReason('Unavailable', client.create(configMap, object))).to.include({ maybeApplied: true })

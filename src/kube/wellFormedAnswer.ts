@@ -2,6 +2,9 @@ import { isRecord } from '../core/isRecord.ts'
 import type { Resource } from './object.ts'
 import { matchesTypeSchema } from './typeSchema.ts'
 
+/** Whether a parsed answer is one of Kubernetes at all: a load balancer before the API server may answer 200 as well. */
+export const isOfKubernetes = (answer: unknown): boolean => isRecord(answer) && isRecord(answer.metadata)
+
 /**
  * Whether a parsed answer has the form that all code relies on: an object of the type with metadata, or a list of them.
  * An untrusted cluster may send anything.
