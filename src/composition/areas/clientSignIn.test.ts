@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import { startEmptyLoadBalancer } from '../../../test/worlds/loadBalancerPage.ts'
 import { clientSecretCheck } from '../../identity/clientSecrets.ts'
 import { limitSecrets, WRONG_SECRETS_PER_MINUTE } from '../../identity/guessLimiter.ts'
 import { clientSignIn, issuerSecretCheck } from './clientSignIn.ts'
@@ -42,6 +43,18 @@ describe('clientSignIn with a remote issuer', () => {
     expect([refusal.code, asked]).to.deep.equal(['TOO_MANY_REQUESTS', 3])
     expect(refusal.extras.retryAfterSeconds).to.be.within(1, 60)
     expect(await tokenOf(ACCOUNT, 'right', '198.51.100.7')).to.equal('token')
+  })
+
+  it('takes the page of a load balancer for an outage, not for wrong secrets', async () => {
+    const balancer = await startEmptyLoadBalancer()
+    const { check, close } = await issuerSecretCheck({ issuer: balancer.url })
+    const behind = clientSignIn(check, limitSecrets(3))
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      const failure = await behind.signIn(ACCOUNT, 'right', '192.0.2.1').catch((error) => error)
+      expect(failure?.code).to.equal('UPSTREAM_FAILED')
+    }
+    await close()
+    await balancer.stop()
   })
 
   it('checks only three of 12 concurrent wrong secrets', async () => {

@@ -13,6 +13,8 @@ const TIMEOUT_MS = 5_000
 const VERIFIED_TTL_MS = 60_000
 
 const Answer = z.object({ access_token: z.string().max(16_384) })
+/** RFC 6749 section 5.2. A load balancer before the issuer has pages of its own. */
+const Refusal = z.object({ error: z.string() })
 
 /**
  * Signs in service accounts with their secret, with a limit on wrong guesses.
@@ -78,7 +80,7 @@ export async function issuerSecretCheck(options: Options) {
       const body = await answer.body.json().catch(() => undefined)
       if (answer.statusCode === 200) return { accessToken: Answer.parse(body).access_token }
       if (answer.statusCode === 429) throw tooMany(Number(answer.headers['retry-after']) || 60)
-      if (answer.statusCode < 500) return undefined
+      if (answer.statusCode < 500 && Refusal.safeParse(body).success) return undefined
       throw new Error(`status ${answer.statusCode}`)
     } catch (cause) {
       if (cause instanceof PlatformError) throw cause
