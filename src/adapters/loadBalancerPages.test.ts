@@ -7,6 +7,7 @@ import { keycloakAdmin } from './identity/keycloakAdmin.ts'
 import { DRIVERS, openStore } from './objectstorage/client.ts'
 import { createQdrantClient } from './qdrant/client.ts'
 import { createRegistryClient } from './registry/client.ts'
+import { giteaCircuit } from './sources/circuit.ts'
 
 const PEER = { namespace: 'ns', pod: 'vc-p-0', service: 'vc-p-peers', keys: ['key'] }
 const DIGEST = `sha256:${'a'.repeat(64)}`
@@ -63,6 +64,16 @@ describe('a 404 of a load balancer, with no server behind it', () => {
       'does not count as the removal of a bucket',
       'Refused',
       () => store().removeBucket('media', { empty: true, owner: 'a-life', objectLock: false }),
+    ],
+    [
+      'does not count as the deletion of an account at the Git host',
+      'NotFound',
+      () =>
+        giteaCircuit(
+          (url) => fetch(url),
+          balancer.url,
+          async () => 'token',
+        ).removeAccount('c-1'),
     ],
     ['does not count as the deletion of a person', 'Unavailable', deleteUser],
     [

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { parseForeignJson } from '../../core/tryParseJson.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { assertSuccess, basicAuthHeader, fetchFromProvider, sendToProvider } from './calls.ts'
 import { type CircuitPort, SourceError } from './port.ts'
@@ -45,7 +46,7 @@ export function giteaCircuit(
       for (const { id, token_last_eight: end } of await fetchFromProvider(fetch, tokens, Tokens, { headers })) {
         if (current?.endsWith(end) === true) continue
         const removed = await sendToProvider(fetch, `${tokens}/${id}`, { method: 'DELETE', headers })
-        if (removed.status !== 404) assertSuccess(removed, host())
+        if (!(await isMissing(removed))) assertSuccess(removed, host())
       }
       const body = { name: `${TOKEN_NAME}-${randomBytes(8).toString('hex')}`, scopes: SCOPES }
       const { sha1 } = await fetchFromProvider(fetch, tokens, NewToken, { method: 'POST', body, headers })
@@ -53,7 +54,12 @@ export function giteaCircuit(
     },
     async removeAccount(name) {
       const answer = await call('DELETE', `/admin/users/${name}?purge=true`)
-      if (answer.status !== 404) assertSuccess(answer, host())
+      if (!(await isMissing(answer))) assertSuccess(answer, host())
     },
   }
+}
+
+/** Whether the Git host says that something is missing. A load balancer before it answers 404 with pages of its own. */
+async function isMissing(answer: Response): Promise<boolean> {
+  return answer.status === 404 && parseForeignJson(await answer.text()) !== undefined
 }
