@@ -57,7 +57,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/snapshots": [
     {"name":"name","type":"string, at most 52 characters","about":"A name for people, unique among the snapshots of the database"},
     {"name":"description","type":"string, at most 512 characters","about":"Purpose, as a text for people"},
-    {"name":"method","type":"Object | Volume","default":"\"Object\"","about":"Object writes a base backup to the backup target; Volume is refused, because it is not supported"},
+    {"name":"method","type":"Object | Volume","default":"\"Object\"","about":"Volume needs a VolumeSnapshotClass"},
     {"name":"retentionDays","type":"integer, 1 to 3650","about":"Until it is deleted, when absent"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}": [

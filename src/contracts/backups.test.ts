@@ -13,6 +13,7 @@ import {
   phaseOf,
   selectBackedUpVolumes,
   selectBackupLocation,
+  selectSnapshotClass,
   snapshotObstacle,
   sortBackupsNewestFirst,
 } from './backups.ts'
@@ -89,6 +90,27 @@ describe('snapshotObstacle', () => {
       expect(found === undefined).to.equal(isPossible)
     })
   }
+})
+
+describe('selectSnapshotClass', () => {
+  const isDefault = { 'snapshot.storage.kubernetes.io/is-default-class': 'true' }
+  const snapshotClass = (name: string, driver = 'disks.example', annotations = {}) => ({
+    ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshotClass', metadata: { name, annotations } },
+    driver,
+  })
+  const storage = [
+    { apiVersion: 'v', kind: 'StorageClass', metadata: { name: 'disks' }, provisioner: 'disks.example' },
+    { apiVersion: 'v', kind: 'StorageClass', metadata: { name: 'odd' } },
+  ]
+  const cases: [string, string, ReturnType<typeof snapshotClass>[], string | undefined][] = [
+    ['returns that of the driver', 'disks', [snapshotClass('a', 'tapes.example'), snapshotClass('b')], 'b'],
+    ['prefers the default of the driver', 'disks', [snapshotClass('a'), snapshotClass('b', undefined, isDefault)], 'b'],
+    ['returns the first by name', 'disks', [snapshotClass('b'), snapshotClass('a')], 'a'],
+    ['ignores the default of another driver', 'disks', [snapshotClass('a', 'tapes.example', isDefault)], undefined],
+    ['returns none of an unknown storage class', 'attic', [snapshotClass('a')], undefined],
+  ]
+  for (const [sentence, name, snapshot, chosen] of cases)
+    it(sentence, () => expect(selectSnapshotClass(name, { storage, snapshot })?.metadata.name).to.equal(chosen))
 })
 
 describe('snapshotObstacle and selectBackedUpVolumes', () => {

@@ -1,6 +1,7 @@
 import { timestamp } from '../core/clock.ts'
 import { childName, sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { compareTexts } from '../core/textOrder.ts'
 
 /** What the facade and the controllers read from Velero: where backups go, what prevents them, which were taken. */
 
@@ -47,6 +48,7 @@ export type CoveredVolume = { name: string; storageClass?: string | undefined }
 type Volume = CoveredVolume & { kind: string }
 export type SnapshotClass = KubeObject & { driver?: string }
 export type StorageClass = KubeObject & { provisioner?: string }
+export type VolumeClasses = { storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] }
 
 /** Returns the Persistent volumes that a policy covers. */
 export function selectBackedUpVolumes<V extends Volume>(
@@ -57,6 +59,38 @@ export function selectBackedUpVolumes<V extends Volume>(
 }
 
 const DEFAULT_CLASS_ANNOTATION = 'storageclass.kubernetes.io/is-default-class'
+const DEFAULT_SNAPSHOT_CLASS_ANNOTATION = 'snapshot.storage.kubernetes.io/is-default-class'
+
+/** Returns the storage class of that name; the default one if there is no name. */
+export function findStorageClass(
+  name: string | undefined,
+  { storage }: Pick<VolumeClasses, 'storage'>,
+): StorageClass | undefined {
+  return storage.find(({ metadata }) =>
+    name === undefined ? metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true' : metadata.name === name,
+  )
+}
+
+/** Returns what takes snapshots of volumes of this storage class: the default of its driver, or the first by name. */
+export function selectSnapshotClass(
+  storageClass: string | undefined,
+  classes: VolumeClasses,
+): SnapshotClass | undefined {
+  const found = findStorageClass(storageClass, classes)
+  const fitting = found === undefined ? [] : classes.snapshot.filter(({ driver }) => driver === found.provisioner)
+  const isDefault = ({ metadata }: SnapshotClass) =>
+    metadata.annotations?.[DEFAULT_SNAPSHOT_CLASS_ANNOTATION] === 'true'
+  const sorted = [...fitting].sort((one, other) => compareTexts(one.metadata.name, other.metadata.name))
+  return sorted.find(isDefault) ?? sorted[0]
+}
+
+/** Returns why volumes of this storage class cannot be snapshotted, as a clause; undefined if they can. */
+export function snapshotClassObstacle(storageClass: string | undefined, classes: VolumeClasses): string | undefined {
+  if (selectSnapshotClass(storageClass, classes) !== undefined) return undefined
+  const found = findStorageClass(storageClass, classes)
+  const ofClass = found === undefined ? 'its storage class' : `storage class "${found.metadata.name}"`
+  return `${ofClass} has no VolumeSnapshotClass.`
+}
 
 /** What to do without snapshots: whoever has a policy of their own, and all others. */
 export const USE_FILES = 'Use the method FileSystem.'
@@ -66,19 +100,13 @@ export const ASK_FOR_SNAPSHOTS = 'An administrator can create one for its driver
 export function snapshotObstacle(
   volumes: readonly CoveredVolume[],
   policy: { method: string },
-  classes: { storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] },
+  classes: VolumeClasses,
 ): { volume: string; message: string } | undefined {
   if (policy.method !== 'Snapshot') return undefined
   for (const { name, storageClass } of volumes) {
-    const found = classes.storage.find(({ metadata }) =>
-      storageClass === undefined
-        ? metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true'
-        : metadata.name === storageClass,
-    )
-    if (found !== undefined && classes.snapshot.some(({ driver }) => driver === found.provisioner)) continue
-    const ofClass = found === undefined ? 'its storage class' : `storage class "${found.metadata.name}"`
-    const message = `Volume "${name}" cannot be backed up by Snapshot: ${ofClass} has no VolumeSnapshotClass.`
-    return { volume: name, message }
+    const obstacle = snapshotClassObstacle(storageClass, classes)
+    if (obstacle !== undefined)
+      return { volume: name, message: `Volume "${name}" cannot be backed up by Snapshot: ${obstacle}` }
   }
   return undefined
 }

@@ -240,6 +240,10 @@ export function isBeingRestored(
   return metadata.namespace === namespace || metadata.annotations?.[RESTORE_ANNOTATION] === objectKey(namespace, name)
 }
 
+/** VolumeSnapshots can be used in their own namespace only. */
+export const VOLUMES_STAY =
+  'A snapshot of volumes can be restored in its own group only. For another group, take one with method Object.'
+
 type Archive = {
   readonly archiving?: string | undefined
   readonly firstRecoverableAt?: string | undefined
@@ -251,6 +255,12 @@ type Archive = {
 export function laterTime(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return Date.parse(other) > Date.parse(one) ? other : one
+}
+
+/** Returns the earlier of two times, RFC 3339; the first if they are in the same millisecond. */
+export function earlierTime(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return Date.parse(other) < Date.parse(one) ? other : one
 }
 
 /**

@@ -3,7 +3,7 @@ import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } fr
 import { defineKind, type ObjectOf, type Rule, requireOwnerVerb, resourceColumns, statusWith } from './define.ts'
 import { Bytes, DateTime, integerBetween, mapOf, Off, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { mapKeysRule } from './mapRules.ts'
-import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
+import { DESTINATION_PATH, SERVER_NAME, VOLUME_SNAPSHOTS } from './relationalSnapshots.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
@@ -240,6 +240,8 @@ const origin = z.object({
   destinationPath: DESTINATION_PATH,
   serverName: SERVER_NAME,
   backupId: z.string().optional().describe('Id of the base backup in the backup target'),
+  volumeSnapshots: VOLUME_SNAPSHOTS.optional().describe('Names of the VolumeSnapshots of a Volume snapshot'),
+  storageClass: z.string().optional().describe('Storage class of the volumes of a Volume snapshot'),
   databaseName: z.string().describe('The database in it'),
   ownerName: z.string().describe('The role that owns that database'),
 })
@@ -307,6 +309,9 @@ export const RelationalCluster = defineKind({
     destinationPath: DESTINATION_PATH,
     origin: origin.describe('What it was restored from; absent for a database that was created empty'),
     tookOverAt: z.string().describe('When the connection Services of spec.takesOver were redirected here'),
+    snapshotClass: z
+      .string()
+      .describe('VolumeSnapshotClass for snapshots of its volumes; absent until somebody asks for one'),
     finalSnapshotAt: z.string().describe('When the last snapshot before the deletion was begun; absent before'),
     editorAdmittedFor: z
       .string()

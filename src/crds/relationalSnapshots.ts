@@ -6,6 +6,10 @@ export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
 export const SNAPSHOT_METHODS = ['Object', 'Volume'] as const
 
 export const DESTINATION_PATH = z.string().describe('Folder in the backup target, as an s3:// URL')
+export const VOLUME_SNAPSHOTS = z.object({
+  storage: z.string().describe('That of the data volume'),
+  walStorage: z.string().optional().describe('That of the volume of the log; absent if the log is on the data volume'),
+})
 export const SERVER_NAME = z
   .string()
   .describe('Name of the backups in that folder, a new one for each incarnation of a database')
@@ -35,7 +39,7 @@ export const RelationalSnapshot = defineKind({
       .enum(SNAPSHOT_METHODS)
       .default('Object')
       .describe(
-        'Object writes a base backup to the backup target; Volume is refused, because it is not supported; immutable',
+        'Object writes a base backup to the backup target; Volume takes snapshots of the volumes of the primary, which needs a VolumeSnapshotClass for their storage class; immutable',
       ),
     kind: z
       .enum(SNAPSHOT_KINDS)
@@ -64,6 +68,10 @@ export const RelationalSnapshot = defineKind({
     databaseName: z.string().describe('The database in it'),
     ownerName: z.string().describe('The role that owns that database'),
     storageSize: z.string().describe('Minimum size of a volume to restore it to, such as 20Gi'),
+    walStorageSize: z.string().describe('The same for the volume of the log; absent if it has none of its own'),
+    storageClass: z.string().describe('Storage class of the volumes of a Volume snapshot'),
+    volumeSnapshots: VOLUME_SNAPSHOTS.describe('Names of the VolumeSnapshots of a Volume snapshot'),
+    sizeBytes: z.int().describe('Size of these as their driver reports it, in bytes; absent otherwise'),
     startedAt: z.string().describe('When the backup began'),
     completedAt: z.string().describe('When the backup ended and could be restored; absent until then'),
     expiresAt: z.string().describe('When it is deleted; absent if it does not expire'),

@@ -18,3 +18,4 @@ export const VELERO_RESOURCES: readonly Resource[] = [
 export const volumeSnapshotClass = optionalResource('snapshot.storage.k8s.io', 'VolumeSnapshotClass', {
   namespaced: false,
 })
+export const volumeSnapshot = optionalResource('snapshot.storage.k8s.io', 'VolumeSnapshot')

@@ -16,7 +16,7 @@ import { cloneJson } from '../../src/kube/fakeMerge.ts'
 import { FLUX_RESOURCES } from '../../src/kube/flux.ts'
 import { POSTGRESQL_RESOURCES } from '../../src/kube/postgresql.ts'
 import { SKUPPER_RESOURCES } from '../../src/kube/skupper.ts'
-import { VELERO_RESOURCES, volumeSnapshotClass } from '../../src/kube/velero.ts'
+import { VELERO_RESOURCES, volumeSnapshot, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { StandInApp } from '../make/workload.ts'
 
 /** All types of objects in any flow. */
@@ -28,6 +28,7 @@ export const RESOURCES: readonly Resource[] = [
   ...SKUPPER_RESOURCES,
   ...VELERO_RESOURCES,
   ...FLUX_RESOURCES,
+  volumeSnapshot,
   volumeSnapshotClass,
 ]
 

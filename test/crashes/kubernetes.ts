@@ -1,10 +1,12 @@
 import { vectorNames } from '../../src/contracts/vector.ts'
+import type { EngineBackup } from '../../src/controllers/relational/types.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../src/core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../src/core/object.ts'
 import { compareQuantities } from '../../src/core/quantity.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, persistentVolumeClaim, pod, service } from '../../src/kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'
+import { volumeSnapshot } from '../../src/kube/velero.ts'
 import { playDeployments } from '../worlds/deploymentsPlay.ts'
 import { playJobs } from '../worlds/jobsPlay.ts'
 import { KubernetesPlay } from '../worlds/kubernetesPlay.ts'
@@ -98,13 +100,29 @@ export class PlayedKubernetes {
         }
       })
     }
-    for (const backup of this.#all(postgresqlBackup)) {
+    for (const backup of this.#all<EngineBackup>(postgresqlBackup)) {
       if (backup.status !== undefined) continue
       const [startedAt, stoppedAt] = ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z']
+      const taken = backup.spec.method === 'volumeSnapshot' ? this.#snapshotVolumes(backup) : {}
       this.#server.edit(postgresqlBackup, refOf(backup), (object) => {
-        object.status = { phase: 'completed', backupId: 'base', startedAt, stoppedAt }
+        object.status = { phase: 'completed', backupId: 'base', startedAt, stoppedAt, ...taken }
       })
     }
+  }
+
+  /** Of the data volume; the garbage collector deletes it with the Backup. */
+  #snapshotVolumes({ apiVersion, kind, metadata: { name, namespace, uid = '' }, spec }: EngineBackup): object {
+    const [cluster] = this.#all<KubeObject & { spec: { backup?: object } }>(postgresqlCluster).filter(
+      ({ metadata }) => metadata.name === spec.cluster?.name && metadata.namespace === namespace,
+    )
+    if (cluster?.spec.backup === undefined)
+      return { phase: 'failed', error: 'no volumeSnapshot section defined on the target cluster' }
+    this.#server.seed(volumeSnapshot, {
+      ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: volumeSnapshot.kind },
+      metadata: { name, namespace, ownerReferences: [{ apiVersion, kind, name, uid }] },
+      status: { restoreSize: '20Gi' },
+    })
+    return { snapshotBackupStatus: { elements: [{ name, type: 'PG_DATA' }] } }
   }
 
   /** Objects in a deleted namespace are deleted; after the last finalizer, so is the namespace. */

@@ -56,7 +56,7 @@ export function seedDatabaseEngine(server: PlayedApiServer): void {
   for (const definition of DEFINITIONS) server.seed(customResourceDefinition, { ...definition, status: established })
 }
 
-/** An administrator installs Velero with a place for backups, and what takes snapshots of volumes. */
+/** The same with Velero and a place for backups. */
 export function seedVelero(server: PlayedApiServer): void {
   server.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'velero', uid: 'uid-of-velero' } })
   const ofVelero = { apiVersion: 'velero.io/v1', kind: veleroBackupStorageLocation.kind }
@@ -66,13 +66,19 @@ export function seedVelero(server: PlayedApiServer): void {
     spec: { default: true },
     status: { phase: 'Available' },
   })
+  seedTypes(server, VELERO_RESOURCES)
+  seedSnapshots(server)
+}
+
+/** An administrator installs what takes snapshots of volumes. */
+export function seedSnapshots(server: PlayedApiServer): void {
   server.seed(volumeSnapshotClass, {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: volumeSnapshotClass.kind,
     metadata: { name: 'snapshots' },
     driver: 'disks.example.com',
   })
-  seedTypes(server, [...VELERO_RESOURCES, volumeSnapshotClass])
+  seedTypes(server, [volumeSnapshotClass])
 }
 
 /** An administrator installs what serves these types. */

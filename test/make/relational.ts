@@ -50,6 +50,7 @@ export function relationalInput(
       serverName: 'relc-orders-05275f13e39d',
       retentionDays: 14,
     },
+    snapshotClass: undefined,
     origin: undefined,
     target: TARGET,
     apiServer: [],

@@ -4,14 +4,15 @@ import { silentEngine } from '../../src/adapters/sql/fake.ts'
 import type { SqlEngine } from '../../src/adapters/sql/port.ts'
 import { RELATIONAL_CONTROLLERS } from '../../src/controllers/relational/index.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
-import type { KubeObject } from '../../src/core/object.ts'
+import { type KubeObject, resourceId } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
-import { customResourceDefinition, secret } from '../../src/kube/builtin.ts'
+import { customResourceDefinition, secret, storageClass } from '../../src/kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'
+import { volumeSnapshot, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import type { TARGET } from '../make/relational.ts'
 import { ControllerBench } from './controllers.ts'
 
@@ -70,6 +71,35 @@ export class RelationalWorld {
       if (withPlugin || !definition.metadata.name.includes('barman'))
         this.bench.client.seed(customResourceDefinition, definition)
     }
+  }
+
+  /** An administrator installs a driver that takes snapshots of volumes, and makes its class the default. */
+  installSnapshots(): void {
+    const { client } = this.bench
+    client.seed(storageClass, {
+      ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', provisioner: 'disks.example.com' },
+      metadata: { name: 'disks', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+    })
+    client.seed(customResourceDefinition, {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: resourceId(volumeSnapshotClass) },
+      spec: { versions: [{ name: 'v1', served: true }] },
+      status: { conditions: [{ type: 'Established', status: 'True' }] },
+    })
+    client.seed(volumeSnapshotClass, {
+      ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: volumeSnapshotClass.kind, driver: 'disks.example.com' },
+      metadata: { name: 'disk-snapshots' },
+    })
+  }
+
+  /** CloudNativePG's VolumeSnapshot of a volume. */
+  volumeSnapshot(name: string, restoreSize: string): void {
+    this.bench.client.seed(volumeSnapshot, {
+      ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: volumeSnapshot.kind },
+      metadata: { name, namespace: this.home },
+      status: { restoreSize },
+    })
   }
 
   database(name: string, spec: object = {}): void {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recoveryWindowObstacle } from '../../contracts/relational.ts'
+import { recoveryWindowObstacle, VOLUMES_STAY } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields, withRenamedFields } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
@@ -54,6 +54,8 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   checkRestoredName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
+  if (isElsewhere && snapshot.spec.method === 'Volume')
+    throw unprocessable('FEATURE_UNSUPPORTED', 'resourceGroup', group, VOLUMES_STAY)
   // The route checks the source only. A restore must not create what the caller may not create directly.
   await requireWrite(context, from.boundaryId, group, request.newName)
   if (request.takeOverName === true) {
@@ -157,8 +159,8 @@ function sizesOf(
       : requireOfferedPlan(services, 'Relational', { id, held: currentPlan })
   if (plan === undefined)
     throw planNotFound(services, 'Relational', '', 'No compute plan of family Relational is the default: name one.')
-  const { cpuRequest, cpuLimit, memoryRequest, memoryLimit, storageClass, walStorageSize, clusterId } =
-    source?.spec ?? {}
+  const { cpuRequest, cpuLimit, memoryRequest, memoryLimit } = source?.spec ?? {}
+  const { clusterId, storageClass, walStorageSize } = placeOf(snapshot, source)
   const keepsPlan = request.computePlan === undefined || request.computePlan === null
   return {
     ...(clusterId !== undefined && { clusterId }),
@@ -173,6 +175,15 @@ function sizesOf(
     ...(snapshot.status?.ownerName !== undefined && { ownerName: snapshot.status.ownerName }),
     ...(source !== undefined && { parameters: source.spec.parameters, extensions: source.spec.extensions }),
   }
+}
+
+/** Snapshots of volumes are restored where they are, whatever became of the database. */
+function placeOf({ spec, status }: SnapshotObject, source: RelationalObject | undefined) {
+  if (spec.method !== 'Volume') return source?.spec ?? {}
+  const { clusterId, storageClass, walStorageSize: needed } = status ?? {}
+  const held = source?.spec.walStorageSize
+  const keepsSize = needed !== undefined && held !== undefined && parseQuantity(held) >= parseQuantity(needed)
+  return { clusterId, storageClass, walStorageSize: keepsSize ? held : needed }
 }
 
 /** @throws PlatformError STORAGE_CANNOT_SHRINK */

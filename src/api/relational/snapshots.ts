@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ASK_FOR_SNAPSHOTS, snapshotClassObstacle } from '../../contracts/backups.ts'
 import { archiveEndOf, isBeingRestored, isLastBaseBackup } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
@@ -20,11 +21,12 @@ import { collection } from '../resources/collection/collection.ts'
 import type { CollectionParent } from '../resources/collection/parents.ts'
 import type { CreationResult } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { findResource, locateResource } from '../resources/find.ts'
+import { findResource, locateResource, otherClusterOf } from '../resources/find.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
+import { effectiveSizes, planOf, unprocessable } from '../resources/sizing.ts'
 import { snapshotName } from '../resources/snapshotName.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
 
@@ -54,7 +56,7 @@ const SnapshotDto = namedRecord('SnapshotDto', {
 const CreateSnapshotRequest = strictRecord('CreateSnapshotRequest', {
   name: z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name').nullish(),
   description: Description.nullish(),
-  method: z.enum(SNAPSHOT_METHODS).nullish(),
+  method: z.enum(SNAPSHOT_METHODS).nullish().describe('Volume needs a VolumeSnapshotClass'),
   retentionDays: z.int().min(1).max(3650).nullish().describe('Until it is deleted, when absent'),
 })
 
@@ -173,7 +175,7 @@ type Create = Context<string, unknown, z.output<typeof CreateSnapshotRequest>>
 /**
  * The object name is derived from the database's incarnation and the snapshot's name, so that the API server accepts
  * only one of several concurrent requests. Within a replica, later ones see the running snapshot.
- * @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, REFERENCE_NOT_FOUND, INVALID_STATE, SNAPSHOT_RUNNING,
+ * @throws PlatformError NOT_FOUND, BACKUP_TARGET_MISSING, SNAPSHOT_CLASS_MISSING, INVALID_STATE, SNAPSHOT_RUNNING,
  * ALREADY_EXISTS
  */
 async function takeSnapshot(
@@ -189,10 +191,8 @@ async function takeSnapshot(
       `"${clusterName}" is not backed up, so the snapshot has nowhere to go.`,
     )
   }
-  if (body.method === 'Volume') {
-    const message = 'This platform has no VolumeSnapshotClass; use method Object.'
-    throw new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'method', value: 'Volume' })
-  }
+  const method = body.method ?? 'Object'
+  if (method === 'Volume') await requireSnapshotClass(cluster, services)
   if (!cluster.spec.running) throw invalidState(cluster, `"${clusterName}" is stopped: start it first.`)
   const others = await snapshotsOf(context, parent, context.fresh)
   const running = others.find(isUnderWay)
@@ -207,12 +207,22 @@ async function takeSnapshot(
     namespace,
     name: snapshotId(cluster, name),
     caller,
-    spec: { clusterName, name, description, retentionDays },
+    spec: { clusterName, name, description, method, retentionDays },
     isSame: () => true,
   })
   // With a generated name, it is the snapshot that a concurrent request has just started.
   if (!creation.isNew) throw body.name ? alreadyExists() : snapshotInProgress(creation.object)
   return creation
+}
+
+/** @throws PlatformError SNAPSHOT_CLASS_MISSING */
+async function requireSnapshotClass({ spec, metadata }: RelationalObject, services: Services): Promise<void> {
+  const { storageClass } = effectiveSizes(spec, planOf(services, 'Relational', spec))
+  const classes = await services.backups.classes(otherClusterOf(services, spec.clusterId))
+  const obstacle = snapshotClassObstacle(storageClass ?? undefined, classes)
+  if (obstacle === undefined) return
+  const message = `The volumes of "${metadata.name}" cannot be snapshotted: ${obstacle} ${ASK_FOR_SNAPSHOTS}`
+  throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', 'Volume', message)
 }
 
 function snapshotInProgress({ spec, metadata }: SnapshotObject): PlatformError {
@@ -271,7 +281,7 @@ export const snapshots = collection(RelationalSnapshot, {
       status: snapshotState(snapshot),
       statusMessage: summarize(status, metadata.deletionTimestamp !== undefined).statusMessage,
       // The engine does not report the size of a backup in the store.
-      sizeBytes: null,
+      sizeBytes: status?.sizeBytes ?? null,
       engineVersion: status?.engineVersion ?? owner?.status?.engineVersion ?? owner?.spec.engineVersion ?? '',
     }
   },

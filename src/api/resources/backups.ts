@@ -5,6 +5,7 @@ import {
   type StorageClass,
   selectBackupLocation,
   sortBackupsNewestFirst,
+  type VolumeClasses,
 } from '../../contracts/backups.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
@@ -30,8 +31,6 @@ export interface Backups {
   /** Returns the backups of one incarnation of a resource, newest first: a later one of that name has none of them. */
   of(incarnation: string, clusterId?: string): Promise<Backup[]>
 }
-
-type VolumeClasses = { storage: readonly StorageClass[]; snapshot: readonly SnapshotClass[] }
 
 declare module '../http/context.ts' {
   interface Services {

@@ -1,6 +1,7 @@
 import {
   ENGINE_CLUSTER_LABEL,
   ENGINE_POD_LABEL,
+  earlierTime,
   laterTime,
   RELATIONAL_PORT,
   relationalNames,
@@ -27,6 +28,7 @@ import { planOf } from '../workload/pass.ts'
 import {
   backupsOf,
   backupsOfIncarnation,
+  type EngineBackup,
   type EngineCluster,
   type EngineStore,
   isCompleted,
@@ -88,6 +90,7 @@ export function reportStatus(pass: RelationalPass): Outcome {
     currentPrimary: engine?.status?.currentPrimary,
     externalAddresses: addresses,
     publicEndpoint: addresses?.[0] === undefined ? undefined : endpoint(addresses[0]),
+    snapshotClass: engine?.spec.backup?.volumeSnapshot?.className,
     ...(complete ? { engineVersion: object.spec.engineVersion, restartedAt: object.spec.restartedAt } : {}),
     ...recoveryFields(pass, engine),
   })
@@ -104,7 +107,7 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
   const { namespace, name } = refOfPass(pass)
   const names = relationalNames(name)
   const completed = backupsOfIncarnation(pass, backupsOf(pass.workloads, namespace, names.cluster)).filter(isCompleted)
-  const times = (pick: 'startedAt' | 'stoppedAt') => completed.flatMap(({ status }) => status?.[pick] ?? []).sort()
+  const stopsOf = (backups: readonly EngineBackup[]) => backups.flatMap(({ status }) => status?.stoppedAt ?? []).sort()
   const window = recoveryWindowOf(pass, names.backup)
   const isSuspended = object.spec.archivingSuspended
   const recovery = recoveryOf({
@@ -114,8 +117,12 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
     previous: object.status ?? {},
     now,
   })
+  // The store does not know of snapshots of volumes.
+  const [firstVolumes] = stopsOf(completed.filter(({ spec }) => spec.method === 'volumeSnapshot'))
   const firstRecoverableAt =
-    state.backup === undefined ? undefined : (window?.firstRecoverabilityPoint ?? times('stoppedAt')[0])
+    state.backup === undefined
+      ? undefined
+      : earlierTime(window?.firstRecoverabilityPoint ?? stopsOf(completed)[0], firstVolumes)
   const lastBackup = condition(observed, 'LastBackupSucceeded')
   return {
     archiving: recovery.archiving,
@@ -125,10 +132,10 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
       previous: object.status ?? {},
       isSuspended,
       now,
-      basesStartedAt: times('startedAt'),
+      basesStartedAt: completed.flatMap(({ status }) => status?.startedAt ?? []),
       firstRecoverableAt,
     }),
-    lastBackupAt: laterTime(window?.lastSuccessfulBackupTime, times('stoppedAt').at(-1)),
+    lastBackupAt: laterTime(window?.lastSuccessfulBackupTime, stopsOf(completed).at(-1)),
     backupMessage: lastBackup?.status === 'False' ? lastBackup.message : undefined,
     firstRecoverableAt,
   }

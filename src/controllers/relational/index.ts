@@ -12,6 +12,7 @@ import {
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
+import { volumeSnapshotClass } from '../../kube/velero.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
@@ -43,6 +44,7 @@ import {
   type RelationalState,
   type StoredSnapshot,
 } from './types.ts'
+import { databasesAwaitingSnapshots, VOLUME_SNAPSHOT_RIGHTS } from './volumeSnapshots.ts'
 import { checkStorage } from './volumes.ts'
 import { completeWal } from './wal.ts'
 import { applyChildren, mirrorBackups } from './workload.ts'
@@ -88,6 +90,7 @@ const OTHERS: readonly Observed[] = [
       keys(related(records.cache(RelationalCluster), 'connectedTo', namespace, name)),
   },
   volumeObserver(RelationalCluster),
+  { resource: volumeSnapshotClass, keysOf: (_, records) => databasesAwaitingSnapshots(records) },
   ...workloadObservers(RelationalCluster),
 ]
 
@@ -104,6 +107,7 @@ const CHILDREN = [
 /** Without the Secrets of groups, to which RoleBindings in each namespace give access. */
 const WRITES: readonly Rights[] = [
   ...childRights(CHILDREN),
+  VOLUME_SNAPSHOT_RIGHTS,
   { resource: RelationalCluster.resource, verbs: ['get', 'patch'] },
   LEDGER_RIGHTS,
   { resource: RelationalSnapshot.resource, verbs: ['create', 'delete'] },

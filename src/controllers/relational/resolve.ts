@@ -1,15 +1,19 @@
-import { recoveryWindowObstacle } from '../../contracts/relational.ts'
+import { findStorageClass } from '../../contracts/backups.ts'
+import { recoveryWindowObstacle, VOLUMES_STAY } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { compareQuantities } from '../../core/quantity.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { Origin } from '../../desired/relational/index.ts'
 import { postgresqlCluster, postgresqlDatabase, postgresqlPooler } from '../../kube/postgresql.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
+import { planOf } from '../workload/pass.ts'
+import { volumeClasses } from '../workload/volumeClasses.ts'
 import {
   INSTALL_ENGINE,
   type RelationalOptions,
@@ -17,6 +21,7 @@ import {
   type RelationalStep,
   type StoredSnapshot,
 } from './types.ts'
+import { findVolumeSnapshot } from './volumeSnapshots.ts'
 
 /** Requires the engine's types. A watch of their CRDs wakes us when they are installed. */
 export function checkEngine({ workloads, object }: RelationalPass): Outcome {
@@ -58,12 +63,12 @@ export function checkReferences({ object, records }: RelationalPass): Outcome {
  * so the snapshot may be deleted afterwards.
  */
 export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
-  return function resolveOrigin(pass: RelationalPass): Outcome {
+  return async function resolveOrigin(pass: RelationalPass): Promise<Outcome> {
     const { object, state } = pass
     const { restoreFrom } = object.spec
     if (restoreFrom === undefined) return done()
     state.origin = object.status?.origin
-    if (state.origin !== undefined) return done()
+    if (state.origin !== undefined) return followOriginClass(pass, state.origin)
     if (options.backupTarget === undefined) {
       return stalled('ConfigurationInvalid', 'This platform has no backup target, so nothing can be restored from it.')
     }
@@ -83,12 +88,70 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
     if (origin === undefined) {
       return waiting('WaitingForDependency', `Snapshot "${snapshot.spec.name}" is not completed yet.`)
     }
-    const obstacle = windowObstacle(pass, snapshot, origin)
-    if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
+    const unfit = judgeRestore(pass, snapshot, origin) ?? (await judgeVolumeSnapshots(pass, snapshot, origin))
+    if (unfit !== undefined) return unfit
     state.origin = origin
     pass.report({ origin: state.origin })
-    return done()
+    return followOriginClass(pass, origin)
   }
+}
+
+/** A volume can be made from a snapshot only by the driver that took it. */
+function followOriginClass(pass: RelationalPass, { storageClass }: Origin): Outcome {
+  if (storageClass !== undefined && pass.object.spec.storageClass === undefined)
+    pass.state.plan = { ...planOf(pass), storageClass }
+  return done()
+}
+
+/** Returns why the database cannot be made from the snapshot as it is specified; undefined if it can. */
+function judgeRestore(pass: RelationalPass, snapshot: StoredSnapshot, origin: Origin): Outcome | undefined {
+  const { engineVersion, storageSize } = snapshot.status ?? {}
+  const { engineVersion: wanted } = pass.object.spec
+  if (engineVersion !== undefined && engineVersion !== wanted) {
+    const message = `The snapshot is of version ${engineVersion}, which the engine restores to no other: set engineVersion to it, and upgrade afterwards.`
+    return stalled('ConfigurationInvalid', message)
+  }
+  const size = planOf(pass).storageSize
+  if (isLess(size, storageSize)) {
+    const message = `The snapshot needs ${storageSize}; ${size} is less. Set storageSize to at least ${storageSize}.`
+    return stalled('StorageCannotShrink', message)
+  }
+  const obstacle = windowObstacle(pass, snapshot, origin)
+  return obstacle === undefined ? undefined : stalled('ConfigurationInvalid', obstacle)
+}
+
+function isLess(size: string | undefined, other: string | undefined): boolean {
+  return size !== undefined && other !== undefined && compareQuantities(size, other) < 0
+}
+
+/** The same for a snapshot of volumes, which are made in its namespace, on its cluster and by its driver. */
+async function judgeVolumeSnapshots(
+  pass: RelationalPass,
+  { metadata: { namespace }, status }: StoredSnapshot,
+  { volumeSnapshots: names, storageClass: heldClass }: Origin,
+): Promise<Outcome | undefined> {
+  if (names === undefined) return undefined
+  const { object, records, workloads } = pass
+  const invalid = (message: string) => stalled('ConfigurationInvalid', message)
+  if (namespace !== object.metadata.namespace) return invalid(VOLUMES_STAY)
+  if (otherClusterOf(object, records) !== status?.clusterId)
+    return invalid('The snapshot is one of volumes of another cluster: set clusterId to that of the snapshot.')
+  const { walStorageSize, storageClass } = object.spec
+  if ((walStorageSize === undefined) !== (names.walStorage === undefined))
+    return invalid(
+      names.walStorage === undefined
+        ? 'The snapshot has no volume of the log: leave walStorageSize out until the database is restored.'
+        : `The snapshot has a volume of the log: set walStorageSize to at least ${status?.walStorageSize}.`,
+    )
+  if (isLess(walStorageSize, status?.walStorageSize))
+    return stalled('StorageCannotShrink', `The snapshot needs walStorageSize of at least ${status?.walStorageSize}.`)
+  const driverOf = (name: string | undefined) => findStorageClass(name, volumeClasses(workloads))?.provisioner
+  if (storageClass !== undefined && driverOf(storageClass) !== driverOf(heldClass))
+    return invalid(`Storage class "${storageClass}" has another driver than the snapshot: leave storageClass out.`)
+  for (const name of [names.storage, names.walStorage])
+    if (name !== undefined && (await findVolumeSnapshot(workloads, namespace, name)) === undefined)
+      return stalled('ReferenceMissing', `VolumeSnapshot "${name}" of the snapshot is gone: restore from another one.`)
+  return undefined
 }
 
 type RestoreFrom = NonNullable<RelationalPass['object']['spec']['restoreFrom']>
@@ -133,6 +196,10 @@ function originOf(
     destinationPath,
     serverName,
     ...(backupId === undefined ? {} : { backupId }),
+    ...(status?.volumeSnapshots !== undefined && {
+      volumeSnapshots: status.volumeSnapshots,
+      storageClass: status.storageClass,
+    }),
     databaseName: status?.databaseName ?? 'app',
     ownerName: status?.ownerName ?? 'app',
   }

@@ -1,3 +1,4 @@
+import { ASK_FOR_SNAPSHOTS } from '../../contracts/backups.ts'
 import { isBeingRestored, isLastBaseBackup, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
@@ -6,7 +7,9 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { snapshotBackup } from '../../desired/relational/index.ts'
+import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { volumeSnapshotClass } from '../../kube/velero.ts'
 import {
   type ControllerDeclaration,
   controllerWith,
@@ -28,6 +31,7 @@ import {
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
+import { awaitedVolumeSnapshots, VOLUME_SNAPSHOT_RIGHTS, volumeFieldsOf, volumeObstacle } from './volumeSnapshots.ts'
 import { scheduledSnapshotId } from './workload.ts'
 
 type SnapshotPass = Pass<typeof RelationalSnapshot>
@@ -41,6 +45,7 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
         objectKey(backup.metadata.namespace, backup.metadata.name.replace(/^rsnap-/, '')),
       ],
     },
+    { resource: volumeSnapshotClass, keysOf: (_, records) => awaitedVolumeSnapshots(records).map(keyOf) },
     // A deleted snapshot may wait for another base; of two with the same name, the later waits for the earlier.
     {
       resource: RelationalSnapshot.resource,
@@ -67,9 +72,10 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
       },
     },
   ],
-  reads: [barmanObjectStore, postgresqlCluster],
+  reads: [barmanObjectStore, postgresqlCluster, persistentVolumeClaim, storageClass],
   writes: [
     ...childRights([postgresqlBackup]),
+    VOLUME_SNAPSHOT_RIGHTS,
     { resource: RelationalSnapshot.resource, verbs: ['get', 'patch', 'delete'] },
   ],
 }
@@ -130,9 +136,6 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
     if (namesake !== undefined) {
       return stalled('NameOccupied', `Snapshot "${spec.name}" of "${spec.clusterName}" already exists: delete one.`)
     }
-    if (spec.method === 'Volume') {
-      return stalled('ConfigurationInvalid', 'This platform has no VolumeSnapshotClass; use method Object.')
-    }
     if (!pass.workloads.isServed(postgresqlBackup)) return stalled('EngineMissing', INSTALL_ENGINE)
     if (!pass.workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
     const cluster = clusterOf(pass)
@@ -150,8 +153,21 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
     if (!cluster.spec.running && cluster.metadata.deletionTimestamp === undefined) {
       return waiting('WaitingForDependency', `Database "${spec.clusterName}" is stopped.`)
     }
-    return done()
+    return spec.method === 'Volume' ? checkVolumes(pass, cluster) : done()
   }
+}
+
+/** The engine fails a Backup of volumes at once unless the Cluster names a class for it. */
+function checkVolumes(pass: SnapshotPass, { status }: StoredCluster): Outcome {
+  const place = placeOf(pass)
+  const obstacle = volumeObstacle(place)
+  if (obstacle !== undefined) return stalled('ConfigurationInvalid', `${obstacle} ${ASK_FOR_SNAPSHOTS}`)
+  if (status?.snapshotClass !== undefined) return done()
+  return waiting('WaitingForDependency', `Database "${place.name}" is being prepared for snapshots of its volumes.`)
+}
+
+function placeOf({ object, workloads }: SnapshotPass) {
+  return { namespace: object.metadata.namespace, name: object.spec.clusterName, workloads }
 }
 
 /** Requests the Backup, or finds the scheduled one, and reports its progress. */
@@ -173,10 +189,13 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
   // Do not trust the engine's time: an invalid one would fail every later pass.
   const completedAt = stoppedAt !== undefined && !Number.isNaN(Date.parse(stoppedAt)) ? stoppedAt : pass.now
-  const { retentionDays } = object.spec
+  const { retentionDays, method } = object.spec
+  const volumes = method === 'Volume' ? await volumeFieldsOf(placeOf(pass), backup, storageOf(pass)) : {}
+  if (volumes === undefined) return stalled('EngineRefused', 'The engine names no VolumeSnapshot of the backup.')
   pass.report({
     backupId,
     completedAt,
+    ...volumes,
     ...(retentionDays === undefined ? {} : { expiresAt: timestamp(Date.parse(completedAt) + retentionDays * DAY_MS) }),
   })
   const message = 'It can be restored from.'

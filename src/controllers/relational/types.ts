@@ -78,6 +78,7 @@ export type EngineCluster = KubeObject & {
     imageName?: string
     storage?: { size?: string; storageClass?: string }
     walStorage?: { size?: string }
+    backup?: { volumeSnapshot?: { className?: string } }
   }
   status?: {
     phase?: string
@@ -91,8 +92,16 @@ export type EngineCluster = KubeObject & {
 }
 
 export type EngineBackup = KubeObject & {
-  spec: { cluster?: { name?: string } }
-  status?: { phase?: string; backupId?: string; startedAt?: string; stoppedAt?: string; error?: string }
+  spec: { cluster?: { name?: string }; method?: string }
+  status?: {
+    phase?: string
+    backupId?: string
+    startedAt?: string
+    stoppedAt?: string
+    error?: string
+    /** The VolumeSnapshots, by the role of their volume: PG_DATA, PG_WAL. */
+    snapshotBackupStatus?: { elements?: { name: string; type: string }[] }
+  }
 }
 
 export type EngineStore = KubeObject & {

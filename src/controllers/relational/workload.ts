@@ -15,6 +15,7 @@ import {
   postgresqlPooler,
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
+import { related } from '../engine/lookups.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { planOf } from '../workload/pass.ts'
 import {
@@ -27,6 +28,7 @@ import {
   type RelationalStep,
   refOfPass,
 } from './types.ts'
+import { snapshotClassOf } from './volumeSnapshots.ts'
 
 /** Children that depend on options of the spec; all others always exist. */
 const PRUNED: readonly Resource[] = [
@@ -71,11 +73,20 @@ function inputOf(
     maxConnections: state.maxConnections,
     instances: state.replicas,
     backup: state.backup,
+    snapshotClass: wantedSnapshotClass(pass),
     origin: state.origin,
     target: backupTarget,
     apiServer,
     installedExtensions: installedExtensions(pass),
   })
+}
+
+/** Nothing changes in the Cluster until somebody asks for a snapshot of its volumes. */
+function wantedSnapshotClass(pass: RelationalPass): string | undefined {
+  const place = { ...refOfPass(pass), workloads: pass.workloads }
+  const snapshots = related(pass.records.cache(RelationalSnapshot), 'parent', place.namespace, place.name)
+  const isWanted = snapshots.some(({ spec }) => spec.method === 'Volume')
+  return isWanted && observedEngine(pass) !== undefined ? snapshotClassOf(place)?.metadata.name : undefined
 }
 
 type Database = KubeObject & { spec: { extensions?: { name: string }[] } }

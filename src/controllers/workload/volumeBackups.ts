@@ -9,8 +9,6 @@ import {
   findLastEndedBackup,
   listSurplusBackups,
   phaseOf,
-  type SnapshotClass,
-  type StorageClass,
   selectBackupLocation,
   snapshotObstacle,
 } from '../../contracts/backups.ts'
@@ -23,7 +21,7 @@ import {
   type VolumeBackups,
   volumePolicy,
 } from '../../desired/workload/volumeBackups.ts'
-import { configMap, storageClass } from '../../kube/builtin.ts'
+import { configMap } from '../../kube/builtin.ts'
 import {
   veleroBackup,
   veleroBackupStorageLocation,
@@ -32,6 +30,7 @@ import {
   volumeSnapshotClass,
 } from '../../kube/velero.ts'
 import type { Observed, Pass, Workspace } from '../engine/controller.ts'
+import { volumeClasses } from './volumeClasses.ts'
 
 const INSTALL_VELERO =
   'Backups of volumes need Velero, which is not installed in the cluster: an administrator installs it with its node agent and a default BackupStorageLocation.'
@@ -129,11 +128,7 @@ function obstacleOf(
   { policy, volumes, withoutSnapshots }: Wanted,
   target: BackupLocation | undefined,
 ): string | undefined {
-  const classes = {
-    storage: workloads.cache<StorageClass>(storageClass).list(),
-    snapshot: workloads.cache<SnapshotClass>(volumeSnapshotClass).list(),
-  }
-  const unsupported = snapshotObstacle(volumes, policy, classes)
+  const unsupported = snapshotObstacle(volumes, policy, volumeClasses(workloads))
   return backupLocationObstacle(target) ?? (unsupported && `${unsupported.message} ${withoutSnapshots}`)
 }
 

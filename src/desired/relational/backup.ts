@@ -102,17 +102,23 @@ function backupOf(cluster: string): Record<string, unknown> {
   }
 }
 
+/** The database stays writable: a cold snapshot would fence the primary meanwhile. */
+function volumeBackupOf(cluster: string): Record<string, unknown> {
+  return { cluster: { name: cluster }, method: 'volumeSnapshot', online: true }
+}
+
 /**
  * The Backup of one snapshot, taken from the primary: it completes when the WAL it needs is archived. A standby's
  * backup completes minutes before it can be restored.
  */
 export function snapshotBackup(snapshot: RelationalSnapshot): Child<'Backup'> {
   const { name, namespace = '' } = snapshot.metadata
+  const { cluster } = relationalNames(snapshot.spec.clusterName)
   return {
     apiVersion: ENGINE_API,
     kind: 'Backup',
     metadata: { name: snapshotBackupName(name), namespace },
-    spec: { ...backupOf(relationalNames(snapshot.spec.clusterName).cluster), target: 'primary' },
+    spec: { ...(snapshot.spec.method === 'Volume' ? volumeBackupOf(cluster) : backupOf(cluster)), target: 'primary' },
   }
 }
 

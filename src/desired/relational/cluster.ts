@@ -4,13 +4,15 @@ import { resourcesOf } from '../workload/pod.ts'
 import { temporaryKiB } from '../workload/temporaryFiles.ts'
 import { BARMAN_PLUGIN } from './backup.ts'
 import { editorRoles } from './logins.ts'
-import { ENGINE_API, type RelationalInput } from './types.ts'
+import { ENGINE_API, type Origin, type RelationalInput } from './types.ts'
 
 /** Annotations of CloudNativePG (its labels and annotations page). */
 export const HIBERNATION_ANNOTATION = 'cnpg.io/hibernation'
 const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
 /** The engine also sets it on each instance that it restarted for it. */
 export const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
+
+const SNAPSHOT_API_GROUP = 'snapshot.storage.k8s.io'
 
 /** Name of the external cluster that a restored cluster reads from. */
 const ORIGIN_NAME = 'origin'
@@ -51,6 +53,9 @@ export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'
       bootstrap: bootstrap(input),
       ...(input.origin === undefined ? {} : { externalClusters: [originCluster(input)] }),
       ...(input.backup === undefined ? {} : { plugins: [archiver(input)] }),
+      ...(input.snapshotClass === undefined
+        ? {}
+        : { backup: { volumeSnapshot: volumeSnapshots(input.snapshotClass) } }),
       certificates: { serverAltDNSNames: publicNames(input) },
       // Clients use our own Services, which can point to another Cluster; the `rw` Service cannot be disabled.
       managed: { roles: editorRoles(input), services: { disabledDefaultServices: ['ro', 'r'] } },
@@ -104,9 +109,29 @@ function bootstrap({ cluster, names, origin }: RelationalInput): object {
       database: origin.databaseName,
       owner: origin.ownerName,
       secret,
-      recoveryTarget: { ...(origin.backupId === undefined ? {} : { backupID: origin.backupId }), ...target },
+      ...recoveryBase(origin, target),
     },
   }
+}
+
+/** The log is read from the archive in either case: a hot snapshot of volumes is consistent only with it. */
+function recoveryBase({ volumeSnapshots: base, backupId }: Origin, target: object): object {
+  if (base === undefined)
+    return { recoveryTarget: { ...(backupId === undefined ? {} : { backupID: backupId }), ...target } }
+  const source = (name: string) => ({ apiGroup: SNAPSHOT_API_GROUP, kind: 'VolumeSnapshot', name })
+  return {
+    volumeSnapshots: {
+      storage: source(base.storage),
+      ...(base.walStorage === undefined ? {} : { walStorage: source(base.walStorage) }),
+    },
+    // The engine refuses the id of a backup here.
+    recoveryTarget: target,
+  }
+}
+
+/** The VolumeSnapshots belong to their Backup, so that the garbage collector deletes them with it. */
+function volumeSnapshots(className: string): object {
+  return { className, online: true, snapshotOwnerReference: 'backup' }
 }
 
 function originCluster({ names, origin }: RelationalInput): object {

@@ -26,6 +26,8 @@ function yamlOf(
   return load(dump({ apiVersion, kind, metadata: { name, ...(annotations && { annotations }) }, spec: content }))
 }
 
+type Restored = { spec: { bootstrap: { recovery: object } } }
+
 const COPY: Origin = {
   clusterName: 'orders',
   snapshotId: 'f0854e45-9295-490e-92af-fd60a52b56f3',
@@ -118,13 +120,49 @@ plugins:
   })
 
   it('bootstraps a restore of a snapshot without a time with targetImmediate', () => {
-    const { spec } = yamlOf('Cluster', {}, { origin: COPY }) as { spec: { bootstrap: { recovery: object } } }
+    const { spec } = yamlOf('Cluster', {}, { origin: COPY }) as Restored
     expect(spec.bootstrap.recovery).to.deep.include({
       recoveryTarget: { backupID: 'backup-20261101020000', targetImmediate: true },
     })
   })
 
+  it('bootstraps a restore of snapshots of volumes with the log of the archive, to their end or a time', () => {
+    const volumeSnapshots = { storage: 'rsnap-1', walStorage: 'rsnap-1-wal' }
+    const recoveryOf = (origin: object) =>
+      (yamlOf('Cluster', {}, { origin: { ...COPY, volumeSnapshots, ...origin } }) as Restored).spec.bootstrap.recovery
+    expect(recoveryOf({})).to.deep.equal(
+      load(`
+source: origin
+database: sales
+owner: seller
+secret: {name: relcowner-orders}
+volumeSnapshots:
+  storage: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: rsnap-1}
+  walStorage: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: rsnap-1-wal}
+recoveryTarget: {targetImmediate: true}
+`),
+    )
+    expect(recoveryOf({ targetTime: '2026-11-01T10:00:00Z' })).to.deep.include({
+      recoveryTarget: { targetTime: '2026-11-01T10:00:00Z' },
+    })
+    expect(recoveryOf({ volumeSnapshots: { storage: 'rsnap-1' } })).to.not.have.nested.property(
+      'volumeSnapshots.walStorage',
+    )
+  })
+
   const cases: [string, Partial<RelationalSpec>, object, Parameters<typeof relationalInput>[1]?][] = [
+    [
+      'names the class for snapshots of its volumes, which go with their Backup',
+      {},
+      {
+        spec: {
+          backup: {
+            volumeSnapshot: { className: 'disk-snapshots', online: true, snapshotOwnerReference: 'backup' },
+          },
+        },
+      },
+      { snapshotClass: 'disk-snapshots' },
+    ],
     ['is hibernated while stopped', { running: false }, { metadata: { annotations: { 'cnpg.io/hibernation': 'on' } } }],
     [
       'has the restart annotation',
@@ -250,6 +288,14 @@ spec:
         ...{ cluster: { name: 'relc-orders' }, method: 'plugin', target: 'primary' },
         pluginConfiguration: { name: 'barman-cloud.cloudnative-pg.io' },
       },
+    })
+  })
+
+  it('take a snapshot of the volumes of the primary, which stays writable', () => {
+    const metadata = { name: 'b1', namespace: 'shop-1' }
+    const { spec } = snapshotBackup({ metadata, spec: { clusterName: 'orders', method: 'Volume' } } as never)
+    expect(spec).to.deep.equal({
+      ...{ cluster: { name: 'relc-orders' }, method: 'volumeSnapshot', online: true, target: 'primary' },
     })
   })
 

@@ -35,6 +35,8 @@ export type RelationalDecisions = {
   instances: number
   /** Undefined without backups. */
   backup: BackupDestination | undefined
+  /** What takes snapshots of its volumes; undefined until somebody asks for one. */
+  snapshotClass: string | undefined
   /** What the database is restored from; undefined for an empty one. */
   origin: Origin | undefined
   target: BackupTarget | undefined

@@ -1,12 +1,14 @@
 import { engineHost, relationalNames } from '../../../src/contracts/relational.ts'
 import type { KubeObject } from '../../../src/core/object.ts'
 import { DEFAULT_PLANS } from '../../../src/crds/defaultPlans.ts'
+import type { AnyKind } from '../../../src/crds/define.ts'
 import { ComputePlan } from '../../../src/crds/plans.ts'
 import { RelationalCluster } from '../../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../../src/crds/relationalSnapshots.ts'
 import { postgresqlBackup } from '../../../src/kube/postgresql.ts'
+import { volumeSnapshot } from '../../../src/kube/velero.ts'
 import type { Flow, Step } from '../flow.ts'
-import { HOME } from '../seeds.ts'
+import { HOME, seedSnapshots } from '../seeds.ts'
 import type { World } from '../world.ts'
 
 const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
@@ -26,14 +28,16 @@ const remove: Step = {
   act: (world) => world.remove(RelationalCluster, 'orders'),
   until: (world) => world.isGone(RelationalCluster, 'orders'),
 }
+const takeSnapshot = (world: World, spec: object) =>
+  world.make(RelationalSnapshot, SNAPSHOT, { clusterName: 'orders', name: 'first', ...spec })
 const snapshot = (spec: object = {}): Step => ({
   user: 'takes a snapshot',
-  act: (world) => world.make(RelationalSnapshot, SNAPSHOT, { clusterName: 'orders', name: 'first', ...spec }),
+  act: (world) => takeSnapshot(world, spec),
   until: (world) => world.isReady(RelationalSnapshot, SNAPSHOT),
 })
 
-async function statusOf(world: World): Promise<string | undefined> {
-  const found = await world.find<KubeObject & { status?: { status?: string } }>(RelationalCluster.resource, 'orders')
+async function statusOf(world: World, kind: AnyKind = RelationalCluster, name = 'orders') {
+  const found = await world.find<KubeObject & { status?: { status?: string } }>(kind.resource, name)
   return found?.status?.status
 }
 
@@ -105,6 +109,33 @@ export const relationalFlows: readonly Flow[] = [
         until: async ({ server }) => (await server.list(RelationalSnapshot.resource)).items.length === 0,
       },
     ],
+  },
+  {
+    ...common,
+    title: 'a snapshot of volumes is taken once there is a class for it, restored from, and deleted',
+    given: [make('orders', { storageClass: 'standard' })],
+    steps: [
+      {
+        user: 'takes a snapshot of the volumes',
+        act: (world) => takeSnapshot(world, { method: 'Volume' }),
+        until: async (world) => (await statusOf(world, RelationalSnapshot, SNAPSHOT)) === 'Failed',
+      },
+      {
+        user: 'an administrator installs what takes it',
+        act: ({ server }) => seedSnapshots(server),
+        until: (world) => world.isReady(RelationalSnapshot, SNAPSHOT),
+      },
+      make('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT } }),
+      {
+        user: 'deletes the snapshot, although it is the last base',
+        act: async (world) => {
+          await world.change(RelationalSnapshot, SNAPSHOT, { forceDelete: true })
+          await world.remove(RelationalSnapshot, SNAPSHOT)
+        },
+        until: (world) => world.isGone(RelationalSnapshot, SNAPSHOT),
+      },
+    ],
+    facts: async ({ server }) => ({ left: (await server.list(volumeSnapshot)).items.length }),
   },
   {
     ...common,
