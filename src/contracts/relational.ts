@@ -240,10 +240,6 @@ export function isBeingRestored(
   return metadata.namespace === namespace || metadata.annotations?.[RESTORE_ANNOTATION] === objectKey(namespace, name)
 }
 
-/** VolumeSnapshots can be used in their own namespace only. */
-export const VOLUMES_STAY =
-  'A snapshot of volumes can be restored in its own group only. For another group, take one with method Object.'
-
 type Archive = {
   readonly archiving?: string | undefined
   readonly firstRecoverableAt?: string | undefined

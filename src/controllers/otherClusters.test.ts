@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { RESOURCES } from '../../test/crashes/apiServer.ts'
-import { decoded, FAR_CONTROLLERS, joinFar } from '../../test/crashes/far.ts'
+import { decoded, FAR_CONTROLLERS, joinFar, namesIn } from '../../test/crashes/far.ts'
 import { FAR } from '../../test/crashes/operator.ts'
-import { HOME, seedDatabaseEngine, seedGroup } from '../../test/crashes/seeds.ts'
+import { HOME, seedDatabaseEngine, seedGroup, seedSnapshots } from '../../test/crashes/seeds.ts'
 import { World } from '../../test/crashes/world.ts'
 import { isReady } from '../../test/worlds/fleet.ts'
 import { jobNames } from '../contracts/jobs.ts'
@@ -25,6 +25,7 @@ import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { namespace, persistentVolumeClaim, secret, service } from '../kube/builtin.ts'
 import { postgresqlBackup } from '../kube/postgresql.ts'
+import { volumeSnapshot } from '../kube/velero.ts'
 import { BACKUP_SECRET } from './relational/backup.ts'
 
 const NAME = 'books'
@@ -283,6 +284,24 @@ describe('resources that use both clusters', () => {
     await world.remove(RelationalSnapshot, SNAPSHOT)
     await world.until('the snapshot is gone', () => world.isGone(RelationalSnapshot, SNAPSHOT))
     expect(await backups(world.far)).not.to.include(snapshotBackupName(SNAPSHOT))
+  })
+
+  it('take snapshots of volumes there, and restore them there only', async () => {
+    await enter('relationalcluster', 'relationalsnapshot')
+    seedDatabaseEngine(world.far)
+    seedSnapshots(world.far)
+    await world.make(RelationalCluster, NAME, { clusterId: FAR, storageClass: 'standard' })
+    await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
+    await world.make(RelationalSnapshot, SNAPSHOT, { clusterName: NAME, name: 'first', method: 'Volume' })
+    await world.until('it is taken', () => world.isReady(RelationalSnapshot, SNAPSHOT))
+    expect(await namesIn(world.far, volumeSnapshot)).to.deep.equal([snapshotBackupName(SNAPSHOT)])
+    const restoreFrom = { clusterName: NAME, snapshotId: SNAPSHOT }
+    await world.make(RelationalCluster, 'here', { storageSize: '20Gi', restoreFrom })
+    await world.make(RelationalCluster, 'there', { storageSize: '20Gi', restoreFrom, clusterId: FAR })
+    await world.until('it is restored there', () => world.isReady(RelationalCluster, 'there'))
+    expect(await says(RelationalCluster, 'here')).to.match(
+      /^ConfigurationInvalid: .* of another cluster: set clusterId/,
+    )
   })
 
   it('reject connectTo a database of another cluster', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recoveryWindowObstacle, VOLUMES_STAY } from '../../contracts/relational.ts'
+import { recoveryWindowObstacle } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields, withRenamedFields } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
@@ -54,8 +54,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   checkRestoredName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
-  if (isElsewhere && snapshot.spec.method === 'Volume')
-    throw unprocessable('FEATURE_UNSUPPORTED', 'resourceGroup', group, VOLUMES_STAY)
+  if (isElsewhere && snapshot.spec.method === 'Volume') throw boundToGroup(group)
   // The route checks the source only. A restore must not create what the caller may not create directly.
   await requireWrite(context, from.boundaryId, group, request.newName)
   if (request.takeOverName === true) {
@@ -116,6 +115,13 @@ function invalidTakeOver(): PlatformError {
       message: 'cannot be combined with another resourceGroup: a name is taken over only in its group',
     },
   ])
+}
+
+/** VolumeSnapshots can be used in their own namespace only. */
+function boundToGroup(group: string): PlatformError {
+  const message =
+    'A snapshot of volumes can be restored in its own group only. For another group, take one with method Object.'
+  return unprocessable('FEATURE_UNSUPPORTED', 'resourceGroup', group, message)
 }
 
 /** @throws PlatformError FORBIDDEN */

@@ -209,6 +209,11 @@ describe('snapshots of relational databases over REST', () => {
       expect(await stored()).to.have.length(1)
     })
 
+  it('rejects a snapshot while the archive is suspended', async () => {
+    server.put(RelationalCluster, 'orders', { archivingSuspended: true }, NAMESPACE)
+    expect(await atOnce([{}])).to.deep.equal(['409 INVALID_STATE'])
+  })
+
   it('rejects the name of a snapshot that was created with kubectl', async () => {
     const id = '33333333-3333-4333-8333-333333333333'
     const spec = { clusterName: 'orders', name: 'same' }

@@ -194,6 +194,8 @@ async function takeSnapshot(
   const method = body.method ?? 'Object'
   if (method === 'Volume') await requireSnapshotClass(cluster, services)
   if (!cluster.spec.running) throw invalidState(cluster, `"${clusterName}" is stopped: start it first.`)
+  if (cluster.spec.archivingSuspended)
+    throw invalidState(cluster, `The archive of "${clusterName}" is suspended: resume it first.`)
   const others = await snapshotsOf(context, parent, context.fresh)
   const running = others.find(isUnderWay)
   if (running !== undefined) throw snapshotInProgress(running)

@@ -323,6 +323,13 @@ describe('RelationalCluster controller', () => {
       expect(await snapshots()).to.have.length(1)
     })
 
+    it('waits while the archive is suspended', async () => {
+      await world.change('orders', { archivingSuspended: true })
+      await remove()
+      const { statusMessage } = await world.status('orders')
+      expect(statusMessage).to.contain('A final snapshot is requested, but its archive is suspended.')
+    })
+
     it('retakes a deleted final snapshot only after a delay', async () => {
       await remove()
       for (let round = 0; round < 5; round += 1) {

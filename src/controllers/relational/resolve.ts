@@ -1,5 +1,5 @@
 import { findStorageClass } from '../../contracts/backups.ts'
-import { recoveryWindowObstacle, VOLUMES_STAY } from '../../contracts/relational.ts'
+import { recoveryWindowObstacle } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -124,7 +124,7 @@ function isLess(size: string | undefined, other: string | undefined): boolean {
   return size !== undefined && other !== undefined && compareQuantities(size, other) < 0
 }
 
-/** The same for a snapshot of volumes, which are made in its namespace, on its cluster and by its driver. */
+/** The same for a snapshot of volumes, which are made on its cluster and by its driver. REST refuses other groups. */
 async function judgeVolumeSnapshots(
   pass: RelationalPass,
   { metadata: { namespace }, status }: StoredSnapshot,
@@ -133,7 +133,6 @@ async function judgeVolumeSnapshots(
   if (names === undefined) return undefined
   const { object, records, workloads } = pass
   const invalid = (message: string) => stalled('ConfigurationInvalid', message)
-  if (namespace !== object.metadata.namespace) return invalid(VOLUMES_STAY)
   if (otherClusterOf(object, records) !== status?.clusterId)
     return invalid('The snapshot is one of volumes of another cluster: set clusterId to that of the snapshot.')
   const { walStorageSize, storageClass } = object.spec

@@ -59,6 +59,21 @@ describe('RelationalSnapshot controller', () => {
     expect((await world.bench.client.list(barmanObjectStore)).items).to.deep.equal(archive.items)
   })
 
+  it('takes no snapshot while nothing is archived, because it could not be restored', async () => {
+    await begin()
+    world.database('orders', { archivingSuspended: true })
+    await world.bench.rest()
+    await world.play('orders')
+    await world.snapshot('orders')
+    const waiting = await world.status(SNAPSHOT, RelationalSnapshot)
+    expect([waiting.phase, waiting.statusMessage]).to.deep.equal([
+      'WaitingForDependency',
+      'The archive of database "orders" is suspended, and nothing can be restored without its log.',
+    ])
+    await world.change('orders', { archivingSuspended: false })
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('BackingUp')
+  })
+
   it('reports why the engine failed to take a snapshot', async () => {
     await beginWithSnapshot({ phase: 'failed', error: 'the bucket is gone' })
     const failed = await world.status(SNAPSHOT, RelationalSnapshot)

@@ -145,16 +145,21 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
     if (backupTarget === undefined || cluster.status?.backupEnabled === false) {
       return stalled('ConfigurationInvalid', `Database "${spec.clusterName}" is not backed up: it has no target.`)
     }
-    const { serverName, destinationPath, firstReadyAt } = cluster.status ?? {}
-    if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined) {
-      return waiting('WaitingForDependency', `Database "${spec.clusterName}" is not ready yet.`)
-    }
-    // A database that is being deleted was started for its final snapshot.
-    if (!cluster.spec.running && cluster.metadata.deletionTimestamp === undefined) {
-      return waiting('WaitingForDependency', `Database "${spec.clusterName}" is stopped.`)
-    }
-    return spec.method === 'Volume' ? checkVolumes(pass, cluster) : done()
+    return judgeDatabase(cluster) ?? (spec.method === 'Volume' ? checkVolumes(pass, cluster) : done())
   }
+}
+
+/** Returns what a Backup of the database waits for; undefined if it can be taken now. */
+function judgeDatabase({ metadata, spec, status }: StoredCluster): Outcome | undefined {
+  const wait = (message: string) => waiting('WaitingForDependency', message)
+  const { serverName, destinationPath, firstReadyAt } = status ?? {}
+  if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined)
+    return wait(`Database "${metadata.name}" is not ready yet.`)
+  // A database that is being deleted was started for its final snapshot.
+  if (!spec.running && metadata.deletionTimestamp === undefined) return wait(`Database "${metadata.name}" is stopped.`)
+  return spec.archivingSuspended
+    ? wait(`The archive of database "${metadata.name}" is suspended, and nothing can be restored without its log.`)
+    : undefined
 }
 
 /** The engine fails a Backup of volumes at once unless the Cluster names a class for it. */

@@ -84,9 +84,14 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   const { namespace } = refOfPass(pass)
   const found = pass.records.cache(RelationalSnapshot).get(namespace, finalSnapshotId(pass))
   if (found?.status?.completedAt !== undefined) return done()
-  if (status.backupEnabled !== true) {
-    return waiting('TearingDown', `A final snapshot is requested, but the database is not backed up. ${DELETE_HINT}`)
-  }
+  const obstacle =
+    status.backupEnabled !== true
+      ? 'the database is not backed up'
+      : spec.archivingSuspended
+        ? 'its archive is suspended'
+        : undefined
+  if (obstacle !== undefined)
+    return waiting('TearingDown', `A final snapshot is requested, but ${obstacle}. ${DELETE_HINT}`)
   if (found !== undefined) {
     pass.report({ finalSnapshotAt: status.finalSnapshotAt ?? found.metadata.creationTimestamp })
     const detail = found.status?.statusMessage ?? 'It has begun.'
