@@ -93,12 +93,12 @@ export const DOCUMENTED_CODES: Readonly<Record<string, readonly string[]>> = {
   [`GET ${RELATIONAL}/connectionstring`]: ['INVALID_STATE'],
   [`GET ${RELATIONAL}/connectionstring/external`]: ['LOAD_BALANCER_DISABLED'],
   [`POST ${RELATIONAL}/snapshots`]: [
-    ...['ALREADY_EXISTS', 'BACKUP_TARGET_MISSING', 'INVALID_STATE', 'REFERENCE_NOT_FOUND', 'SNAPSHOT_RUNNING'],
+    ...['ALREADY_EXISTS', 'BACKUP_TARGET_MISSING', 'INVALID_STATE', 'SNAPSHOT_CLASS_MISSING', 'SNAPSHOT_RUNNING'],
   ],
   [`DELETE ${RELATIONAL}/snapshots/{snapshotId}`]: ['IN_USE', 'LAST_RECOVERY_BASE'],
   [`POST ${RELATIONAL}/snapshots/{snapshotId}/restore`]: [
     ...['ALREADY_EXISTS', 'FORBIDDEN', 'INVALID_STATE', 'OUTSIDE_RECOVERY_WINDOW', 'PLAN_NOT_FOUND'],
-    'STORAGE_CANNOT_SHRINK',
+    ...['STORAGE_CANNOT_SHRINK', 'FEATURE_UNSUPPORTED'],
   ],
   ...editorCodes(RELATIONAL),
   ...editorCodes(RELATIONAL.replace('relationalclusters', 'sqlclusters')),

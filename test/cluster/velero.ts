@@ -11,12 +11,16 @@ export async function veleroDefinitions(): Promise<KubeObject[]> {
   }
   // Velero's server exits if they are missing, even without a data mover.
   const movers = { ...velero, folder: 'config/crd/v2alpha1/bases', cachedAs: 'velero-movers' }
-  const snapshots = {
+  const found = await Promise.all([definitionsOf(velero), definitionsOf(movers), snapshotDefinitions()])
+  return found.flat()
+}
+
+/** The definitions of CSI snapshots as their release has them. @throws Error if they cannot be had */
+export function snapshotDefinitions(): Promise<KubeObject[]> {
+  return definitionsOf({
     tool: 'velero',
     module: 'github.com/kubernetes-csi/external-snapshotter/client/v8',
     folder: 'config/crd',
     cachedAs: 'csi-snapshots',
-  }
-  const found = await Promise.all([definitionsOf(velero), definitionsOf(movers), definitionsOf(snapshots)])
-  return found.flat()
+  })
 }

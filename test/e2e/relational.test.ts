@@ -222,7 +222,9 @@ describe('relational databases over REST', () => {
     )
     expect(list.body.pagination.totalItems).to.equal(1)
     expect(await refusal('POST', `${base}/${name}/snapshots`, { name: 'before' })).to.equal('409 ALREADY_EXISTS')
-    expect(await refusal('POST', `${base}/${name}/snapshots`, { method: 'Volume' })).to.equal('422 REFERENCE_NOT_FOUND')
+    expect(await refusal('POST', `${base}/${name}/snapshots`, { method: 'Volume' })).to.equal(
+      '422 SNAPSHOT_CLASS_MISSING',
+    )
     expect(await refusal('POST', `${base}/${name}/snapshots`, { retentionDays: 0 })).to.equal('400 BAD_REQUEST')
     const window = await until('there is a window', async () => {
       const { body } = await expectCall<Window>(200, 'GET', `${base}/${name}/snapshots/pitr-window`)
