@@ -16,8 +16,14 @@ import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 import { kubectlName } from '../crds/kubectlName.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
-import { type Capability, type ObservedCluster, observedCluster, relevantOfNode } from '../desired/clusters.ts'
-import { node, secret, storageClass } from '../kube/builtin.ts'
+import {
+  type Capability,
+  isBalanced,
+  type ObservedCluster,
+  observedCluster,
+  relevantOfNode,
+} from '../desired/clusters.ts'
+import { node, secret, service, storageClass } from '../kube/builtin.ts'
 import { certificate } from '../kube/certmanager.ts'
 import { httpRoute } from '../kube/gateway.ts'
 import { postgresqlCluster } from '../kube/postgresql.ts'
@@ -36,7 +42,7 @@ function recordOf(_: KubeObject, records: Workspace, clusterId?: string): string
 }
 
 /** The type by which a capability is recognized: whether the API server serves it, not its objects. */
-const TYPES: Readonly<Record<Exclude<Capability, 'SnapshotClasses'>, Resource>> = {
+const TYPES: Readonly<Record<Exclude<Capability, 'LoadBalancer' | 'SnapshotClasses'>, Resource>> = {
   CertManager: certificate,
   CloudNativePG: postgresqlCluster,
   GatewayApi: httpRoute,
@@ -61,6 +67,7 @@ export const clusterController = controller(PlatformCluster, {
     { resource: node, in: 'workloads', keysOf: recordOf, relevant: relevantOfNode },
     { resource: storageClass, in: 'workloads', keysOf: recordOf },
     { resource: volumeSnapshotClass, in: 'workloads', keysOf: recordOf },
+    { resource: service, in: 'workloads', keysOf: recordOf, relevant: isBalanced },
     ...Object.values(TYPES).map((resource) => ({ resource, in: 'workloads' as const, keysOf: () => [] })),
     ...HOLDERS.map(({ resource }) => ({ resource, keysOf: leavingCluster })),
   ],
@@ -122,10 +129,11 @@ function agentOf({ object: { metadata, status }, others }: ClusterPass) {
 }
 
 function observeCluster(workspace: Workspace): ObservedCluster {
-  const has = (capability: Capability) =>
-    capability === 'SnapshotClasses'
-      ? workspace.isServed(volumeSnapshotClass) && workspace.cache(volumeSnapshotClass).list().length > 0
-      : workspace.isServed(TYPES[capability])
+  const has = (capability: Capability) => {
+    if (capability === 'LoadBalancer') return workspace.cache(service).list().some(isBalanced)
+    if (capability === 'SnapshotClasses') return workspace.cache(volumeSnapshotClass).list().length > 0
+    return workspace.isServed(TYPES[capability])
+  }
   return observedCluster(workspace.cache(node).list(), workspace.cache(storageClass).list(), has)
 }
 

@@ -9,7 +9,15 @@ import { PlatformCluster } from '../crds/clusters.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { namespace, node, persistentVolumeClaim, resourceQuota, secret, storageClass } from '../kube/builtin.ts'
+import {
+  namespace,
+  node,
+  persistentVolumeClaim,
+  resourceQuota,
+  secret,
+  service,
+  storageClass,
+} from '../kube/builtin.ts'
 
 const NOTHING_CHOSEN = { namespaces: ['none-0123456789'] }
 
@@ -20,6 +28,24 @@ describe('PlatformCluster and BoundaryProjection controllers', () => {
   })
   afterEach(() => world.stop())
   const ref = () => ({ namespace: world.outer, name: FAR })
+
+  it('report LoadBalancer while a Service there has the address of one', async () => {
+    world.far.seed(service, {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'elsewhere' } },
+      spec: { type: 'LoadBalancer' },
+    })
+    world.cluster()
+    await world.start()
+    const edit = async (fields: object) => {
+      world.far.edit(service, { namespace: 'elsewhere', name: 'web' }, (object) => Object.assign(object, fields))
+      await world.bench.rest()
+      return (await world.says(PlatformCluster)).capabilities
+    }
+    const status = { loadBalancer: { ingress: [{ hostname: 'web.example.org' }] } }
+    expect((await world.says(PlatformCluster)).capabilities).to.not.include('LoadBalancer')
+    expect(await edit({ status })).to.include('LoadBalancer')
+    expect(await edit({ spec: { type: 'ClusterIP' } })).to.not.include('LoadBalancer')
+  })
 
   it('report capacity and storage classes while the agent is Online and Offline 90 seconds after lastSeenAt', async () => {
     const status = { capacity: { cpu: '4', memory: '8Gi' }, conditions: [{ type: 'Ready', status: 'True' }] }

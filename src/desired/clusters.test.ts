@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../core/object.ts'
-import { type Capability, observedCluster } from './clusters.ts'
+import { type Capability, isBalanced, observedCluster } from './clusters.ts'
 
 const object = (kind: string, name: string, more: object = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -10,6 +10,18 @@ const object = (kind: string, name: string, more: object = {}): KubeObject => ({
 })
 
 const bare = () => false
+
+describe('isBalanced', () => {
+  const given = { loadBalancer: { ingress: [{ ip: '203.0.113.7' }] } }
+  const cases: [sentence: string, type: string, status: object | undefined, expected: boolean][] = [
+    ['accepts a load balancer with an address', 'LoadBalancer', given, true],
+    ['ignores one without an address', 'LoadBalancer', { loadBalancer: {} }, false],
+    ['ignores one that nothing has looked at', 'LoadBalancer', undefined, false],
+    ['ignores what remains of a former one', 'ClusterIP', given, false],
+  ]
+  for (const [sentence, type, status, expected] of cases)
+    it(sentence, () => expect(isBalanced(object('Service', 'web', { spec: { type }, status }))).to.equal(expected))
+})
 
 describe('observedCluster', () => {
   it('names what is installed, by name', () => {

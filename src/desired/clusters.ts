@@ -9,7 +9,14 @@ type Node = KubeObject & {
 type StorageClass = KubeObject & { allowVolumeExpansion?: boolean; provisioner?: string }
 
 /** What a cluster may lack that resources need; of snapshots, a driver that takes them. */
-export const CAPABILITIES = ['CertManager', 'CloudNativePG', 'GatewayApi', 'SnapshotClasses', 'Velero'] as const
+export const CAPABILITIES = [
+  'CertManager',
+  'CloudNativePG',
+  'GatewayApi',
+  'LoadBalancer',
+  'SnapshotClasses',
+  'Velero',
+] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
 export type ObservedCluster = {
@@ -27,6 +34,17 @@ const isReady = ({ status }: Node) =>
 /** Returns the part of a node that its cluster's record shows; nodes send heartbeats every few seconds. */
 export function relevantOfNode(object: KubeObject): unknown {
   return [isReady(object as Node), (object as Node).status?.capacity]
+}
+
+type Service = KubeObject & {
+  spec?: { type?: string }
+  status?: { loadBalancer?: { ingress?: readonly unknown[] } }
+}
+
+/** Whether a load balancer was provided: nothing else in Kubernetes says that a cluster can have one. */
+export function isBalanced(object: KubeObject): boolean {
+  const { spec, status } = object as Service
+  return spec?.type === 'LoadBalancer' && (status?.loadBalancer?.ingress ?? []).length > 0
 }
 
 /** Bounds the StorageClasses that are shown: a cluster run by others may report any number. */

@@ -111,7 +111,7 @@ export class PlayedKubernetes {
   }
 
   /** Of the data volume; the garbage collector deletes it with the Backup. */
-  #snapshotVolumes({ apiVersion, kind, metadata: { name, namespace, uid = '' }, spec }: EngineBackup): object {
+  #snapshotVolumes({ apiVersion, kind, metadata: { name, namespace = '', uid = '' }, spec }: EngineBackup): object {
     const [cluster] = this.#all<KubeObject & { spec: { backup?: object } }>(postgresqlCluster).filter(
       ({ metadata }) => metadata.name === spec.cluster?.name && metadata.namespace === namespace,
     )

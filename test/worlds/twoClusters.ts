@@ -30,6 +30,7 @@ type Shown = KubeObject & {
     phase?: string
     statusMessage?: string
     nodeCount?: number
+    capabilities?: string[]
     resolvedNamespaces?: { namespace: string; state: string; message?: string }[]
   }
 }

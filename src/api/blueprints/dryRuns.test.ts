@@ -172,7 +172,7 @@ describe('dry run of a blueprint', () => {
   it('counts the maximum replicas of functions, with the plan that their namespace is created with', async () => {
     await world.stop()
     const nodes = [{ cpu: 9_000n, memory: 1024n ** 4n * 1000n }]
-    world = await startBlueprintShop({}, { capacity: { freeNodeCapacities: () => nodes } })
+    world = await startBlueprintShop({}, { capacity: { freeNodeCapacities: () => nodes, requested: () => undefined } })
     const sizes = { cpuLimit: '2', memoryRequest: '1Gi', memoryLimit: '1Gi' }
     for (const [name, cpuRequest] of [
       ['function-small', '100m'],
@@ -196,7 +196,7 @@ describe('dry run of a blueprint', () => {
   it('returns the verdict Unknown for a cluster whose nodes are not watched', async () => {
     await world.stop()
     const nodes = [{ cpu: 64_000n, memory: 1024n ** 4n * 1000n }]
-    world = await startBlueprintShop({}, { capacity: { freeNodeCapacities: () => nodes } })
+    world = await startBlueprintShop({}, { capacity: { freeNodeCapacities: () => nodes, requested: () => undefined } })
     world.put(PlatformCluster, FAR, { displayName: 'Edge', region: '', domain: 'edge.test' })
     world.put(BoundaryProjection, FAR, { clusterId: FAR }, OUTER)
     await post(made(vault))

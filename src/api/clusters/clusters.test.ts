@@ -11,7 +11,8 @@ describe('clusters over REST', () => {
   const owner = randomUUID()
   let facade: Awaited<ReturnType<typeof startFacade>>
   before(async () => {
-    facade = await startFacade()
+    const requested = () => ({ cpu: 1500n, memory: 2n * 1024n ** 3n * 1000n })
+    facade = await startFacade({}, { capacity: { freeNodeCapacities: () => [], requested } })
     facade.grant(owner, 'Platform Owner', '/')
     facade.boundary(BOUNDARY)
   })
@@ -111,6 +112,16 @@ describe('clusters over REST', () => {
     expect((await call('get', '/clusters/far')).body.detail).to.equal(
       'Cluster "far" was not found. Use its id, not its name.',
     )
+  })
+
+  it("shows what pods of the platform's own cluster request, and nothing for others", async () => {
+    const { id } = await made('there')
+    const requestedOn = async (cluster: string) => {
+      const { cpuRequested, memoryRequested } = (await call('get', `/clusters/${cluster}`)).body
+      return [cpuRequested, memoryRequested]
+    }
+    expect(await requestedOn(CLUSTER)).to.deep.equal(['1500m', '2Gi'])
+    expect(await requestedOn(id)).to.deep.equal([null, null])
   })
 
   it('filters clusters by isLocal and status', async () => {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CLUSTER_STATES, clusterStateOf, isConnected } from '../../contracts/clusters.ts'
 import { timestamp } from '../../core/clock.ts'
 import { createdAtOf } from '../../core/object.ts'
+import { formatBytes, formatCores } from '../../core/quantity.ts'
 import type { PlatformCluster } from '../../crds/clusters.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
@@ -42,7 +43,7 @@ export const ClusterViewModel = namedRecord('ClusterViewModel', {
   readyNodeCount: z.int().nullable(),
   cpuCapacity: z.string().nullable(),
   memoryCapacity: z.string().nullable(),
-  cpuRequested: z.string().nullable(),
+  cpuRequested: z.string().nullable().describe("What pods request on the platform's own cluster; null for others"),
   memoryRequested: z.string().nullable(),
   capabilities: z.array(z.string()).max(LISTED_MAX),
   ingressDomain: z.string().nullable(),
@@ -80,11 +81,12 @@ export function countClusterUsers({ records }: Pick<Services, 'records'>, { meta
 }
 
 export function clusterDto(
-  services: Pick<Services, 'records' | 'clock' | 'storage'>,
+  services: Pick<Services, 'records' | 'clock' | 'storage' | 'capacity'>,
   cluster: ClusterRecord,
 ): ClusterViewModel {
   const { metadata, spec, status = {} } = cluster
   const { agent, storageClasses = [] } = status
+  const requested = spec.isPlatform ? services.capacity.requested() : undefined
   return wholeRecord(ClusterViewModel, {
     ...status,
     ...agent,
@@ -100,6 +102,8 @@ export function clusterDto(
     agentVersion: agent?.version,
     // The time is not stored while the agent is connected.
     lastSeenAt: isConnected(agent) ? timestamp(services.clock.now()) : agent?.lastSeenAt,
+    cpuRequested: requested && formatCores(requested.cpu),
+    memoryRequested: requested && formatBytes(requested.memory),
     capabilities: status.capabilities ?? [],
     ingressDomain: spec.domain,
     defaultStorageClass: spec.defaultStorageClass,

@@ -2,7 +2,7 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { parseForeignQuantity } from '../../core/quantity.ts'
 import { node, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
-import type { Capacity, FreeNodeCapacity } from './plans.ts'
+import type { Capacity, ComputeAmounts } from './plans.ts'
 
 type NodeObject = KubeObject & {
   spec?: { unschedulable?: boolean; taints?: { effect: string }[] }
@@ -22,22 +22,27 @@ type Caches = {
 /** Milliseconds for which sums over all pods are cached: lists of plans must not each walk over every pod. */
 const CAPACITY_TTL_MS = 5_000
 
-/** The free capacity on the nodes of the platform's own cluster: allocatable less what the pods there request. */
+/** Of the platform's own cluster; free is what is allocatable less what the pods there request. */
 export function createCapacity(caches: Caches, clock: { monotonic(): number }): Capacity {
-  let capacities: readonly FreeNodeCapacity[] | undefined
+  let sums: { free: readonly ComputeAmounts[]; requested: ComputeAmounts } | undefined
   let until = Number.NEGATIVE_INFINITY
-  return {
-    freeNodeCapacities() {
-      if (!caches.has(node) || !caches.has(pod)) return undefined
-      const [nodes, pods] = [caches.get<NodeObject>(node), caches.get<PodObject>(pod)]
-      if (!nodes.synced || !pods.synced) return undefined
-      if (clock.monotonic() >= until) {
-        capacities = freeNodeCapacities(nodes.list(), pods.list())
-        until = clock.monotonic() + CAPACITY_TTL_MS
-      }
-      return capacities
-    },
+  const sumUp = () => {
+    if (!caches.has(node) || !caches.has(pod)) return undefined
+    const [nodes, pods] = [caches.get<NodeObject>(node), caches.get<PodObject>(pod)]
+    if (!nodes.synced || !pods.synced) return undefined
+    if (clock.monotonic() >= until) {
+      sums = { free: freeNodeCapacities(nodes.list(), pods.list()), requested: requestedInAll(pods.list()) }
+      until = clock.monotonic() + CAPACITY_TTL_MS
+    }
+    return sums
   }
+  return { freeNodeCapacities: () => sumUp()?.free, requested: () => sumUp()?.requested }
+}
+
+function requestedInAll(pods: readonly PodObject[]): ComputeAmounts {
+  const sums = [...requestedOn(pods).values()]
+  const sum = (of: 'cpu' | 'memory') => sums.reduce((total, each) => total + each[of], 0n)
+  return { cpu: sum('cpu'), memory: sum('memory') }
 }
 
 type Requested = { cpu: bigint; memory: bigint; pods: number }
@@ -61,7 +66,7 @@ export function requestedOn(pods: readonly PodObject[]): ReadonlyMap<string, Req
 }
 
 /** Returns the free capacity of each node that accepts anybody's pods. */
-export function freeNodeCapacities(nodes: readonly NodeObject[], pods: readonly PodObject[]): FreeNodeCapacity[] {
+export function freeNodeCapacities(nodes: readonly NodeObject[], pods: readonly PodObject[]): ComputeAmounts[] {
   const requested = requestedOn(pods)
   return nodes.filter(takesPods).map(({ metadata, status }) => {
     const sum = requested.get(metadata.name) ?? NOTHING_REQUESTED

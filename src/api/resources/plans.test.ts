@@ -5,7 +5,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
-import type { FreeNodeCapacity } from './plans.ts'
+import type { ComputeAmounts } from './plans.ts'
 
 const OWNER = '22222222-2222-4222-8222-222222222222'
 const B = '11111111-1111-4111-8111-111111111111'
@@ -15,8 +15,8 @@ const GI = 1024n ** 3n * 1000n
 
 describe('compute plans', () => {
   let server: Awaited<ReturnType<typeof startFacade>>
-  async function start(nodes?: readonly FreeNodeCapacity[]) {
-    server = await startFacade({}, { capacity: { freeNodeCapacities: () => nodes } })
+  async function start(nodes?: readonly ComputeAmounts[]) {
+    server = await startFacade({}, { capacity: { freeNodeCapacities: () => nodes, requested: () => undefined } })
     server.boundary(B)
     server.grant(OWNER, 'Owner', `/boundaries/${B}`)
   }

@@ -18,13 +18,15 @@ import { enumeration, flag, type ListShape, quantity, text } from './paging.ts'
 
 type Plan = RecordOf<typeof ComputePlan>
 
-/** What a node has left for new pods, in thousandths of a core and of a byte. */
-export type FreeNodeCapacity = { readonly cpu: bigint; readonly memory: bigint }
+/** In thousandths of a core and of a byte. */
+export type ComputeAmounts = { readonly cpu: bigint; readonly memory: bigint }
 
-/** The free capacity of the platform's own cluster. */
+/** What the nodes of the platform's own cluster have. */
 export interface Capacity {
-  /** One entry for each node that accepts pods; undefined if that is not known. */
-  freeNodeCapacities(): readonly FreeNodeCapacity[] | undefined
+  /** What all pods request; undefined if that is not known. */
+  requested(): ComputeAmounts | undefined
+  /** What each node that accepts pods has left for new ones; undefined if that is not known. */
+  freeNodeCapacities(): readonly ComputeAmounts[] | undefined
 }
 
 declare module '../http/context.ts' {
@@ -64,7 +66,7 @@ const TIGHT_DENOMINATOR = 4n
 /** Whether the replicas of a plan fit on the nodes now, judged by requests, as the scheduler does. */
 export function planVerdictOf(
   plan: Pick<Plan['spec'], 'cpuRequest' | 'memoryRequest' | 'replicas'>,
-  nodes: readonly FreeNodeCapacity[] | undefined,
+  nodes: readonly ComputeAmounts[] | undefined,
 ): PlanVerdict {
   if (nodes === undefined)
     return { verdict: 'Unknown', verdictReason: 'The room on the nodes of the cluster is not known.' }
@@ -85,7 +87,7 @@ export function planVerdictOf(
 }
 
 /** Returns how many fit if each takes the node with the most memory left. */
-function countPlacements(each: FreeNodeCapacity, count: number, nodes: readonly FreeNodeCapacity[]): number {
+function countPlacements(each: ComputeAmounts, count: number, nodes: readonly ComputeAmounts[]): number {
   const left = nodes.map((node) => ({ ...node }))
   for (let placed = 0; placed < count; placed += 1) {
     const fitting = left.filter((node) => node.cpu >= each.cpu && node.memory >= each.memory)
@@ -102,7 +104,7 @@ function countPlacements(each: FreeNodeCapacity, count: number, nodes: readonly 
 
 /** The cluster of a boundary's new resources that name none. */
 type PlanCluster = {
-  readonly nodes: readonly FreeNodeCapacity[] | undefined
+  readonly nodes: readonly ComputeAmounts[] | undefined
   readonly survivesNode: (plan: Plan) => boolean
 }
 
