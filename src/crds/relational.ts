@@ -309,9 +309,6 @@ export const RelationalCluster = defineKind({
     destinationPath: DESTINATION_PATH,
     origin: origin.describe('What it was restored from; absent for a database that was created empty'),
     tookOverAt: z.string().describe('When the connection Services of spec.takesOver were redirected here'),
-    snapshotClass: z
-      .string()
-      .describe('VolumeSnapshotClass for snapshots of its volumes; absent until somebody asks for one'),
     finalSnapshotAt: z.string().describe('When the last snapshot before the deletion was begun; absent before'),
     editorAdmittedFor: z
       .string()

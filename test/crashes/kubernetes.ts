@@ -116,7 +116,7 @@ export class PlayedKubernetes {
       ({ metadata }) => metadata.name === spec.cluster?.name && metadata.namespace === namespace,
     )
     if (cluster?.spec.backup === undefined)
-      return { phase: 'failed', error: 'no volumeSnapshot section defined on the target cluster' }
+      return { phase: 'failed', error: 'no volumeSnapshot section defined on the target cluster', startedAt: undefined }
     this.#server.seed(volumeSnapshot, {
       ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: volumeSnapshot.kind },
       metadata: { name, namespace, ownerReferences: [{ apiVersion, kind, name, uid }] },

@@ -90,7 +90,6 @@ export function reportStatus(pass: RelationalPass): Outcome {
     currentPrimary: engine?.status?.currentPrimary,
     externalAddresses: addresses,
     publicEndpoint: addresses?.[0] === undefined ? undefined : endpoint(addresses[0]),
-    snapshotClass: engine?.spec.backup?.volumeSnapshot?.className,
     ...(complete ? { engineVersion: object.spec.engineVersion, restartedAt: object.spec.restartedAt } : {}),
     ...recoveryFields(pass, engine),
   })

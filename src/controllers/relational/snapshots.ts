@@ -1,8 +1,7 @@
-import { ASK_FOR_SNAPSHOTS } from '../../contracts/backups.ts'
 import { isBeingRestored, isLastBaseBackup, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
-import { ageOf, type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
+import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
@@ -10,31 +9,28 @@ import { snapshotBackup } from '../../desired/relational/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { volumeSnapshotClass } from '../../kube/velero.ts'
-import {
-  type ControllerDeclaration,
-  controllerWith,
-  type Pass,
-  type Step,
-  steps,
-  type Workspace,
-} from '../engine/controller.ts'
+import { type ControllerDeclaration, controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { childRights } from '../workload/observers.ts'
+import { checkSnapshot } from './snapshotChecks.ts'
+import { clusterOf, placeOf, type SnapshotPass, siblingsOf } from './snapshotPass.ts'
 import {
   type EngineBackup,
   type EngineCluster,
   findUnwatched,
-  INSTALL_ENGINE,
-  INSTALL_PLUGIN,
   type RelationalOptions,
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
-import { awaitedVolumeSnapshots, VOLUME_SNAPSHOT_RIGHTS, volumeFieldsOf, volumeObstacle } from './volumeSnapshots.ts'
+import {
+  awaitedVolumeSnapshots,
+  isAwaitingVolumes,
+  namedClassOf,
+  VOLUME_SNAPSHOT_RIGHTS,
+  volumeFieldsOf,
+} from './volumeSnapshots.ts'
 import { scheduledSnapshotId } from './workload.ts'
-
-type SnapshotPass = Pass<typeof RelationalSnapshot>
 
 const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
   observes: [
@@ -44,6 +40,14 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
         objectKey(backup.metadata.namespace, scheduledSnapshotId(backup)),
         objectKey(backup.metadata.namespace, backup.metadata.name.replace(/^rsnap-/, '')),
       ],
+    },
+    {
+      resource: postgresqlCluster,
+      keysOf: ({ metadata: { namespace, name } }, records) =>
+        related(records.cache(RelationalCluster), 'engine', namespace, name).flatMap((database) =>
+          siblingsOf(records, namespace, database.metadata.name).filter(isAwaitingVolumes).map(keyOf),
+        ),
+      relevant: (object) => namedClassOf(object as EngineCluster),
     },
     { resource: volumeSnapshotClass, keysOf: (_, records) => awaitedVolumeSnapshots(records).map(keyOf) },
     // A deleted snapshot may wait for another base; of two with the same name, the later waits for the earlier.
@@ -72,7 +76,7 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
       },
     },
   ],
-  reads: [barmanObjectStore, postgresqlCluster, persistentVolumeClaim, storageClass],
+  reads: [barmanObjectStore, persistentVolumeClaim, storageClass],
   writes: [
     ...childRights([postgresqlBackup]),
     VOLUME_SNAPSHOT_RIGHTS,
@@ -119,62 +123,6 @@ function clusterOfBackup({ metadata, spec, status }: SnapshotPass['object'], rec
   return database && otherClusterOf(database, records)
 }
 
-function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined {
-  const clusters = records.cache(RelationalCluster)
-  return clusters.get(object.metadata.namespace, object.spec.clusterName)
-}
-
-/** Checks what a Backup requires. Skipped for a completed snapshot. */
-function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>): Step<typeof RelationalSnapshot> {
-  return function checkSnapshot(pass: SnapshotPass): Outcome {
-    const { object } = pass
-    const { spec, status } = object
-    if (status?.completedAt !== undefined) return done()
-    const namesake = siblingsOf(pass.records, object.metadata.namespace, spec.clusterName).find(
-      isEarlierNamesake(object),
-    )
-    if (namesake !== undefined) {
-      return stalled('NameOccupied', `Snapshot "${spec.name}" of "${spec.clusterName}" already exists: delete one.`)
-    }
-    if (!pass.workloads.isServed(postgresqlBackup)) return stalled('EngineMissing', INSTALL_ENGINE)
-    if (!pass.workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
-    const cluster = clusterOf(pass)
-    if (cluster === undefined) {
-      return stalled('ReferenceMissing', `There is no database "${spec.clusterName}" in this group.`)
-    }
-    if (backupTarget === undefined || cluster.status?.backupEnabled === false) {
-      return stalled('ConfigurationInvalid', `Database "${spec.clusterName}" is not backed up: it has no target.`)
-    }
-    return judgeDatabase(cluster) ?? (spec.method === 'Volume' ? checkVolumes(pass, cluster) : done())
-  }
-}
-
-/** Returns what a Backup of the database waits for; undefined if it can be taken now. */
-function judgeDatabase({ metadata, spec, status }: StoredCluster): Outcome | undefined {
-  const wait = (message: string) => waiting('WaitingForDependency', message)
-  const { serverName, destinationPath, firstReadyAt } = status ?? {}
-  if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined)
-    return wait(`Database "${metadata.name}" is not ready yet.`)
-  // A database that is being deleted was started for its final snapshot.
-  if (!spec.running && metadata.deletionTimestamp === undefined) return wait(`Database "${metadata.name}" is stopped.`)
-  return spec.archivingSuspended
-    ? wait(`The archive of database "${metadata.name}" is suspended, and nothing can be restored without its log.`)
-    : undefined
-}
-
-/** The engine fails a Backup of volumes at once unless the Cluster names a class for it. */
-function checkVolumes(pass: SnapshotPass, { status }: StoredCluster): Outcome {
-  const place = placeOf(pass)
-  const obstacle = volumeObstacle(place)
-  if (obstacle !== undefined) return stalled('ConfigurationInvalid', `${obstacle} ${ASK_FOR_SNAPSHOTS}`)
-  if (status?.snapshotClass !== undefined) return done()
-  return waiting('WaitingForDependency', `Database "${place.name}" is being prepared for snapshots of its volumes.`)
-}
-
-function placeOf({ object, workloads }: SnapshotPass) {
-  return { namespace: object.metadata.namespace, name: object.spec.clusterName, workloads }
-}
-
 /** Requests the Backup, or finds the scheduled one, and reports its progress. */
 async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   const { object } = pass
@@ -189,8 +137,8 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
     return stalled('ReferenceMissing', message)
   }
   pass.report({ backupName: backup.metadata.name, startedAt, ...(other ? {} : databaseFieldsOf(pass, cluster)) })
-  // Shows the engine's own message about the failure.
-  if (phase === 'failed') return stalled('EngineRefused', error ?? 'The engine could not take the backup.')
+  if (phase === 'failed')
+    return stalled('EngineRefused', error ?? 'The engine could not take the backup.', await retryRefused(pass, backup))
   if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
   // Do not trust the engine's time: an invalid one would fail every later pass.
   const completedAt = stoppedAt !== undefined && !Number.isNaN(Date.parse(stoppedAt)) ? stoppedAt : pass.now
@@ -207,6 +155,22 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   if (retentionDays === undefined) return done({ message })
   const remainingMs = Date.parse(completedAt) + retentionDays * DAY_MS - pass.clock.now()
   return done({ message, after: Math.max(remainingMs, 1) })
+}
+
+/** Milliseconds until a Backup of volumes is requested again that the engine refused before it began. */
+const REFUSED_RETRY_MS = 30_000
+
+/**
+ * The engine may not have seen yet that the Cluster names a class, and then refuses the Backup for good. Returns in how
+ * many milliseconds it is requested again; undefined for one that had begun, whose failure the engine's message explains.
+ */
+async function retryRefused({ object, clock, children }: SnapshotPass, { metadata, status }: EngineBackup) {
+  if (object.spec.method !== 'Volume' || status?.startedAt !== undefined) return undefined
+  const remainingMs = Date.parse(metadata.creationTimestamp ?? '') + REFUSED_RETRY_MS - clock.now()
+  if (remainingMs > 0) return remainingMs
+  await children.remove(postgresqlBackup, metadata.namespace, metadata.name)
+  // Its deletion wakes this snapshot, which requests the next one.
+  return REFUSED_RETRY_MS
 }
 
 /** Properties of the database, recorded while it exists. */
@@ -287,15 +251,6 @@ function storageOf(pass: SnapshotPass): string | undefined {
 function restoringFrom(records: Workspace, snapshot: SnapshotPass['object']): StoredCluster[] {
   const databases = related(records.cache(RelationalCluster), 'restoredFrom', snapshot.metadata.name)
   return databases.filter((database) => isBeingRestored(database, snapshot))
-}
-
-function siblingsOf(records: Workspace, namespace: string | undefined, clusterName: string): StoredSnapshot[] {
-  return [...related(records.cache(RelationalSnapshot), 'parent', namespace, clusterName)]
-}
-
-/** Whether an older snapshot has the same name. */
-function isEarlierNamesake(object: SnapshotPass['object']) {
-  return (other: StoredSnapshot) => other.spec.name === object.spec.name && ageOf(other) < ageOf(object)
 }
 
 /** Keeps the last base of a living database, which restores need, unless it has expired or lost its Backup. */

@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { TARGET } from '../../../test/make/relational.ts'
 import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { storageClass } from '../../kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
@@ -77,6 +76,12 @@ describe('snapshots of the volumes of a relational database', () => {
     expect([held, storageSize, walStorageSize, sizeBytes]).to.deep.equal(['disks', '6Gi', '2Gi', 7 * 2 ** 30])
   })
 
+  it('show no size that no driver can mean', async () => {
+    await take({}, DATA, '999999999999999Ei')
+    const { completedAt, sizeBytes } = await statusOf()
+    expect([completedAt, sizeBytes]).to.deep.equal(['2026-01-01T00:01:00Z', undefined])
+  })
+
   it('are the base of the recovery window as others are', async () => {
     await take()
     expect((await world.status('orders')).firstRecoverableAt).to.equal('2026-01-01T00:01:00Z')
@@ -96,6 +101,20 @@ describe('snapshots of the volumes of a relational database', () => {
   it('are reported as failed if the engine names none of them', async () => {
     await take({}, [])
     expect((await statusOf()).phase).to.equal('EngineRefused')
+  })
+
+  it('are requested again if the engine refuses the Backup before it has seen the class in the Cluster', async () => {
+    world.installSnapshots()
+    await begin()
+    const first = (await backup())?.metadata.uid
+    const error = 'no volumeSnapshot section defined on the target cluster'
+    await world.completeBackup({ phase: 'failed', error, startedAt: null, stoppedAt: null })
+    const refused = await statusOf()
+    expect([refused.phase, refused.statusMessage]).to.deep.equal(['EngineRefused', error])
+    await world.bench.clock.advance(31_000)
+    await world.bench.rest()
+    expect((await backup())?.metadata.uid).to.not.be.oneOf([first, undefined])
+    expect((await statusOf()).phase).to.equal('BackingUp')
   })
 
   it('are restored from with the log of the archive, in volumes of the same class', async () => {
@@ -157,8 +176,5 @@ describe('snapshots of the volumes of a relational database', () => {
     await world.completeBackup()
     const { spec } = (await engine()) ?? {}
     expect(spec).to.not.have.property('backup')
-    expect(await world.bench.find(RelationalCluster.resource, 'orders', world.home)).to.not.have.nested.property(
-      'status.snapshotClass',
-    )
   })
 })

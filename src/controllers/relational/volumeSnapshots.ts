@@ -21,9 +21,16 @@ export const VOLUME_SNAPSHOT_RIGHTS: Rights = { resource: volumeSnapshot, verbs:
 
 /** Returns the snapshots of volumes that are not complete. */
 export function awaitedVolumeSnapshots(records: Workspace): StoredSnapshot[] {
-  return [...(records.cache(RelationalSnapshot).list() as readonly StoredSnapshot[])].filter(
-    ({ spec, status }) => spec.method === 'Volume' && status?.completedAt === undefined,
-  )
+  return (records.cache(RelationalSnapshot).list() as readonly StoredSnapshot[]).filter(isAwaitingVolumes)
+}
+
+export function isAwaitingVolumes({ spec, status }: StoredSnapshot): boolean {
+  return spec.method === 'Volume' && status?.completedAt === undefined
+}
+
+/** Returns the VolumeSnapshotClass that a Cluster names: without one, the engine fails a Backup of volumes at once. */
+export function namedClassOf(engine: EngineCluster | undefined): string | undefined {
+  return engine?.spec.backup?.volumeSnapshot?.className
 }
 
 /** Returns the databases whose volumes are to be snapshotted. */
@@ -67,11 +74,12 @@ export async function volumeFieldsOf(place: Place, { status }: EngineBackup, sto
     storageClass: storageClassOf(place),
     storageSize: atLeast(bytes, storageSize),
     ...(walStorage !== undefined && { walStorageSize: atLeast(walBytes, engineOf(place)?.spec.walStorage?.size) }),
-    ...(sizeBytes > 0 && { sizeBytes }),
+    // Another cluster may report anything.
+    ...(sizeBytes > 0 && Number.isSafeInteger(sizeBytes) && { sizeBytes }),
   }
 }
 
-function engineOf({ namespace, name, workloads }: Place): EngineCluster | undefined {
+export function engineOf({ namespace, name, workloads }: Place): EngineCluster | undefined {
   return workloads.cache<EngineCluster>(postgresqlCluster).get(namespace, relationalNames(name).cluster)
 }
 
