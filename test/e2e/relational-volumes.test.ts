@@ -5,7 +5,7 @@ import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
-import { namespace as namespaces, storageClass } from '../../src/kube/builtin.ts'
+import { customResourceDefinition, namespace as namespaces, storageClass } from '../../src/kube/builtin.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import { absent } from '../../src/kube/errors.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../src/kube/postgresql.ts'
@@ -13,6 +13,7 @@ import { volumeSnapshot, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
+import { genuine, genuinePostgresqlDefinitions } from '../cluster/postgresqlTypes.ts'
 import { snapshotDefinitions } from '../cluster/velero.ts'
 import { until } from '../make/until.ts'
 import { makeFleet, objectOf } from '../worlds/fleet.ts'
@@ -50,6 +51,8 @@ describe('snapshots of the volumes of relational databases', () => {
   after(async () => {
     for (const resource of [volumeSnapshotClass, storageClass])
       await own?.admin.remove(resource, { name: CLASS }).catch(absent)
+    for (const { metadata } of own === undefined ? [] : await genuinePostgresqlDefinitions())
+      await own.admin.remove(customResourceDefinition, { name: metadata.name }).catch(absent)
     await giveBack(own)
   })
 
@@ -139,6 +142,21 @@ describe('snapshots of the volumes of relational databases', () => {
     expect((await callOwn(own, 'DELETE', `${at('orders')}/snapshots/${ID}`)).body?.code).to.equal('IN_USE')
     await own.admin.remove(RelationalCluster.resource, { namespace: home, name: 'small' })
     await until('it is gone', async () => (await callOwn(own, 'GET', at('small'))).status === 404)
+  })
+
+  it("are written as CloudNativePG's own types accept them", async () => {
+    await installManifests(own.admin, await genuinePostgresqlDefinitions())
+    for (const [resource, name] of [
+      [postgresqlCluster, relationalNames('orders').cluster],
+      [postgresqlCluster, relationalNames('copy').cluster],
+      [postgresqlBackup, snapshotBackupName(ID)],
+    ] as const) {
+      const [type, object] = genuine(resource, await own.admin.get(resource, { namespace: home, name }))
+      await own.admin.create(type, object, { dryRun: true })
+      const unknown = { ...object, spec: { ...(object.spec as object), nothing: true } }
+      const error = await own.admin.create(type, unknown, { dryRun: true }).catch((thrown: unknown) => thrown)
+      expect(String(error), 'the schema is a strict one').to.match(/nothing/)
+    }
   })
 
   it('are deleted with what the engine took', async () => {
