@@ -138,7 +138,7 @@ describe('snapshots of the volumes of relational databases', () => {
       await own.admin.create(RelationalCluster.resource, objectOf(RelationalCluster, name, home, spec))
     }
     await reaches('twin', 'Running')
-    expect((await reaches('small', 'Failed')).statusMessage).to.match(/The snapshot needs 6Gi; 5Gi is less/)
+    expect((await reaches('small', 'Failed')).statusMessage).to.match(/at least 6Gi; 5Gi is less/)
     expect((await callOwn(own, 'DELETE', `${at('orders')}/snapshots/${ID}`)).body?.code).to.equal('IN_USE')
     await own.admin.remove(RelationalCluster.resource, { namespace: home, name: 'small' })
     await until('it is gone', async () => (await callOwn(own, 'GET', at('small'))).status === 404)

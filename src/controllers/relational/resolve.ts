@@ -105,16 +105,11 @@ function followOriginClass(pass: RelationalPass, { storageClass }: Origin): Outc
 
 /** Returns why the database cannot be made from the snapshot as it is specified; undefined if it can. */
 function judgeRestore(pass: RelationalPass, snapshot: StoredSnapshot, origin: Origin): Outcome | undefined {
-  const { engineVersion, storageSize } = snapshot.status ?? {}
+  const { engineVersion } = snapshot.status ?? {}
   const { engineVersion: wanted } = pass.object.spec
   if (engineVersion !== undefined && engineVersion !== wanted) {
     const message = `The snapshot is of version ${engineVersion}, which the engine restores to no other: set engineVersion to it, and upgrade afterwards.`
     return stalled('ConfigurationInvalid', message)
-  }
-  const size = planOf(pass).storageSize
-  if (isLess(size, storageSize)) {
-    const message = `The snapshot needs ${storageSize}; ${size} is less. Set storageSize to at least ${storageSize}.`
-    return stalled('StorageCannotShrink', message)
   }
   const obstacle = windowObstacle(pass, snapshot, origin)
   return obstacle === undefined ? undefined : stalled('ConfigurationInvalid', obstacle)
@@ -135,6 +130,12 @@ async function judgeVolumeSnapshots(
   const invalid = (message: string) => stalled('ConfigurationInvalid', message)
   if (otherClusterOf(object, records) !== status?.clusterId)
     return invalid('The snapshot is one of volumes of another cluster: set clusterId to that of the snapshot.')
+  const size = planOf(pass).storageSize
+  if (isLess(size, status?.storageSize))
+    return stalled(
+      'StorageCannotShrink',
+      `The snapshot needs a storageSize of at least ${status?.storageSize}; ${size} is less.`,
+    )
   const { walStorageSize, storageClass } = object.spec
   if ((walStorageSize === undefined) !== (names.walStorage === undefined))
     return invalid(
@@ -143,7 +144,7 @@ async function judgeVolumeSnapshots(
         : `The snapshot has a volume of the log: set walStorageSize to at least ${status?.walStorageSize}.`,
     )
   if (isLess(walStorageSize, status?.walStorageSize))
-    return stalled('StorageCannotShrink', `The snapshot needs walStorageSize of at least ${status?.walStorageSize}.`)
+    return stalled('StorageCannotShrink', `The snapshot needs a walStorageSize of at least ${status?.walStorageSize}.`)
   const driverOf = (name: string | undefined) => findStorageClass(name, volumeClasses(workloads))?.provisioner
   if (storageClass !== undefined && driverOf(storageClass) !== driverOf(heldClass))
     return invalid(`Storage class "${storageClass}" has another driver than the snapshot: leave storageClass out.`)

@@ -132,7 +132,7 @@ describe('snapshots of the volumes of a relational database', () => {
   })
 
   const refusals: [sentence: string, spec: object, phase: string, message: RegExp][] = [
-    ['of less storage', { storageSize: '5Gi' }, 'StorageCannotShrink', /needs 6Gi; 5Gi is less/],
+    ['of less storage', { storageSize: '5Gi' }, 'StorageCannotShrink', /at least 6Gi; 5Gi is less/],
     ['of another version', { engineVersion: '16' }, 'ConfigurationInvalid', /is of version 17/],
     [
       'with a volume of the log that it has not',
