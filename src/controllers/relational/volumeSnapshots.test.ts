@@ -5,6 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { storageClass } from '../../kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { volumeSnapshot } from '../../kube/velero.ts'
 
 type Spec = KubeObject & { spec: Record<string, unknown> }
 
@@ -154,17 +155,44 @@ describe('snapshots of the volumes of a relational database', () => {
       expect(refused.statusMessage).to.match(message)
     })
 
-  it('are not restored from once a VolumeSnapshot is gone', async () => {
-    await take()
-    world.bench.client.edit(RelationalSnapshot.resource, { namespace: world.home, name: SNAPSHOT }, (object) => {
-      Object.assign(object.status as object, { volumeSnapshots: { storage: 'nothing' } })
+  it('are restored to another storage class of their driver', async () => {
+    world.bench.client.seed(storageClass, {
+      ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', provisioner: 'disks.example.com' },
+      metadata: { name: 'fast' },
     })
+    await take()
+    await restore({ storageSize: '8Gi', storageClass: 'fast' })
+    expect((await engine('copy'))?.spec.storage).to.deep.include({ size: '8Gi', storageClass: 'fast' })
+  })
+
+  for (const [sentence, gone, walSize, phase, message] of [
+    ['of the data is gone', NAME, '2Gi', 'ReferenceMissing', `VolumeSnapshot "${NAME}" of the snapshot is gone`],
+    ['of the log is gone', `${NAME}-wal`, '2Gi', 'ReferenceMissing', `VolumeSnapshot "${NAME}-wal" of the snapshot`],
+    ['needs a larger volume of the log', '', '1Gi', 'StorageCannotShrink', 'a walStorageSize of at least 2Gi'],
+    ['needs a volume of the log', '', undefined, 'ConfigurationInvalid', 'set walStorageSize to at least 2Gi'],
+  ] as const)
+    it(`are not restored from if a VolumeSnapshot ${sentence}`, async () => {
+      world.volumeSnapshot(`${NAME}-wal`, '1Gi')
+      await take({ walStorageSize: '2Gi' }, BOTH)
+      if (gone !== '') await world.bench.client.remove(volumeSnapshot, { namespace: world.home, name: gone })
+      const wal = walSize === undefined ? {} : { walStorageSize: walSize }
+      const refused = await restore({ storageSize: '8Gi', ...wal })
+      expect([refused.phase, await engine('copy')]).to.deep.equal([phase, undefined])
+      expect(refused.statusMessage).to.contain(message)
+    })
+
+  it('wait until the Cluster names the class, whatever prevents it', async () => {
+    world.installSnapshots()
+    world.database('orders')
     await world.bench.rest()
-    const refused = await restore({ storageSize: '8Gi' })
-    expect([refused.phase, refused.statusMessage]).to.deep.equal([
-      'ReferenceMissing',
-      'VolumeSnapshot "nothing" of the snapshot is gone: restore from another one.',
-    ])
+    await world.play('orders')
+    await world.change('orders', { computePlan: 'nothing' })
+    await world.snapshot('orders', { method: 'Volume' })
+    const { phase, statusMessage } = await statusOf()
+    expect([phase, await backup()]).to.deep.equal(['WaitingForDependency', undefined])
+    expect(statusMessage).to.contain('is being prepared for snapshots of its volumes')
+    await world.change('orders', { computePlan: 'relational-dev' })
+    expect((await statusOf()).phase).to.equal('BackingUp')
   })
 
   it('leave databases alone whose snapshots go to the backup target', async () => {
