@@ -4,7 +4,7 @@ import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.
 import type { KubeObject } from '../../core/object.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { storageClass } from '../../kube/builtin.ts'
-import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
+import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { volumeSnapshot } from '../../kube/velero.ts'
 
 type Spec = KubeObject & { spec: Record<string, unknown> }
@@ -97,6 +97,21 @@ describe('snapshots of the volumes of a relational database', () => {
     )
     await world.bench.rest()
     expect([await backup(), (await engine())?.spec.backup]).to.deep.equal([undefined, undefined])
+  })
+
+  it('begin the window if they are earlier than the first base backup in the store, which does not know of them', async () => {
+    await take()
+    const { serverName = '' } = (await world.status('orders')) as { serverName?: string }
+    const store = { namespace: world.home, name: 'relcbackup-orders' }
+    for (const [first, expected] of [
+      ['2026-01-02T00:00:00Z', '2026-01-01T00:01:00Z'],
+      ['2025-12-31T00:00:00Z', '2025-12-31T00:00:00Z'],
+    ] as const) {
+      const status = { serverRecoveryWindow: { [serverName]: { firstRecoverabilityPoint: first } } }
+      await world.bench.client.mergePatch(barmanObjectStore, store, { status }, { subresource: 'status' })
+      await world.bench.rest()
+      expect((await world.status('orders')).firstRecoverableAt).to.equal(expected)
+    }
   })
 
   it('are reported as failed if the engine names none of them', async () => {
