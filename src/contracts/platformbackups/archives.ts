@@ -128,8 +128,9 @@ export function hasResumed(cluster: DatabaseCluster): boolean {
   return !skipsArchiving(cluster) && condition(cluster)?.status === 'True'
 }
 
-const skipsArchiving = ({ metadata }: DatabaseCluster) =>
-  metadata.annotations?.[SKIP_ARCHIVING_ANNOTATION] === 'enabled'
+export function skipsArchiving({ metadata }: Pick<DatabaseCluster, 'metadata'>): boolean {
+  return metadata.annotations?.[SKIP_ARCHIVING_ANNOTATION] === 'enabled'
+}
 
 /** Returns the range of time to which a database can be restored, as the store of its archive reports it. */
 export function recoveryWindowOf(cluster: DatabaseCluster, stores: readonly ArchiveStore[]) {

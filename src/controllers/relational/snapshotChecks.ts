@@ -1,4 +1,5 @@
 import { ASK_FOR_SNAPSHOTS } from '../../contracts/backups.ts'
+import { skipsArchiving } from '../../contracts/platformbackups/archives.ts'
 import { ageOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
@@ -6,6 +7,7 @@ import { barmanObjectStore, postgresqlBackup } from '../../kube/postgresql.ts'
 import type { Step } from '../engine/controller.ts'
 import { clusterOf, placeOf, type SnapshotPass, siblingsOf } from './snapshotPass.ts'
 import {
+  type EngineCluster,
   INSTALL_ENGINE,
   INSTALL_PLUGIN,
   type RelationalOptions,
@@ -37,19 +39,22 @@ export function checkSnapshot({
     if (backupTarget === undefined || cluster.status?.backupEnabled === false) {
       return stalled('ConfigurationInvalid', `Database "${spec.clusterName}" is not backed up: it has no target.`)
     }
-    return judgeDatabase(cluster) ?? (spec.method === 'Volume' ? checkVolumes(pass) : done())
+    return judgeDatabase(cluster, engineOf(placeOf(pass))) ?? (spec.method === 'Volume' ? checkVolumes(pass) : done())
   }
 }
 
 /** Returns what a Backup of the database waits for; undefined if it can be taken now. */
-function judgeDatabase({ metadata, spec, status }: StoredCluster): Outcome | undefined {
+function judgeDatabase(
+  { metadata, spec, status }: StoredCluster,
+  engine: EngineCluster | undefined,
+): Outcome | undefined {
   const wait = (message: string) => waiting('WaitingForDependency', message)
   const { serverName, destinationPath, firstReadyAt } = status ?? {}
   if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined)
     return wait(`Database "${metadata.name}" is not ready yet.`)
   // A database that is being deleted was started for its final snapshot.
   if (!spec.running && metadata.deletionTimestamp === undefined) return wait(`Database "${metadata.name}" is stopped.`)
-  return spec.archivingSuspended
+  return spec.archivingSuspended || (engine !== undefined && skipsArchiving(engine))
     ? wait(`The archive of database "${metadata.name}" is suspended, and nothing can be restored without its log.`)
     : undefined
 }

@@ -70,7 +70,10 @@ describe('RelationalSnapshot controller', () => {
       'WaitingForDependency',
       'The archive of database "orders" is suspended, and nothing can be restored without its log.',
     ])
-    await world.change('orders', { archivingSuspended: false })
+    // The engine is told later.
+    await world.change('orders', { archivingSuspended: false, computePlan: 'nothing' })
+    expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('WaitingForDependency')
+    await world.change('orders', { computePlan: 'relational-dev' })
     expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('BackingUp')
   })
 

@@ -1,3 +1,4 @@
+import { skipsArchiving } from '../../contracts/platformbackups/archives.ts'
 import { isBeingRestored, isLastBaseBackup, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
@@ -23,13 +24,7 @@ import {
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
-import {
-  awaitedVolumeSnapshots,
-  isAwaitingVolumes,
-  namedClassOf,
-  VOLUME_SNAPSHOT_RIGHTS,
-  volumeFieldsOf,
-} from './volumeSnapshots.ts'
+import { awaitedVolumeSnapshots, namedClassOf, VOLUME_SNAPSHOT_RIGHTS, volumeFieldsOf } from './volumeSnapshots.ts'
 import { scheduledSnapshotId } from './workload.ts'
 
 const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
@@ -45,9 +40,11 @@ const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
       resource: postgresqlCluster,
       keysOf: ({ metadata: { namespace, name } }, records) =>
         related(records.cache(RelationalCluster), 'engine', namespace, name).flatMap((database) =>
-          siblingsOf(records, namespace, database.metadata.name).filter(isAwaitingVolumes).map(keyOf),
+          siblingsOf(records, namespace, database.metadata.name)
+            .filter(({ status }) => status?.completedAt === undefined)
+            .map(keyOf),
         ),
-      relevant: (object) => namedClassOf(object as EngineCluster),
+      relevant: (object) => [skipsArchiving(object), namedClassOf(object as EngineCluster)],
     },
     { resource: volumeSnapshotClass, keysOf: (_, records) => awaitedVolumeSnapshots(records).map(keyOf) },
     // A deleted snapshot may wait for another base; of two with the same name, the later waits for the earlier.

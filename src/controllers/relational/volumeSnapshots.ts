@@ -24,7 +24,7 @@ export function awaitedVolumeSnapshots(records: Workspace): StoredSnapshot[] {
   return (records.cache(RelationalSnapshot).list() as readonly StoredSnapshot[]).filter(isAwaitingVolumes)
 }
 
-export function isAwaitingVolumes({ spec, status }: StoredSnapshot): boolean {
+function isAwaitingVolumes({ spec, status }: StoredSnapshot): boolean {
   return spec.method === 'Volume' && status?.completedAt === undefined
 }
 

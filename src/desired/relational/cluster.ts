@@ -1,3 +1,4 @@
+import { SKIP_ARCHIVING_ANNOTATION } from '../../contracts/platformbackups/archives.ts'
 import { relationalNames, serviceHost } from '../../contracts/relational.ts'
 import { type Child, child } from '../workload/child.ts'
 import { resourcesOf } from '../workload/pod.ts'
@@ -8,7 +9,6 @@ import { ENGINE_API, type Origin, type RelationalInput } from './types.ts'
 
 /** Annotations of CloudNativePG (its labels and annotations page). */
 export const HIBERNATION_ANNOTATION = 'cnpg.io/hibernation'
-const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
 /** The engine also sets it on each instance that it restarted for it. */
 export const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
 
