@@ -165,6 +165,9 @@ describe('monitoring', () => {
     const nodes = await itemsOf<{ name: string; status: string }>('/admin/monitoring/nodes')
     expect(nodes.map(({ status }) => status)).to.include('Ready')
     for (const list of ['volumes', 'claims']) await expectCall(200, 'GET', `/admin/monitoring/storage/${list}`)
+    type Cluster = { isLocal: boolean; cpuRequested: string | null }
+    const [local] = (await itemsOf<Cluster>('/clusters')).filter(({ isLocal }) => isLocal)
+    expect(local?.cpuRequested).to.match(/^\d+m?$/)
     const owner = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     for (const path of ['nodes', 'storage/volumes', 'storage/claims', 'alerts'])
       await expectCall(403, 'GET', `/admin/monitoring/${path}`, undefined, owner)

@@ -192,6 +192,10 @@ describe('relational databases over REST', () => {
     expect(outside.host).to.match(/^203\.0\.113\./)
     const address = await expectCall<{ ipAddresses: string[] }>(200, 'GET', `${base}/${name}/external-ip`)
     expect(address.body).to.deep.include({ enabled: true, status: 'Ready', ipAddresses: [outside.host] })
+    await until('the cluster is known to have load balancers', async () => {
+      const clusters = await itemsOf<{ isLocal: boolean; capabilities: string[] }>('/clusters?filter=isLocal:eq:true')
+      return clusters[0]?.capabilities.includes('LoadBalancer')
+    })
     const health = await expectCall<{ status: string; checks: { name: string }[] }>(
       200,
       'GET',
