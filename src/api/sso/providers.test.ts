@@ -46,6 +46,13 @@ describe('an identity provider of a tenant', () => {
     })
   }
 
+  it('is rejected for a wrong field before it is for a name that is taken', async () => {
+    expect((await server.ask('post', path).send(acme)).status).to.equal(201)
+    const { status, body } = await server.ask('post', path).send({ ...acme, clientSecret: null })
+    expect([status, body.errors?.[0]?.field], JSON.stringify(body)).to.deep.equal([400, 'clientSecret'])
+    expect((await server.ask('post', path).send(acme)).body.code).to.equal('already_exists')
+  })
+
   it('is rejected with malformed SAML metadata before anything is written', async () => {
     const address = `${ISSUER}/saml`
     const body = { alias: 'acme', displayName: 'Acme', protocol: 'Saml', metadataUrl: address }

@@ -1,6 +1,6 @@
 import { OutgoingError } from '../../adapters/outgoing/port.ts'
 import { parseProviderMetadata } from '../../contracts/ssoDiscovery.ts'
-import { completeProvider, protocolRefusal } from '../../contracts/ssoProviders.ts'
+import { type Complete, completeProvider, protocolRefusal } from '../../contracts/ssoProviders.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { brokenRules } from '../../crds/define.ts'
 import { isProviderUsable, SsoConnection, SsoIdentityProvider } from '../../crds/sso.ts'
@@ -51,9 +51,8 @@ function ownField(field: string, provider: SsoIdentityProvider): string {
   return provider.clientId === undefined ? 'clientId' : 'clientSecret'
 }
 
-/** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, unknown_role, NOT_IMPLEMENTED, UPSTREAM_FAILED; the first wins */
-async function checkProvider(context: Context, given: SsoIdentityProvider): Promise<void> {
-  const { services, signal } = context
+/** Returns the complete provider. @throws PlatformError BAD_REQUEST, unknown_role, NOT_IMPLEMENTED; the first wins */
+function vetProvider(services: Services, given: SsoIdentityProvider): Complete<SsoIdentityProvider> {
   const broken = brokenRules(SsoConnection, { domains: [], identityProviders: [given] })
   const errors = broken.map(({ field, message }) => ({ field: ownField(field, given), message }))
   if (errors.length > 0) throw refusedFields(errors)
@@ -62,6 +61,11 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
   const unsupported = protocolRefusal(provider.protocol, services.sso.federation.protocols)
   if (unsupported !== undefined)
     throw new PlatformError('NOT_IMPLEMENTED', unsupported, { protocol: provider.protocol })
+  return provider
+}
+
+/** @throws PlatformError URL_NOT_ALLOWED, UPSTREAM_FAILED; the first wins */
+async function checkMetadata({ services, signal }: Context, provider: Complete<SsoIdentityProvider>): Promise<void> {
   const { metadataUrl } = provider
   if (metadataUrl === undefined || !provider.enabled) return
   const read = parseProviderMetadata(await fetchMetadata(services, metadataUrl, signal), { ...provider, metadataUrl })
@@ -85,7 +89,7 @@ async function fetchMetadata({ sso }: Services, url: string, signal: AbortSignal
   }
 }
 
-/** @throws PlatformError NOT_FOUND, what checkProvider throws, already_exists */
+/** @throws PlatformError NOT_FOUND, what vetProvider and checkMetadata throw, already_exists */
 export async function createProvider(context: Context<'tenantId', unknown, CreateSsoIdentityProviderRequest>) {
   const { services, caller, body, parameters } = context
   const { tenantId } = parameters
@@ -93,9 +97,9 @@ export async function createProvider(context: Context<'tenantId', unknown, Creat
   const { clientSecret, ...fields } = body
   const hasSecret = typeof clientSecret === 'string'
   const provider = readProvider(services, fields, hasSecret ? UNWRITTEN_SECRET_NAME : undefined)
-  const connectionBefore = services.records.peek(SsoConnection, connectionRef(tenantId))
-  refuseTaken(connectionBefore, provider.alias)
-  await checkProvider(context, provider)
+  const complete = vetProvider(services, provider)
+  refuseTaken(services.records.peek(SsoConnection, connectionRef(tenantId)), provider.alias)
+  await checkMetadata(context, complete)
   return withChangeLock(services, { key: `sso of ${tenantId}`, sees: [] }, async () => {
     const connection = await openConnection(services, caller, tenantId)
     refuseTaken(connection, provider.alias)
@@ -212,17 +216,15 @@ function patched({ services, body }: AliasContext, provider: SsoIdentityProvider
   return { next, clientSecret: clientSecret ?? undefined }
 }
 
-/** @throws PlatformError NOT_FOUND, CONFLICT, what patched and checkProvider throw */
+/** @throws PlatformError NOT_FOUND, CONFLICT, what patched, vetProvider and checkMetadata throw */
 export async function patchProvider(context: AliasContext) {
   const { services, caller, ifMatch, parameters } = context
   const { tenantId, alias } = parameters
   await requireTenant(context)
   const { connection, provider: before } = await requireProvider(context)
   const first = patched(context, before)
-  await checkProvider(
-    context,
-    first.clientSecret === undefined ? first.next : { ...first.next, clientSecretName: UNWRITTEN_SECRET_NAME },
-  )
+  const given = first.clientSecret === undefined ? {} : { clientSecretName: UNWRITTEN_SECRET_NAME }
+  await checkMetadata(context, vetProvider(services, { ...first.next, ...given }))
   let replaced: string | undefined
   const object = await withSecret(services, connection, first.clientSecret, async (secretName) => {
     const { object } = await services.records.update(SsoConnection, connectionRef(tenantId), {
