@@ -110,6 +110,12 @@ const rules: Rule<Spec>[] = [
     test: ({ provider, credentials }) => provider !== 'Circuit' || credentials === undefined,
   },
   {
+    cel: "self.provider != 'Bitbucket' || has(self.organization)",
+    message: 'organization is required for Bitbucket: it is the workspace',
+    field: 'organization',
+    test: ({ provider, organization }) => provider !== 'Bitbucket' || organization !== undefined,
+  },
+  {
     cel: "self.provider == 'Git' || self.baseUrl.startsWith('https://')",
     message: 'ssh is for provider Git only',
     field: 'baseUrl',

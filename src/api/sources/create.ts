@@ -17,6 +17,7 @@ import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
+import { checkSpec } from '../records/specs.ts'
 import { inBoundary } from '../resources/collection/parents.ts'
 import { vetSourceUrl, vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -60,7 +61,7 @@ export function newState(services: Services, boundaryId: string, id: string): Li
 
 /**
  * POST {B}/sources/{sourceName}/create.
- * @throws PlatformError source-unknown, missing-credential, URL_NOT_ALLOWED, credential-rejected, upstream-failed,
+ * @throws PlatformError source-unknown, BAD_REQUEST, missing-credential, URL_NOT_ALLOWED, credential-rejected, upstream-failed,
  * ENGINE_MISSING
  */
 export async function createSource(context: SourceTypeContext<unknown, Request>) {
@@ -75,10 +76,6 @@ export async function createSource(context: SourceTypeContext<unknown, Request>)
   checkReturnUrl(services, returnUrl)
   const [organization, username] = [body.organization ?? undefined, body.username ?? undefined]
   const common = { provider, displayName: body.displayName, baseUrl, organization, username }
-  if (credentials !== undefined) {
-    const codes = { NotFound: 'credential-rejected' } as const
-    await translateProviderErrors(services.sources.port.check({ ...common, credentials }, context.signal), codes)
-  }
   const webhookSecret = randomBytes(32).toString('base64url')
   const state = provider === 'GitHub' ? newState(services, parent.boundaryId, id) : undefined
   const spec = {
@@ -86,6 +83,11 @@ export async function createSource(context: SourceTypeContext<unknown, Request>)
     credentials: credentials && { secretName: sourceSecretName(id) },
     circuit: provider === 'Circuit' ? {} : undefined,
     install: state && { step: 'Register', stateHash: state.hash, expiresAt: state.expiresAt, returnUrl },
+  }
+  checkSpec(DeploymentSource, spec, undefined)
+  if (credentials !== undefined) {
+    const codes = { NotFound: 'credential-rejected' } as const
+    await translateProviderErrors(services.sources.port.check({ ...common, credentials }, context.signal), codes)
   }
   const { namespace } = parent
   const { object: source } = await services.records.create(DeploymentSource, { namespace, name: id, spec, caller })

@@ -88,6 +88,17 @@ describe('POST /sources/{type}/create', () => {
     })
   }
 
+  it('rejects bitbucket without a workspace, before anybody is asked', async () => {
+    const { status, body } = await shop
+      .ask('post', `/boundaries/${BOUNDARY}/sources/bitbucket/create`)
+      .send({ displayName: 'Ours', accessToken: 'theirs' })
+    expect([status, body.code, body.errors?.[0]?.field], JSON.stringify(body)).to.deep.equal([
+      400,
+      'bad-request',
+      'organization',
+    ])
+  })
+
   it('returns the ETag of the source', async () => {
     const { status, headers, body } = await shop
       .ask('post', `/boundaries/${BOUNDARY}/sources/github/create`)

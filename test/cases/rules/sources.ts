@@ -11,6 +11,7 @@ const GITHUB = { provider: 'GitHub', credentials: undefined }
 const CIRCUIT = { provider: 'Circuit', credentials: undefined }
 
 const NEEDED = 'credentials are required for this provider'
+const WORKSPACE = 'organization is required for Bitbucket: it is the workspace'
 const SSH = 'ssh is for provider Git only'
 const NO_CIRCUIT = 'circuit is for provider Circuit only'
 const OWN_CREDENTIALS = 'the platform makes the credentials of a Circuit'
@@ -25,6 +26,8 @@ export const SOURCE_RULES: readonly RuleCase[] = cases(DeploymentSource, GIT, [
   ['another name and other credentials', {}, { displayName: 'Store', credentials: { secretName: 'store' } }],
   ['the first installation of an App', GITHUB, { ...GITHUB, installationId: '1' }],
   ['Git without credentials', undefined, { credentials: undefined }, NEEDED],
+  ['Bitbucket with a workspace', undefined, { provider: 'Bitbucket', organization: 'acme' }],
+  ['Bitbucket without a workspace', undefined, { provider: 'Bitbucket' }, WORKSPACE],
   ['ssh with another provider', undefined, { provider: 'Gitea', baseUrl: 'ssh://git@git.example.com/shop.git' }, SSH],
   ['settings of a Circuit with another provider', undefined, { circuit: {} }, NO_CIRCUIT],
   ['credentials of a Circuit', undefined, { provider: 'Circuit' }, OWN_CREDENTIALS],
