@@ -146,7 +146,7 @@ export const executions = collection(BlueprintExecution, {
   limitMax: EXECUTIONS_KEPT,
   list: {
     summary: 'Deployments, newest first',
-    query: z.object({ resourceGroup: z.string().max(64).optional().describe('Only deploys into this group') }),
+    query: z.object({ resourceGroup: z.string().min(1).max(64).optional().describe('Only deploys into this group') }),
     where:
       ({ resourceGroup }) =>
       ({ spec }) =>

@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import type { FieldError, PlatformError } from '../../core/errors.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { documentedPaths, documentOf } from './openapi.ts'
 import { parseQuery } from './query.ts'
+import type { Route } from './route.ts'
 
 type Parameter = { name: string; in: string; schema?: { type?: string; minimum?: number; maxItems?: number } }
 type Document = { paths: Record<string, Record<string, { parameters?: Parameter[] }>> }
@@ -17,6 +19,17 @@ const documentedOf = (type: string) =>
     return found.map(({ name, schema = {} }) => ({ route, name, schema }))
   })
 
+/** The parameters that are refused. */
+function refusedIn(route: Route, query: string): string[] {
+  try {
+    parseQuery(route, query)
+    return []
+  } catch (error) {
+    const { errors } = (error as PlatformError).extras as { errors: FieldError[] }
+    return errors.map(({ field }) => field)
+  }
+}
+
 describe('repeatable query parameters', () => {
   it('may be given as often as documented', () => {
     const repeatable = documentedOf('array')
@@ -26,6 +39,18 @@ describe('repeatable query parameters', () => {
       expect(maxItems, `${route.path} ${name}`).to.be.at.most(100)
       const text = Array(maxItems).fill(`${name}=x`).join('&')
       expect(() => parseQuery(route, text), `${route.path} ${name}`).not.to.throw(/more than|at most/)
+    }
+  })
+})
+
+describe('text query parameters', () => {
+  it('are refused when they are empty, which would not narrow anything', () => {
+    const texts = [...documentedOf('string'), ...documentedOf('array')].filter(
+      ({ route }) => !route.ignoresUnknownQuery,
+    )
+    expect(texts.map(({ name }) => name)).to.include.members(['search', 'claim', 'resourceGroup', 'repository'])
+    for (const { route, name } of texts) {
+      expect(refusedIn(route, `${name}=`), `${route.method} ${route.path}`).to.include(name)
     }
   })
 })

@@ -112,7 +112,9 @@ function identitiesOf(kinds: readonly AnyKind[]) {
     name: 'resourceName',
     list: {
       summary: 'The identities of resources of the group',
-      query: z.strictObject({ resourceName: z.string().max(63).optional().describe('Only those of this resource') }),
+      query: z.strictObject({
+        resourceName: z.string().min(1).max(63).optional().describe('Only those of this resource'),
+      }),
       where:
         ({ resourceName }) =>
         ({ spec }) =>

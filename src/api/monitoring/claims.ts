@@ -3,6 +3,7 @@ import { type MeasuredSeries, type MetricSeriesQuery, MetricSourceError } from '
 import { defaultStepSeconds } from '../../contracts/metrics.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
+import { matching } from '../../crds/fields.ts'
 import type { Context, Services } from '../http/context.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { WholeNumber } from '../http/query.ts'
@@ -37,7 +38,7 @@ type StorageClaimDto = z.output<typeof StorageClaimDto>
 
 const Query = z.strictObject({
   claim: z
-    .array(z.string().max(6_400))
+    .array(matching(6_400, /[^\s,]/, 'must name a claim'))
     .max(100)
     .optional()
     .describe('Only these: namespace/name or name; repeated, or with commas between'),

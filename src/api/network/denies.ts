@@ -64,8 +64,8 @@ const NetworkDenyDetailDto = namedRecord('NetworkDenyDetailDto', {
 
 const DeniesQuery = z.strictObject({
   direction: z.enum(DIRECTIONS).optional().describe('Only denials in this direction'),
-  resource: z.string().max(52).optional().describe('Name of a resource at either end'),
-  resourceGroup: z.string().max(52).optional().describe('Group of an end'),
+  resource: z.string().min(1).max(52).optional().describe('Name of a resource at either end'),
+  resourceGroup: z.string().min(1).max(52).optional().describe('Group of an end'),
   ...WindowQuery,
 })
 type Query = z.output<typeof DeniesQuery>

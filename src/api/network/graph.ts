@@ -58,7 +58,7 @@ const NetworkGraphDto = namedRecord('NetworkGraphDto', {
 })
 
 const GraphQuery = z.strictObject({
-  resourceGroup: z.string().max(52).optional().describe('Only this group, and what it has to do with'),
+  resourceGroup: z.string().min(1).max(52).optional().describe('Only this group, and what it has to do with'),
   ...WindowQuery,
 })
 

@@ -96,8 +96,8 @@ function isForAll({ matchLabels = {}, matchExpressions = [] }: Selector = {}): b
 }
 
 const SeriesQuery = z.strictObject({
-  resource: z.string().max(52).optional().describe('Name of a resource at either end'),
-  resourceGroup: z.string().max(52).optional().describe('Group of an end'),
+  resource: z.string().min(1).max(52).optional().describe('Name of a resource at either end'),
+  resourceGroup: z.string().min(1).max(52).optional().describe('Group of an end'),
   ...WindowQuery,
 })
 const NetworkSeriesDto = namedRecord('NetworkSeriesDto', {

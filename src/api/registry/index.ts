@@ -35,7 +35,7 @@ const ENTRIES_MAX = 10_000
 const AuditQuery = z.object({
   action: z.enum(AUDIT_ACTIONS).optional().describe('Only entries of this action'),
   boundary: Uuid.optional().describe('Only entries of this boundary'),
-  repository: z.string().max(255).optional().describe('Only entries of this repository'),
+  repository: z.string().min(1).max(255).optional().describe('Only entries of this repository'),
   correlation_id: Uuid.optional().describe('Only entries of this request'),
   from: DateTime.optional().describe('The earliest time'),
   to: DateTime.optional().describe('The latest time'),

@@ -27,7 +27,7 @@ const ManifestDto = namedRecord('ManifestDto', {
 })
 
 const ManifestQuery = z.object({
-  repository: z.string().max(255).describe('The repository, from its first part on'),
+  repository: z.string().min(1).max(255).describe('The repository, from its first part on'),
   tag: matching(128, /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, 'must be a tag')
     .default('latest')
     .describe('The tag; latest when absent'),

@@ -52,7 +52,7 @@ const PinUpsertRequest = strictRecord('PinUpsertRequest', {
   ...ignoredFields(['id', 'updatedAt', 'updatedBy', 'missingDigests']),
 })
 
-const RepositoryName = z.string().max(255)
+const RepositoryName = z.string().min(1).max(255)
 const PinQuery = z.object({
   boundary: Uuid.describe('Id of the boundary'),
   repository: RepositoryName.describe('The repository whose pins go'),

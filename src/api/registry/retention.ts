@@ -59,7 +59,7 @@ const RetentionPreviewDto = namedRecord('RetentionPreviewDto', {
 
 const PreviewQuery = z.object({
   boundary: Uuid.optional().describe('Only images of this boundary'),
-  repository: z.string().max(255).optional().describe('Only this repository'),
+  repository: z.string().min(1).max(255).optional().describe('Only this repository'),
 })
 
 async function preview(context: Context<string, z.output<typeof PreviewQuery>>) {

@@ -38,7 +38,7 @@ declare module '../http/context.ts' {
 const UPLOAD_MAX_BYTES = 512 * 1024 ** 2
 
 const Path = z.string().min(1).describe('In the container, from its root')
-const Component = z.string().max(63).optional().describe('The only one with a persistent volume if absent')
+const Component = z.string().min(1).max(63).optional().describe('The only one with a persistent volume if absent')
 const PathQuery = z.strictObject({ component: Component, path: Path.default('/').describe(Path.description ?? '') })
 
 const FileEntryDto = namedRecord('FileEntryDto', {
@@ -143,7 +143,7 @@ function writingRoutes(files: string, auth: Authorization, clientOf: FileClientO
       query: z.strictObject({
         component: Component,
         path: Path.default('/').describe('The folder'),
-        name: z.string().describe('Of the file'),
+        name: z.string().min(1).describe('Of the file'),
         overwrite: Flag.default(true).describe('False refuses if the file is there'),
       }),
       bodyKind: 'raw',

@@ -26,7 +26,7 @@ export const LogQuery = z.strictObject({
   timestamps: Flag.default(false).describe('Each line begins with its time'),
   follow: Flag.default(false).describe('Continues with new lines until the client or the pod ends'),
   previous: Flag.default(false).describe("The log of the container's run before this one"),
-  process: z.string().max(63).optional().describe('The container; all of them if absent'),
+  process: z.string().min(1).max(63).optional().describe('The container; all of them if absent'),
 })
 export type LogRequest = z.output<typeof LogQuery>
 
