@@ -5,7 +5,7 @@ import type { BodyField } from './bodyField.ts'
 /** The fields of the body by which each thing is created, by method and path. */
 export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"computePlan","type":"string, at most 52 characters","about":"Name of a ComputePlan of family Vector; the default one when absent"},
     {"name":"cpuRequest","type":"quantity of cores, more than 0 and at most 100k","about":"CPU request of each replica, in cores, such as 500m; the plan's when absent"},
     {"name":"cpuLimit","type":"quantity of cores, more than 0 and at most 100k","about":"CPU limit of each replica, in cores, such as 2; not below the request; the plan's when absent"},
@@ -25,7 +25,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"resourcePlanId","type":"string, at most 52 characters","about":"The same as computePlan"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"computePlan","type":"string, at most 52 characters","about":"Name of a ComputePlan of family Relational; the default one when absent"},
     {"name":"cpuRequest","type":"quantity of cores, more than 0 and at most 100k","about":"CPU request of each replica, in cores, such as 500m; the plan's when absent"},
     {"name":"cpuLimit","type":"quantity of cores, more than 0 and at most 100k","about":"CPU limit of each replica, in cores, such as 2; not below the request; the plan's when absent"},
@@ -61,7 +61,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"retentionDays","type":"integer, 1 to 3650","about":"Until it is deleted, when absent"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"computePlan","type":"string, at most 52 characters","about":"Name of a ComputePlan of family Sql; the default one when absent"},
     {"name":"cpuRequest","type":"quantity of cores, more than 0 and at most 100k","about":"CPU request of each replica, in cores, such as 500m; the plan's when absent"},
     {"name":"cpuLimit","type":"quantity of cores, more than 0 and at most 100k","about":"CPU limit of each replica, in cores, such as 2; not below the request; the plan's when absent"},
@@ -91,7 +91,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"ifVersion","type":"string, 1 to 64 characters","about":"Version that the row was read with: refused if it has changed since; not compared when absent; needs the permission to read rows"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"computePlan","type":"string, at most 52 characters","about":"Name of a ComputePlan of family ContainerInstance, for components that name none; the default one if absent"},
     {"name":"components","type":"list of objects, 1 to 10 items","isRequired":true,"about":"Components: each is one container in a number of copies"},
     {"name":"components[].name","type":"string, at most 40 characters","isRequired":true,"about":"Name of the component, unique in the resource"},
@@ -179,7 +179,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"tags","type":"map of (string, at most 256 characters), at most 50 names","default":"{}","about":"Key-value pairs to find resources by, at most 50; nothing else depends on them"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"repositoryUrl","type":"string, 9 to 2048 characters","about":"Repository of the code, https or ssh"},
     {"name":"branch","type":"string, 1 to 244 characters","default":"\"main\"","about":"Branch that is deployed"},
     {"name":"pipeline","type":"object","default":"{}","about":"How the code becomes an image"},
@@ -224,7 +224,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"timestamp","type":"date-time","about":"When it was requested, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"sourceKind","type":"Repository | Image | Upload","isRequired":true,"about":"Repository is built from Git, Upload from an archive, Image is run as it is; immutable"},
     {"name":"repositoryUrl","type":"string, 9 to 2048 characters","about":"Repository of the code, https or ssh"},
     {"name":"branch","type":"string, 1 to 244 characters","default":"\"main\"","about":"Branch that is deployed"},
@@ -317,7 +317,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"timestamp","type":"date-time","about":"When it was requested, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the platform's own PlatformCluster, the only one that it can be on; may be absent; immutable"},
     {"name":"softDeleteEnabled","type":"boolean","default":"true","about":"Whether deleted secrets can be recovered; cannot be turned off"},
     {"name":"softDeleteRetentionDays","type":"integer, 7 to 90","default":"30","about":"Days until a deleted secret is purged; immutable"},
     {"name":"enablePurgeProtection","type":"boolean","default":"false","about":"Whether deleted secrets cannot be purged before their time; cannot be turned off"},
@@ -332,7 +332,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"tags","type":"map of (string, at most 256 characters), at most 15 names","about":"Key-value pairs to find secrets by, at most 15; nothing else depends on them"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"image","type":"string, 1 to 512 characters","isRequired":true,"about":"Image without its tag, such as docker.io/library/python; a digest may follow after @; immutable"},
     {"name":"tag","type":"string, at most 128 characters","default":"\"latest\"","about":"Tag of the image, latest if absent; ignored if the image names a digest; immutable"},
     {"name":"computePlan","type":"string, at most 52 characters","about":"Name of a ComputePlan of family Job; the default one if absent; immutable"},
@@ -341,7 +341,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"ttlSecondsAfterFinished","type":"integer, 0 to 2592000","default":"86400","about":"Seconds that the pod stays after the end, 86400 if absent; the job with result and log stays 7 days longer; immutable"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own"},
     {"name":"runtime","type":"nodejs | python | go | dotnet | java | php","isRequired":true,"about":"Runtime of its functions; immutable"},
     {"name":"runtimeVersion","type":"string, at most 16 characters","about":"Version of the runtime; the newest that the platform has if absent"},
     {"name":"computePlan","type":"string, at most 52 characters","about":"Name of a ComputePlan of family Function, for functions that name none; the default one if absent"},
@@ -414,7 +414,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"tags","type":"map of (string, at most 256 characters), at most 50 names","about":"Key-value pairs to find resources by, at most 50; nothing else depends on them"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{name}": [
-    {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it runs on; the platform's own when absent; immutable"},
+    {"name":"clusterId","type":"uuid","about":"Id of the platform's own PlatformCluster, the only one that it can be on; may be absent; immutable"},
     {"name":"quotaBytes","type":"integer, at least 1073741824","about":"Maximum bytes in all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent"},
     {"name":"quotaObjects","type":"integer, 1 to 1000000000000","about":"Maximum number of objects in all buckets; needs a store with quotas; unlimited when absent"},
     {"name":"maxBuckets","type":"integer, 1 to 1000","default":"100","about":"Maximum number of buckets; lowering it removes none"},

@@ -15,7 +15,7 @@ import {
 } from './fields.ts'
 import { denyDeleteWhileHeld, HeldBy } from './holders.ts'
 import { tagKeyRule } from './tags.ts'
-import { ClusterId, DeletionProtection } from './workloadFields.ts'
+import { DeletionProtection, OwnClusterId } from './workloadFields.ts'
 
 export const VERSIONING = ['Off', 'Enabled', 'Suspended'] as const
 export const KEY_PERMISSIONS = ['Read', 'Write', 'ReadWrite', 'Admin'] as const
@@ -48,7 +48,7 @@ export const ObjectStorageAccount = defineKind({
   forms: { 'objectbuckets/write': ['createbuckets'], 'objectaccesskeys/write': ['createkeys'] },
   description: 'An account for object storage: buckets and access keys. Its name is unique on the platform.',
   spec: z.strictObject({
-    clusterId: ClusterId,
+    clusterId: OwnClusterId,
     quotaBytes: QuotaBytes.optional().describe(
       'Maximum bytes in all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent',
     ),

@@ -17,10 +17,10 @@ import {
 } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
-import { ClusterId } from './workloadFields.ts'
+import { OwnClusterId } from './workloadFields.ts'
 
 const vaultSpec = z.strictObject({
-  clusterId: ClusterId,
+  clusterId: OwnClusterId,
   softDeleteEnabled: On.describe('Whether deleted secrets can be recovered; cannot be turned off'),
   softDeleteRetentionDays: integerBetween(7, 90)
     .default(30)

@@ -7,7 +7,12 @@ import { Bytes, Cores, DateTime, integerBetween, matching, Off, On, Uuid } from 
  */
 
 export const ClusterId = Uuid.optional().describe(
-  "Id of the PlatformCluster that it runs on; the platform's own when absent; immutable",
+  "Id of the PlatformCluster that it runs on; immutable. When absent, REST takes the boundary's default cluster, and Kubernetes the platform's own",
+)
+
+/** For kinds that run on the platform's own cluster only. */
+export const OwnClusterId = ClusterId.describe(
+  "Id of the platform's own PlatformCluster, the only one that it can be on; may be absent; immutable",
 )
 
 const LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
