@@ -79,6 +79,17 @@ describe('collections of the CLI', () => {
       { ...here, parameters: { name: 'orders' } },
       `POST /boundaries/b/resourcegroups/g/resources/${parent}/orders/snapshots`,
     ]),
+    ['all resources of a group', 'list', 'resources', here, 'GET /boundaries/b/resourcegroups/g/resources'],
+    ['all resources of a boundary', 'list', 'resources', { boundary: 'b' }, 'GET /boundaries/b/resources'],
+    [
+      'a list of what has no path of its own',
+      'list',
+      'rdef',
+      here,
+      'GET /boundaries/b/providers/authorization/roleDefinitions',
+    ],
+    ['the alerts of the boundary', 'list', 'alerts', here, 'GET /boundaries/b/resources/monitoring/alerts'],
+    ['the alerts of the platform', 'list', 'admin/monitoring/alerts', here, 'GET /admin/monitoring/alerts'],
     ['an error: no boundary given', 'list', 'vectorclusters', {}, /--boundary/],
     [
       'an error: an unknown --param',
@@ -130,6 +141,15 @@ describe('collections of the CLI', () => {
         '  freehold list vectorclusters/snapshots --boundary ID --group NAME --param name=...',
       ].join('\n'),
     )
+  })
+
+  it('findCollection finds every list of the interface by its last segment', () => {
+    const lists = Object.values(OPERATIONS).filter(({ paged }: Operation) => paged === true)
+    expect(lists.length).to.be.greaterThan(50)
+    for (const { path } of lists) {
+      const { routes } = findCollection(path.split('/').at(-1) ?? '', collections)
+      expect(routes.map((route) => route.path)).to.include(path)
+    }
   })
 
   it('chooseRoute names only valid forms that result in a request, for every verb and kind', () => {

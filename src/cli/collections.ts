@@ -31,14 +31,14 @@ const ITEM_VERBS: Readonly<Record<string, Verb>> = {
 const COLLECTION_VERBS: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'create' }
 
 /**
- * Derives the collections from a route table: each literal segment followed by a parameter
+ * Derives the collections from a route table: each list, and each literal segment followed by a parameter
  * (`.../vectorclusters/{name}`) that can be read. A new route needs no further code to become a command.
  */
 export function deriveCollections(
   operations: readonly Operation[] = Object.values(OPERATIONS),
   kinds: readonly ResourceKind[] = RESOURCE_KINDS,
 ): Collection[] {
-  const nouns = new Set(operations.flatMap(({ path }) => itemNoun(path) ?? []))
+  const nouns = new Set(operations.flatMap((operation) => itemNoun(operation.path) ?? listNoun(operation) ?? []))
   const found = new Map<string, CollectionRoute[]>()
   for (const operation of operations) {
     const ofItem = itemNoun(operation.path)
@@ -76,7 +76,7 @@ function isWrittenIn(found: ResourceKind, noun: string, routes: readonly Collect
 }
 
 function aliasOf(found: ResourceKind, noun: string): Alias | undefined {
-  const { kind, plural, shortNames, collection = '' } = { collection: undefined, ...found }
+  const { kind, plural, shortNames, collection = plural } = { collection: undefined, ...found }
   const [last, ...below] = collection.toLowerCase().split('/').reverse()
   if (last !== noun.toLowerCase()) return undefined
   return { names: [plural, kind.toLowerCase()], shortNames, below }
@@ -98,6 +98,12 @@ export function nameFieldOf({ routes }: Collection, records: unknown = []): stri
   if (isNamedById && record?.id !== undefined) return 'id'
   const idParameter = parameters.find((parameter) => !/name$/i.test(parameter) && record?.[parameter] !== undefined)
   return idParameter ?? (isNamedById ? 'id' : 'name')
+}
+
+/** Returns the last segment of a list, also of one whose items have no path of their own. */
+function listNoun({ path, paged }: Operation): string | undefined {
+  const last = path.split('/').at(-1)
+  return paged === true && last !== undefined && !last.startsWith('{') ? last : undefined
 }
 
 /** Returns the segment before a final parameter. */

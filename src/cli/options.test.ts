@@ -37,6 +37,15 @@ describe('invalid options of commands', () => {
     ])
   })
 
+  it('include a path whose parameters have no value', async () => {
+    const commands = await CommandsAtServer.start((_request, response) => response.end('{}'))
+    expect(await commands.freehold('call', 'GET', '/boundaries/{boundaryId}/members')).to.equal(2)
+    expect(commands.said).to.equal(
+      'Write a value for {boundaryId}: only {boundary} and {group} have one, that of `freehold use`.\n',
+    )
+    await commands.stop()
+  })
+
   it('include --data with a GET', async () => {
     const commands = await CommandsAtServer.start((_request, response) => response.end('{}'))
     expect(await commands.freehold('call', 'GET', '/boundaries', '-d', '{}')).to.equal(2)

@@ -6,6 +6,9 @@ import { parseDataOption } from '../text.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
+/** A parameter as the reference writes it. */
+const PARAMETER = /\{(?!(?:boundary|group)\})\w+\}/
+
 export const call: Command = {
   name: 'call',
   summary: 'Send any request',
@@ -27,6 +30,9 @@ export const call: Command = {
     const data = input.text('data')
     if (data !== undefined && method === 'GET') throw usage('GET takes no body: leave --data out.')
     const body = data === undefined ? undefined : await parseDataOption(data, context.terminal)
+    const unfilled = path.split('?')[0]?.match(PARAMETER)?.[0]
+    if (unfilled !== undefined)
+      throw usage(`Write a value for ${unfilled}: only {boundary} and {group} have one, that of \`freehold use\`.`)
     const { client, settings } = await openSession(context)
     const filledPath = path.replaceAll(/\{(boundary|group)\}/g, (_whole, name: 'boundary' | 'group') => {
       const value = settings[name]
