@@ -5,6 +5,7 @@ import { deriveCollections } from '../../src/cli/collections.ts'
 import type { BodyField } from '../../src/client/bodyField.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { structuralSchema } from '../../src/crds/structural.ts'
+import { isPaged } from './client.ts'
 
 type Schema = {
   $ref?: string
@@ -152,7 +153,11 @@ export function bodiesModule(
   resourceKinds: readonly ResourceKind[],
 ): string {
   const creations = deriveCollections(
-    routes.map(({ method, path }) => ({ method, path })),
+    routes.map((route) => ({
+      method: route.method,
+      path: route.path,
+      ...(isPaged(route) && { paged: true as const }),
+    })),
     resourceKinds,
   ).flatMap((collection) => {
     const made = collection.routes.filter(({ verb }) => verb === 'create')

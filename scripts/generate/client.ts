@@ -26,7 +26,7 @@ function queryNames({ query, list }: Route): string[] {
   return [...new Set([...Object.keys(query?.shape ?? {}), ...paging])].sort()
 }
 
-const isPaged = (route: Route) => route.list !== undefined || queryNames(route).includes('pageSize')
+export const isPaged = (route: Route) => route.list !== undefined || queryNames(route).includes('pageSize')
 
 /** TypeScript for a JSON schema; `unknown` for what it cannot express. Types of named records are added to `named`. */
 function typeOf(schema: Schema, named: Map<string, string>, rename: (name: string) => string): string {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { BODIES } from '../client/bodies.ts'
 import { VERBS } from './collection.ts'
 import { chooseRoute, commandLinesFor, deriveCollections, findCollection, normalizedPath } from './collections.ts'
 import { parseCommandLine } from './command.ts'
@@ -90,4 +91,28 @@ describe('findCollection', () => {
   ] as const)
     it(`suggests another name or command: ${word}`, () =>
       expect(() => findCollection(word, COLLECTIONS)).to.throw(said))
+})
+
+describe('the fields of a creation', () => {
+  const creations = COLLECTIONS.flatMap(({ routes }) => routes.filter(({ verb }) => verb === 'create'))
+  const fields = creations.flatMap(({ method, path }) =>
+    (BODIES[`${method} ${path}`] ?? []).map((field) => ({ path, ...field })),
+  )
+
+  it('say what they mean', () => {
+    const mute = fields.filter(({ about }) => about === '').map(({ path, name }) => `${path} ${name}`)
+    expect(mute).to.deep.equal([])
+  })
+
+  it('have the defaults of the kind', () => {
+    const defaultOf = (noun: string, field: string) =>
+      fields.find(({ path, name }) => path.includes(`/${noun}`) && name === field)?.default
+    expect(defaultOf('functions/{functionName}', 'timeoutSeconds')).to.equal('30')
+    expect(defaultOf('jobs/{jobName}', 'activeDeadlineSeconds')).to.equal('3600')
+  })
+
+  it('include those of what has no path of its own', () => {
+    const paths = fields.map(({ path }) => path)
+    expect(paths).to.include.members(['/admin/monitoring/alerts', '/boundaries/{boundaryId}/activity'])
+  })
 })

@@ -9,7 +9,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { redacted } from '../../core/redaction.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { PlainText, Prose } from '../../crds/fields.ts'
+import { matching, PlainText, Prose } from '../../crds/fields.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { formerScope } from '../../iam/formerScope.ts'
 import { boundaryScope, findVisibleBoundary, requireActionBelow, visibleBoundaryAuth } from '../callers/visibility.ts'
@@ -38,20 +38,23 @@ const WRITE = 'kernel/activity/write'
 const METADATA_BYTES_MAX = 2_048
 
 const ActivityRequest = strictRecord('ActivityRequest', {
-  action: z
-    .string()
-    .regex(/^[a-z][A-Za-z0-9.]{0,127}$/, 'must be letters, digits and dots, and begin with a lower-case letter'),
-  resourceType: z.string().max(63),
-  resourceName: z.string().max(63),
-  resourceGroup: z.string().max(63),
-  outcome: z.enum(['Succeeded', 'Failed', 'Started']).default('Succeeded'),
-  message: Prose.max(2_048).nullish(),
+  action: matching(
+    128,
+    /^[a-z][A-Za-z0-9.]*$/,
+    'must be letters, digits and dots, and begin with a lower-case letter',
+  ).describe('What was done, such as deploy.started'),
+  resourceType: z.string().max(63).describe('Collection of the resource, such as apps'),
+  resourceName: z.string().max(63).describe('Name of the resource'),
+  resourceGroup: z.string().max(63).describe('Group of the resource'),
+  outcome: z.enum(['Succeeded', 'Failed', 'Started']).default('Succeeded').describe('How it ended, if it has'),
+  message: Prose.max(2_048).nullish().describe('The same in words for people'),
   metadata: z
     .record(PlainText.min(1).max(128), PlainText.max(1_024))
     .refine((pairs) => Object.keys(pairs).length <= 50, 'must have at most 50 pairs')
-    .nullish(),
-  occurredAt: DateTime.nullish(),
-  correlationId: Uuid.nullish(),
+    .nullish()
+    .describe('Further facts, at most 50 pairs'),
+  occurredAt: DateTime.nullish().describe('When it was done; now when absent'),
+  correlationId: Uuid.nullish().describe('The x-correlation-id of the requests that did it'),
 })
 
 /** Activity reveals the state of its resource. @throws PlatformError FORBIDDEN if a deny is or was on reading it */

@@ -7,7 +7,7 @@ import { type Answer, created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
+import { action, type RouteDraft, route, withKind } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec } from '../records/specs.ts'
 import { changeResource, createResource } from '../resources/change.ts'
@@ -114,19 +114,21 @@ const NAMING = {
 
 export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),
-  route('POST', FUNCTION_PATH, {
-    auth: action('functions/write'),
-    summary: 'Create; the same body again answers 200',
-    naming: NAMING,
-    ...schemas,
-    handler: checkingBodyOn404(body, create),
-  }),
-  route('PUT', FUNCTION_PATH, {
-    auth: action('functions/write'),
-    summary: 'Replace the writable fields',
-    ...schemas,
-    handler: checkingBodyOn404(body, update),
-  }),
+  ...withKind(ServerlessFunction, [
+    route('POST', FUNCTION_PATH, {
+      auth: action('functions/write'),
+      summary: 'Create; the same body again answers 200',
+      naming: NAMING,
+      ...schemas,
+      handler: checkingBodyOn404(body, create),
+    }),
+    route('PUT', FUNCTION_PATH, {
+      auth: action('functions/write'),
+      summary: 'Replace the writable fields',
+      ...schemas,
+      handler: checkingBodyOn404(body, update),
+    }),
+  ]),
 ]
 
 async function create(context: Context): Promise<Answer<never>> {

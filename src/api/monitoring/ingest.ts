@@ -19,11 +19,12 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { Uuid } from '../resources/dto.ts'
+import { withKindDescriptions } from '../resources/writtenBody.ts'
 import { type AlertRecord, alertIdOf, groupOfAlert } from './alertRecord.ts'
 
 const PAIRS_MAX = 50
 
-export const AlertIngestRequest = strictRecord('AlertIngestRequest', {
+const Request = strictRecord('AlertIngestRequest', {
   alertId: PlainText.min(1).max(256),
   title: PlainText.min(1).max(256),
   subject: PlainText.max(512).nullish(),
@@ -38,6 +39,7 @@ export const AlertIngestRequest = strictRecord('AlertIngestRequest', {
     .nullish()
     .describe('boundaryId and resourceGroup say where the resource is'),
 })
+export const AlertIngestRequest = withKindDescriptions(Request, PlatformAlert)
 export type AlertIngestRequest = z.output<typeof AlertIngestRequest>
 
 export const AlertIngestResult = namedRecord('AlertIngestResult', {
