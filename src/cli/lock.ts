@@ -10,15 +10,14 @@ const RETRY_INTERVAL_MS = 25
  * Runs `work` under a lock between processes. The lock is SQLite's on an empty database: the operating system releases
  * it when its holder dies, so there are no stale lock files.
  *
- * @throws CommandFailure (local) if another process holds it beyond the deadline
+ * @throws CommandFailure (local) if another process holds it beyond the deadline, or the file cannot be written
  */
 export async function withLock<Result>(
   path: string,
   deadlineMilliseconds: number,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const database = new DatabaseSync(path)
+  const database = await openDatabase(path)
   try {
     database.exec('PRAGMA busy_timeout = 0')
     const until = performance.now() + deadlineMilliseconds
@@ -29,6 +28,15 @@ export async function withLock<Result>(
     return await work()
   } finally {
     database.close()
+  }
+}
+
+async function openDatabase(path: string): Promise<DatabaseSync> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    return new DatabaseSync(path)
+  } catch (error) {
+    throw localFailure(`${path} cannot be written.`, error)
   }
 }
 
