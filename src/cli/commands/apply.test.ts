@@ -13,6 +13,7 @@ const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const vector = (name: string, replicas = 1) =>
   `{apiVersion: data.freehold.dev/v1alpha1, kind: VectorCluster, metadata: {name: ${name}}, spec: {replicas: ${replicas}}}`
 const BOUNDARY_WITH_QUOTA = `{apiVersion: freehold.dev/v1alpha1, kind: Boundary, metadata: {name: ${BOUNDARY}}, spec: {displayName: Shop, quota: {cpu: '4'}}}`
+const GROUP = '{apiVersion: freehold.dev/v1alpha1, kind: ResourceGroup, metadata: {name: store}}'
 const FUNCTION =
   '{apiVersion: compute.freehold.dev/v1alpha1, kind: ServerlessFunction, metadata: {name: hook}, spec: {}}'
 const CONFIG = '{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}'
@@ -24,6 +25,8 @@ class Platform {
   isUnchanging = true
   /** A name that REST rejects when it is written. */
   refused: string | undefined
+  /** A name that REST does not find at first, as in a group that it does not know yet: how often. */
+  readonly unseen = new Map<string, number>()
   /** The error of REST about a field that it rejects. */
   strangeField: string | undefined
 
@@ -38,8 +41,13 @@ class Platform {
     const etag = (value: number) => ({ etag: `"${value}"` })
     if (method === 'GET') return version === undefined ? answer(404, {}) : answer(200, { name }, etag(version))
     if (this.strangeField !== undefined) return answer(400, { code: 'MODEL_BINDING_FAILED', error: this.strangeField })
-    if (method === 'PUT' && version === undefined) return answer(404, {})
+    if (method !== 'POST' && version === undefined) return answer(404, {})
     if (name === this.refused) return answer(422, { code: 'PLAN_NOT_FOUND', error: 'There is no such plan.' })
+    const misses = this.unseen.get(name) ?? 0
+    if (misses > 0) {
+      this.unseen.set(name, misses - 1)
+      return answer(404, { code: 'NOT_FOUND', error: 'The group was not found.' })
+    }
     this.writes.push(`${method} ${name}`)
     const next = (version ?? 0) + (this.isUnchanging && version !== undefined ? 0 : 1)
     this.versions.set(name, next)
@@ -141,6 +149,20 @@ describe('freehold apply', () => {
     expect(commands.said).to.include('There is no such plan').and.not.to.include('What came before')
     expect(await run('apply', [vector('first'), vector('second')])).to.be.oneOf([1, 2])
     expect(commands.said).to.include('There is no such plan').and.to.include('What came before it was applied.')
+  })
+
+  it('waits for a group that it has just created', async () => {
+    platform.unseen.set('one', 2)
+    expect(await run('apply', [GROUP, vector('one')]), commands.said).to.equal(0)
+    expect(platform.writes).to.deep.equal(['POST store', 'POST one'])
+  })
+
+  it('waits for no other group', async () => {
+    platform.versions.set('store', 1)
+    platform.unseen.set('one', 2)
+    expect(await run('apply', [GROUP, vector('one')])).to.equal(1)
+    expect(commands.said).to.include('ResourceGroup "store" unchanged').and.to.include('The group was not found')
+    expect(platform.unseen.get('one')).to.equal(1)
   })
 
   it('applies an object of another kind to the namespace of the given group', async () => {

@@ -37,7 +37,7 @@ export const apply: Command = {
     const kubernetes = await kubernetesFor(input, session, context)
     const steps = await planManifestSteps(input, session, context, kubernetes)
     await refuseUnknownFields(steps, kubernetes)
-    const target = { client: session.client, kubernetes, hasHolders: steps.some(({ manifest }) => isHolder(manifest)) }
+    const target = { client: session.client, kubernetes }
     await applyAll(sortSteps(steps), target, context)
     if (!input.has('wait')) return
     for (const step of steps) {
@@ -62,9 +62,13 @@ async function refuseUnknownFields(
 
 /** @throws CommandFailure at the first refusal, saying whether anything was applied */
 async function applyAll(steps: readonly ManifestStep[], target: ApplyTarget, context: Context): Promise<void> {
+  let hasNewHolder = false
   for (const [at, step] of steps.entries()) {
     try {
-      context.terminal.out(`${await applyStep(step, target, context)}\n`)
+      const result = await applyStep(step, { ...target, hasNewHolder }, context)
+      context.terminal.out(`${result}\n`)
+      // What the API server wrote may be new to REST, also if it is unchanged.
+      if (isHolder(step.manifest) && !result.endsWith(' unchanged')) hasNewHolder = true
     } catch (error) {
       if (!(error instanceof CommandFailure) || at === 0) throw error
       throw new CommandFailure(error.exitCode, `${error.message}\nWhat came before it was applied.`, { cause: error })
@@ -89,23 +93,29 @@ function sortSteps(steps: readonly ManifestStep[]): ManifestStep[] {
 const HOLDERS = ['Namespace', 'Boundary', 'ResourceGroup']
 const isHolder = ({ kind }: Manifest) => HOLDERS.includes(kind)
 
-/** Where to write, and whether the manifests contain namespaces, boundaries or groups. */
+/** Where to write. */
 type ApplyTarget = {
   readonly client: Client
   readonly kubernetes: SendToKubernetes | undefined
-  readonly hasHolders: boolean
 }
 
-/** @returns the result for the user */
-async function applyStep({ manifest, plan }: ManifestStep, target: ApplyTarget, context: Context): Promise<string> {
-  const { client, kubernetes, hasHolders } = target
+/**
+ * @param target also says whether a namespace, boundary or group was written before
+ * @returns the result for the user
+ */
+async function applyStep(
+  { manifest, plan }: ManifestStep,
+  target: ApplyTarget & { readonly hasNewHolder: boolean },
+  context: Context,
+): Promise<string> {
+  const { client, kubernetes, hasNewHolder } = target
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
   const atApiServer = async (send: SendToKubernetes) =>
     `${title} ${await applyToKubernetes(manifest, send, context.signal)} (with Kubernetes)`
   if (plan === undefined) return atApiServer(kubernetes as SendToKubernetes)
   try {
     const isWaiting = (error: PlatformApiError) =>
-      isOfNewHolder(error, hasHolders) || (error.status === 503 && plan.change !== undefined)
+      isOfNewHolder(error, hasNewHolder) || (error.status === 503 && plan.change !== undefined)
     return await retryUntilReady(() => writePlan(plan, client), isWaiting, context.signal)
   } catch (error) {
     if (kubernetes !== undefined && manifest.name !== undefined && needsApiServer(error)) return atApiServer(kubernetes)
@@ -154,9 +164,9 @@ const RETRY_INTERVAL_MS = 250
  * A new group accepts resources only after a moment, and REST sees a new boundary with a delay. Applying them together
  * with their contents must work all the same.
  */
-function isOfNewHolder({ body, status }: PlatformApiError, hasHolders: boolean): boolean {
+function isOfNewHolder({ body, status }: PlatformApiError, hasNewHolder: boolean): boolean {
   const { phase } = (body ?? {}) as { phase?: unknown }
-  return phase === 'WaitingForGroup' || (hasHolders && status === 404)
+  return phase === 'WaitingForGroup' || (hasNewHolder && status === 404)
 }
 
 /** Retries while the refusal is temporary. Safe, because named resources are updated, not created twice. */
