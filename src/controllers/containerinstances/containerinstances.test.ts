@@ -169,6 +169,32 @@ describe('ContainerInstance controller', () => {
     expect(await kept()).to.deep.equal([undefined])
   })
 
+  it('leaves a volume that is deleted while stopped to whoever restores it, until the next change', async () => {
+    const claims = async () => (await world.server.list(persistentVolumeClaim)).items.map(({ metadata }) => metadata)
+    const volumes = [{ name: 'disk', kind: 'Persistent', size: '1Gi' }]
+    await make({ components: [{ ...web, mounts: [{ volume: 'disk', path: '/data' }] }], volumes, running: false })
+    const { items } = await world.server.list(persistentVolumeClaim)
+    const claim = items[0] as KubeObject
+    expect(await says()).to.include('Stopped')
+    const { namespace = '', name, labels, annotations = {} } = claim.metadata
+    const lose = async () => {
+      await world.server.remove(persistentVolumeClaim, { namespace, name })
+      await world.rest()
+    }
+    await lose()
+    expect(await claims()).to.deep.equal([])
+    // As Velero restores it: without its owner.
+    const metadata = { namespace, name, labels: labels ?? {}, annotations }
+    await world.server.create(persistentVolumeClaim, { ...claim, metadata })
+    await world.rest()
+    const [restored] = await claims()
+    expect(restored?.ownerReferences).to.have.length(1)
+    await lose()
+    await world.change(ContainerInstance, NAME, { running: true })
+    await world.rest()
+    expect(await claims()).to.have.length(1)
+  })
+
   it("sets imagePullSecrets only for images in the platform's own registry", async () => {
     await make({
       components: [

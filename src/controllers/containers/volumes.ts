@@ -10,14 +10,19 @@ import type { InstancePass } from './types.ts'
 
 type Claim = StatefulClaim & { spec: { accessModes?: string[] } }
 
-/** Keeps one claim per Persistent volume. Adopts a volume that a deleted resource of this name retained. */
+/**
+ * Keeps one claim per Persistent volume. Adopts a volume that a deleted resource of this name retained. A claim that is
+ * deleted while the instance is stopped returns only with the next change or start: a backup can be restored meanwhile.
+ */
 export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
   const shared = instanceShared(pass.object)
+  const rests = isKnownStopped(pass.object)
   for (const volume of pass.object.spec.volumes) {
     if (volume.kind !== 'Persistent') continue
     const held = pass.workloads
       .cache<Claim>(persistentVolumeClaim)
       .get(shared.namespace, shared.names.volume(volume.name))
+    if (held === undefined && rests) continue
     if (held !== undefined && isKeptFor(pass, held)) {
       const before = held.spec.resources?.requests?.storage ?? '0'
       // Do not adopt it: the quota would count the requested size instead of the real one.
@@ -41,6 +46,11 @@ export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
       pass.state.volumes ??= waiting('WaitingForVolume', `Volume "${volume.name}" is growing to ${size}.`)
   }
   return done()
+}
+
+/** Whether the last pass over this spec found it stopped, with all its volumes. */
+function isKnownStopped({ metadata, status }: InstancePass['object']): boolean {
+  return status?.phase === 'Stopped' && status.observedGeneration === metadata.generation
 }
 
 /** Returns the size to request: the claim's own if its class cannot expand volumes, or if the claim is larger. */
