@@ -125,6 +125,22 @@ describe('snapshotObstacle and selectBackedUpVolumes', () => {
     })
   })
 
+  it('need a mark where a driver has several snapshot classes: Velero chooses by it', () => {
+    const storage = [{ apiVersion: 'v', kind: 'StorageClass', metadata: { name: 'disks' }, provisioner: 'd' }]
+    const obstacle = (...marks: object[]) => {
+      const snapshot = marks.map((mark, at) => {
+        const metadata = { name: `s${at}`, ...mark }
+        return { apiVersion: 'v', kind: 'VolumeSnapshotClass', metadata, driver: 'd' }
+      })
+      return snapshotObstacle([{ name: 'site', storageClass: 'disks' }], { method: 'Snapshot' }, { storage, snapshot })
+    }
+    const labels = { 'velero.io/csi-volumesnapshot-class': 'true' }
+    const annotations = { 'snapshot.storage.kubernetes.io/is-default-class': 'true' }
+    expect(obstacle({}, {})?.message).to.match(/several VolumeSnapshotClasses, but none with the label velero.io/)
+    expect(obstacle({}, { labels })).to.equal(undefined)
+    expect(obstacle({ annotations }, {})).to.equal(undefined)
+  })
+
   it('judge a volume without a storage class by the default one', () => {
     const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' }
     const disks = { apiVersion: 'v', kind: 'StorageClass', metadata: { name: 'disks', annotations }, provisioner: 'd' }

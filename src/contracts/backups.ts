@@ -71,30 +71,54 @@ export function findStorageClass(
   )
 }
 
+/** Returns the classes for snapshots of volumes of this storage class, by name. */
+function snapshotClassesOf(storageClass: string | undefined, classes: VolumeClasses): SnapshotClass[] {
+  const found = findStorageClass(storageClass, classes)
+  return classes.snapshot
+    .filter(({ driver }) => found !== undefined && driver === found.provisioner)
+    .sort((one, other) => compareTexts(one.metadata.name, other.metadata.name))
+}
+
 /** Returns what takes snapshots of volumes of this storage class: the default of its driver, or the first by name. */
 export function selectSnapshotClass(
   storageClass: string | undefined,
   classes: VolumeClasses,
 ): SnapshotClass | undefined {
-  const found = findStorageClass(storageClass, classes)
-  const fitting = found === undefined ? [] : classes.snapshot.filter(({ driver }) => driver === found.provisioner)
+  const fitting = snapshotClassesOf(storageClass, classes)
   const isDefault = ({ metadata }: SnapshotClass) =>
     metadata.annotations?.[DEFAULT_SNAPSHOT_CLASS_ANNOTATION] === 'true'
-  const sorted = [...fitting].sort((one, other) => compareTexts(one.metadata.name, other.metadata.name))
-  return sorted.find(isDefault) ?? sorted[0]
+  return fitting.find(isDefault) ?? fitting[0]
 }
 
 /** Returns why volumes of this storage class cannot be snapshotted, as a clause; undefined if they can. */
 export function snapshotClassObstacle(storageClass: string | undefined, classes: VolumeClasses): string | undefined {
-  if (selectSnapshotClass(storageClass, classes) !== undefined) return undefined
+  if (snapshotClassesOf(storageClass, classes).length > 0) return undefined
+  return `${clauseSubjectOf(storageClass, classes)} has no VolumeSnapshotClass.`
+}
+
+function clauseSubjectOf(storageClass: string | undefined, classes: VolumeClasses): string {
   const found = findStorageClass(storageClass, classes)
-  const ofClass = found === undefined ? 'its storage class' : `storage class "${found.metadata.name}"`
-  return `${ofClass} has no VolumeSnapshotClass.`
+  return found === undefined ? 'its storage class' : `storage class "${found.metadata.name}"`
 }
 
 /** What to do without snapshots: whoever has a policy of their own, and all others. */
 export const USE_FILES = 'Use the method FileSystem.'
 export const ASK_FOR_SNAPSHOTS = 'An administrator can create one for its driver.'
+
+const SNAPSHOT_CLASS_LABEL = 'velero.io/csi-volumesnapshot-class'
+
+/** Whether Velero takes this one of several classes of a driver. It looks at the keys only. */
+function isMarked({ metadata: { labels = {}, annotations = {} } }: SnapshotClass): boolean {
+  return SNAPSHOT_CLASS_LABEL in labels || DEFAULT_SNAPSHOT_CLASS_ANNOTATION in annotations
+}
+
+/** The same for Velero, which does not choose among several classes. */
+function veleroObstacle(storageClass: string | undefined, classes: VolumeClasses): string | undefined {
+  const fitting = snapshotClassesOf(storageClass, classes)
+  if (fitting.length <= 1 || fitting.some(isMarked)) return snapshotClassObstacle(storageClass, classes)
+  const subject = clauseSubjectOf(storageClass, classes)
+  return `${subject} has several VolumeSnapshotClasses, but none with the label ${SNAPSHOT_CLASS_LABEL}.`
+}
 
 /** Returns why a volume cannot be snapshotted; undefined if all can, or the policy takes no snapshots. */
 export function snapshotObstacle(
@@ -104,7 +128,7 @@ export function snapshotObstacle(
 ): { volume: string; message: string } | undefined {
   if (policy.method !== 'Snapshot') return undefined
   for (const { name, storageClass } of volumes) {
-    const obstacle = snapshotClassObstacle(storageClass, classes)
+    const obstacle = veleroObstacle(storageClass, classes)
     if (obstacle !== undefined)
       return { volume: name, message: `Volume "${name}" cannot be backed up by Snapshot: ${obstacle}` }
   }
