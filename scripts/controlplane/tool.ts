@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { constants, readFile, rename } from 'node:fs/promises'
+import { constants, readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildInto, goBuild, goVersion, isGoOlder, requireGo } from './build.ts'
@@ -70,7 +70,11 @@ export const moduleFolder = ({ folder }: Tool) => fileURLToPath(new URL(`../../t
 
 /** go.mod, go.sum and, for a module of ours, its sources, which determine the program too. */
 async function readLock(tool: Tool): Promise<string[]> {
-  const own = tool.package.startsWith('.') ? [join(tool.package, 'main.go')] : []
+  const files = tool.package.startsWith('.') ? await readdir(join(moduleFolder(tool), tool.package)) : []
+  const own = files
+    .filter((file) => file.endsWith('.go'))
+    .sort()
+    .map((file) => join(tool.package, file))
   return Promise.all(['go.mod', 'go.sum', ...own].map((name) => readFile(join(moduleFolder(tool), name), 'utf8')))
 }
 

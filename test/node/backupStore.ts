@@ -9,6 +9,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
+import type { BackupBucket } from '../cluster/veleroServer.ts'
 import { pushShell, SHELL_IMAGE, testNode } from './shell.ts'
 
 const { hostname, port } = new URL(BACKUPS.PLATFORM_BACKUP_ENDPOINT)
@@ -16,8 +17,12 @@ const [name = '', namespace = ''] = hostname.split('.')
 const IMAGE = 'versitygw:1'
 const USER = 65_532
 
-/** Puts an S3 store with the bucket for backups onto the node, and gives the platform its credentials. */
-export async function installBackupStore(client: KubeClient): Promise<void> {
+/**
+ * Puts an S3 store with the bucket for backups onto the node, and gives the platform its credentials for databases.
+ *
+ * @returns the same as a target of Velero
+ */
+export async function installBackupStore(client: KubeClient): Promise<BackupBucket> {
   const program = await findObjectStore(silentProgress, new AbortController().signal)
   if (program === undefined) throw new Error('The object store cannot be built here.')
   await pushShell()
@@ -76,4 +81,6 @@ export async function installBackupStore(client: KubeClient): Promise<void> {
     },
   ]
   await installManifests(client, manifests as KubeObject[])
+  const { PLATFORM_BACKUP_BUCKET: bucket, PLATFORM_BACKUP_ENDPOINT: endpoint } = BACKUPS
+  return { bucket, endpoint, accessKeyId: id, secretAccessKey: secret }
 }

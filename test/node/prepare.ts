@@ -9,7 +9,9 @@ import { prometheusImage } from '../../scripts/node/prometheus.ts'
 import { relationalEngineParts } from '../../scripts/node/relationalEngine.ts'
 import { VELERO_PROGRAMS } from '../cluster/veleroServer.ts'
 import { relationalBackupParts } from './barmanPlugin.ts'
+import { driverAndTests, snapshotParts } from './csi.ts'
 import { SHELL, WORKER } from './testImages.ts'
+import { veleroParts } from './velero.ts'
 
 type Make = (search: ToolSearch) => Promise<unknown>
 
@@ -19,6 +21,9 @@ const shell: Make = (search) => packageImage(SHELL, search)
 const MADE_FOR: Readonly<Record<string, readonly Make[]>> = {
   installRelationalEngine: [relationalEngineParts],
   installRelationalBackups: [relationalBackupParts],
+  driverAndTests: [driverAndTests],
+  installSnapshots: [snapshotParts],
+  installVeleroOnNode: [veleroParts],
   installPrometheus: [prometheusImage],
   installBackupStore: [shell],
   veleroOrSkip: VELERO_PROGRAMS.map((tool) => (search) => builtTool(tool, search)),
