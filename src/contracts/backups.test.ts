@@ -243,6 +243,18 @@ describe('listSurplusBackups, failureOf and expiryOf', () => {
     expect(failureOf(backup(1, 'FailedValidation'))).to.match(/^Velero refused/)
   })
 
+  it('count a backup by snapshots that moved none as failed: without its feature EnableCSI, Velero skips volumes', () => {
+    const moved = (day: number, backupItemOperationsCompleted?: number): Backup => {
+      const { status, ...rest } = backup(day, 'Completed')
+      const operations = backupItemOperationsCompleted === undefined ? {} : { backupItemOperationsCompleted }
+      return { ...rest, spec: { snapshotMoveData: true }, status: { ...status, ...operations } }
+    }
+    expect(failureOf(moved(1, 1))).to.equal(undefined)
+    expect(failureOf(moved(1))).to.match(/contains no volume.*EnableCSI/)
+    expect(failureOf({ ...moved(1), status: { phase: 'Finalizing' } })).to.equal(undefined)
+    expect(listSurplusBackups([moved(1, 1), moved(2)], 1)).to.deep.equal([])
+  })
+
   const began = { startTimestamp: '2026-01-01T02:00:00Z' }
   const ends: [string, Pick<Backup, 'spec' | 'status'>, string][] = [
     ["Velero's expiration", { status: { ...began, expiration: '2026-02-01T00:00:00Z' } }, '2026-02-01T00:00:00Z'],

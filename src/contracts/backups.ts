@@ -136,7 +136,7 @@ export function snapshotObstacle(
 }
 
 export type Backup = KubeObject & {
-  spec?: { ttl?: string }
+  spec?: { ttl?: string; snapshotMoveData?: boolean }
   status?: {
     phase?: string
     startTimestamp?: string
@@ -144,6 +144,7 @@ export type Backup = KubeObject & {
     expiration?: string
     errors?: number
     warnings?: number
+    backupItemOperationsCompleted?: number
     failureReason?: string
     validationErrors?: readonly string[]
   }
@@ -151,6 +152,15 @@ export type Backup = KubeObject & {
 
 const FAILED_PHASES: ReadonlySet<string> = new Set(['Failed', 'PartiallyFailed', 'FailedValidation'])
 const isFinished = ({ status }: Backup) => status?.phase === 'Completed' || FAILED_PHASES.has(status?.phase ?? '')
+
+/**
+ * Whether it was to move snapshots, and moved none. Velero completes such a backup if it runs without its feature EnableCSI,
+ * or if no volume was in use yet.
+ */
+function isEmpty({ spec, status }: Backup): boolean {
+  const { phase, backupItemOperationsCompleted = 0 } = status ?? {}
+  return phase === 'Completed' && spec?.snapshotMoveData === true && backupItemOperationsCompleted === 0
+}
 
 export function backupStartOf({ metadata, status }: Backup): string {
   return status?.startTimestamp ?? metadata.creationTimestamp ?? ''
@@ -180,6 +190,7 @@ export function phaseOf({ status }: Backup): string {
 /** Returns why a backup failed; undefined for all others. */
 export function failureOf(backup: Backup): string | undefined {
   const { phase = '', errors = 0, warnings = 0 } = backup.status ?? {}
+  if (isEmpty(backup)) return 'It contains no volume: none was in use, or Velero runs without its feature EnableCSI.'
   if (!FAILED_PHASES.has(phase)) return undefined
   if (phase === 'FailedValidation') return 'Velero refused the backup; an administrator can see why.'
   const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -200,7 +211,7 @@ export const BACKUPS_MAX = 500
  */
 export function listSurplusBackups(backups: readonly Backup[], keepLast: number | undefined): Backup[] {
   const finished = sortBackupsNewestFirst(backups).filter(isFinished)
-  const completed = finished.flatMap(({ status }, at) => (status?.phase === 'Completed' ? [at] : []))
+  const completed = finished.flatMap((backup, at) => (failureOf(backup) === undefined ? [at] : []))
   const last = keepLast === undefined ? undefined : completed[keepLast - 1]
   return finished.filter((_, at) => (last !== undefined && at > last) || at >= BACKUPS_MAX)
 }

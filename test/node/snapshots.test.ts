@@ -244,10 +244,25 @@ describe('backups of volumes, on a node', () => {
     expect(await read(other)).to.equal('elsewhere\n')
   })
 
+  it('says so if Velero skips volumes because it runs without its feature for them', async () => {
+    const path = '/spec/template/spec/containers/0/args/1'
+    const patch = [
+      { op: 'test', path, value: '--features=EnableCSI' },
+      { op: 'remove', path },
+      // There is no room for two, and one that is ending takes up a backup and leaves it.
+      { op: 'replace', path: '/spec/strategy', value: { type: 'Recreate' } },
+    ]
+    await kubectl(['patch', 'deploy/velero', '-n', 'velero', '--type=json', '-p', JSON.stringify(patch)])
+    await kubectl(['rollout', 'status', 'deploy/velero', '-n', 'velero'])
+    await take('empty', scheduleOf('SqlInstance', one, 'books'))
+    const { statusMessage } = await untilIt(`${one.base}/${BOOKS}`, 'says so', ({ phase }) => phase === 'BackupFailing')
+    expect(statusMessage).to.match(/contains no volume/)
+  })
+
   it('leaves nothing of a deleted instance but its backups', async () => {
     for (const path of [BOOKS, SITE]) await remove(one, path)
     const labels = (kind: string, name: string) => `freehold.dev/owner-kind=${kind},freehold.dev/owner-name=${name}`
-    expect(await named('backup', '-n', 'velero', '-l', labels('SqlInstance', 'books'))).to.have.length(1)
+    expect(await named('backup', '-n', 'velero', '-l', labels('SqlInstance', 'books'))).to.have.length(2)
     for (const schedule of [scheduleOf('SqlInstance', one, 'books'), scheduleOf('ContainerInstance', one, 'shop')]) {
       await untilNone(`schedule.velero.io/${schedule}`, '-n', 'velero')
       await untilNone(`configmap/${schedule}`, '-n', 'velero')

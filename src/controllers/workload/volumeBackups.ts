@@ -33,7 +33,7 @@ import type { Observed, Pass, Workspace } from '../engine/controller.ts'
 import { volumeClasses } from './volumeClasses.ts'
 
 const INSTALL_VELERO =
-  'Backups of volumes need Velero, which is not installed in the cluster: an administrator installs it with its node agent and a default BackupStorageLocation.'
+  'Backups of volumes need Velero, which is not installed in the cluster: an administrator installs it with its node agent, its feature EnableCSI and a default BackupStorageLocation.'
 
 /** Kinds of a resource's children in Velero's namespace. */
 export const BACKUP_CHILDREN = [veleroSchedule, veleroDeleteBackupRequest, configMap]
