@@ -127,9 +127,11 @@ describe('collections of the CLI', () => {
     }
     expect(
       said('vectorcluster', 'get', { name: 'p', boundary: 'b' }, { name: 'describe', positionals: ['KIND', 'NAME'] }),
-    ).to.equal('--group is missing. Valid form:\n  freehold describe vectorclusters NAME --boundary ID --group NAME')
+    ).to.equal(
+      '--group is missing. Valid form:\n  freehold describe vectorclusters NAME --boundary ID --group NAME\n`freehold list resourcegroups` lists them, and `freehold use --group NAME` sets a default.',
+    )
     expect(said('vc', 'get', { name: 'p' }, { name: 'scale', positionals: ['KIND', 'NAME', 'REPLICAS'] })).to.equal(
-      '--boundary and --group are missing. Valid form:\n  freehold scale vectorclusters NAME REPLICAS --boundary ID --group NAME',
+      '--boundary and --group are missing. Valid form:\n  freehold scale vectorclusters NAME REPLICAS --boundary ID --group NAME\n`freehold list boundaries` lists them, and `freehold use --boundary ID` sets a default.',
     )
     expect(said('deployments', 'list', here, { name: 'list', positionals: ['KIND'] })).to.match(
       /^An argument is missing\. Valid forms:\n/,
@@ -157,7 +159,7 @@ describe('collections of the CLI', () => {
       [...new Set(collection.routes.map(({ verb }) => verb))].map((verb) => ({ verb, noun: collection.noun })),
     )
     const forms = verbs.flatMap(({ verb, noun }) =>
-      (reached(verb, noun, {}).match(/freehold (?!call ).*$/gm) ?? []).map((form) => ({ verb, form })),
+      (reached(verb, noun, {}).match(/(?<=^ {2})freehold (?!call ).*$/gm) ?? []).map((form) => ({ verb, form })),
     )
     for (const { verb, form } of forms) expect(reached(verb, ...asGiven(form)), form).to.match(/^[A-Z]+ \//)
     expect(forms.length).to.be.greaterThan(100)

@@ -292,7 +292,15 @@ function explainMisuse(
   const forms = commandLinesFor(candidates, noun, command, given.defaults)
   const list = forms.map((form) => `  ${form}`).join('\n')
   const fault = describeAllGroupsMisuse(noun, candidates, given) ?? describeArgumentGap(candidates, given)
-  return `${fault}${hint} Valid form${forms.length === 1 ? '' : 's'}:\n${list}`
+  return `${fault}${hint} Valid form${forms.length === 1 ? '' : 's'}:\n${list}${placeHint(fault)}`
+}
+
+/** Says where the boundary or the group that is missing can be found. */
+function placeHint(fault: string): string {
+  const missing = /--(boundary|group)\b.* missing\./.exec(fault)?.[1]
+  if (missing === undefined) return ''
+  const [kind, value] = missing === 'boundary' ? ['boundaries', 'ID'] : ['resourcegroups', 'NAME']
+  return `\n\`freehold list ${kind}\` lists them, and \`freehold use --${missing} ${value}\` sets a default.`
 }
 
 /** Returns the command lines for these routes of one verb. */
