@@ -3,7 +3,9 @@ import type { Route } from '../../src/api/http/route.ts'
 import type { ResourceKind } from '../../src/cli/collection.ts'
 import { deriveCollections } from '../../src/cli/collections.ts'
 import type { BodyField } from '../../src/client/bodyField.ts'
+import { unwrapSchema } from '../../src/core/unwrapSchema.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
+import { fullSchemaOf } from '../../src/crds/schemaDefaults.ts'
 import { structuralSchema } from '../../src/crds/structural.ts'
 import { isPaged } from './client.ts'
 
@@ -139,8 +141,19 @@ function bodyOf(route: Route, kinds: readonly AnyKind[]): BodyField[] {
   if (route.bodyKind !== 'json' || body === undefined) return []
   const json = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Schema
   const kind = kinds.find((each) => each.kind === route.kind)
-  const standards = kind && (structuralSchema(kind.spec, kind.kind) as Schema)
-  return fieldsOf(json, json, standards)
+  return fieldsOf(json, json, kind && standardsOf(kind))
+}
+
+/** Returns the schema of the kind, with the defaults that a CRD leaves out of the items of lists. */
+function standardsOf(kind: AnyKind): Schema {
+  const schema = structuralSchema(kind.spec, kind.kind) as Schema
+  const lists = Object.entries(kind.spec.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
+    const full = fullSchemaOf(unwrapSchema(field))
+    if (!(full instanceof z.ZodArray)) return []
+    const { items = {} } = z.toJSONSchema(full, { io: 'input', unrepresentable: 'any', reused: 'inline' }) as Schema
+    return [[name, { ...schema.properties?.[name], items }] as const]
+  })
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(lists) } }
 }
 
 /**

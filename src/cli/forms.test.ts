@@ -104,11 +104,12 @@ describe('the fields of a creation', () => {
     expect(mute).to.deep.equal([])
   })
 
-  it('have the defaults of the kind', () => {
+  it('have the defaults of the kind, also in lists', () => {
     const defaultOf = (noun: string, field: string) =>
       fields.find(({ path, name }) => path.includes(`/${noun}`) && name === field)?.default
     expect(defaultOf('functions/{functionName}', 'timeoutSeconds')).to.equal('30')
     expect(defaultOf('jobs/{jobName}', 'activeDeadlineSeconds')).to.equal('3600')
+    expect(defaultOf('containerinstances/{name}', 'components[].replicas')).to.equal('1')
   })
 
   it('include those of what has no path of its own', () => {
