@@ -56,7 +56,8 @@ describe('command blocks of documentation pages', () => {
 
   it('are run for more than half of the blocks', () => {
     const all = pagesWithCommands().flatMap(({ blocks }) => blocks)
-    const run = all.filter(({ notRun }) => notRun === undefined)
+    // Some are pasted by a test of their own.
+    const run = all.filter(({ notRun = 'pastes it' }) => notRun.includes('pastes it'))
     console.log(`      ${run.length} blocks of commands are run, ${all.length - run.length} say why not`)
     expect(run.length).to.be.greaterThan(all.length / 2)
   })
