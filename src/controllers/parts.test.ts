@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { RelationalWorld, SNAPSHOT } from '../../test/worlds/relationalWorld.ts'
+import { answerRemovals } from '../../test/worlds/secretRemovals.ts'
 import { type Shown, StorageBench } from '../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../adapters/objectstorage/fake.ts'
 import { FakePlatformKeys } from '../adapters/platformkeys/fake.ts'
@@ -132,6 +133,7 @@ describe('parts created during the deletion of their owner', () => {
   it('delete a new entry with its vault', async () => {
     bench = new ControllerBench(VAULT_CONTROLLERS.map((each) => each(new FakePlatformKeys())))
     const { groupSpace: namespace } = bench.seedGroup('shop')
+    answerRemovals(bench.client, namespace)
     bench.seed(SecretVault, 'safe', SecretVault.spec.parse({}), { namespace })
     await bench.start()
     const name = entryName('safe', 'Password')

@@ -5,8 +5,6 @@ import { secretTexts } from '../../core/secretData.ts'
 import {
   type BackupTarget,
   destinationPath,
-  LOGINS,
-  loginSecret,
   type Origin,
   relationalChildren,
   snapshotBackup,
@@ -387,16 +385,4 @@ spec:
     expect(JSON.stringify(yamlOf('NetworkPolicy', {}))).not.to.contain('ipBlock')
     expect(JSON.stringify(policy)).to.contain('metrics-reader').and.to.contain('9187')
   })
-})
-
-describe('loginSecret', () => {
-  for (const login of LOGINS) {
-    it(`returns a basic-auth Secret of ${login} that CloudNativePG reloads`, () => {
-      const input = relationalInput({})
-      const { metadata, type, data } = loginSecret(input.cluster, login, { username: 'u', password: 'p' })
-      expect(metadata).to.include({ name: `relc${login}-orders`, namespace: 'shop-0123456789' })
-      expect(metadata.labels?.['cnpg.io/reload']).to.equal('true')
-      expect([type, data]).to.deep.equal(['kubernetes.io/basic-auth', { username: 'dQ==', password: 'cA==' }])
-    })
-  }
 })
