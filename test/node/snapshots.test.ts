@@ -249,7 +249,7 @@ describe('backups of volumes, on a node', () => {
     const patch = [
       { op: 'test', path, value: '--features=EnableCSI' },
       { op: 'remove', path },
-      // There is no room for two, and one that is ending takes up a backup and leaves it.
+      // The next backup must not be taken by the former server.
       { op: 'replace', path: '/spec/strategy', value: { type: 'Recreate' } },
     ]
     await kubectl(['patch', 'deploy/velero', '-n', 'velero', '--type=json', '-p', JSON.stringify(patch)])

@@ -73,6 +73,8 @@ export async function installVeleroOnNode(client: KubeClient, search: ToolSearch
     ],
     ...['--features=EnableCSI', `--image=docker.io/${IMAGE}`, `--plugins=docker.io/${IMAGE}`],
     ...[`--kubelet-root-dir=${join(stateOf(folder), 'kubelet')}`, '--garbage-collection-frequency=10s'],
+    // Half a core otherwise, which a small node lacks beside what it backs up.
+    '--velero-pod-cpu-request=50m',
   )
   const { items } = load(manifests) as { items: KubeObject[] }
   await installManifests(client, items.map(polling), { timeout: DEFINED_WITHIN })
