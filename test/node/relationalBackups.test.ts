@@ -5,13 +5,13 @@ import { ENGINE_CLUSTER_LABEL, ENGINE_ROLE_LABEL, relationalNames } from '../../
 import { groupNamespace } from '../../src/core/names.ts'
 import { pod } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { call, expectCall, makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, testPlatform } from '../worlds/tenant.ts'
 import { installBackupStore } from './backupStore.ts'
 import { installRelationalBackups } from './barmanPlugin.ts'
-import { logOf, podIn, shellPod, testNode } from './shell.ts'
+import { type Databases, databasesIn } from './databases.ts'
+import { testNode } from './shell.ts'
 
-type Database = { status: string; statusMessage: string; readyReplicas: number }
 type Window = { isAvailable: boolean; earliest: string | null; latest: string | null; archiving: string }
 
 /** @backups */
@@ -20,53 +20,28 @@ describe('relational database with backups, on a node', () => {
   let namespace: string
   let base: string
   let path: string
-  let version: string
+  let untilIt: Databases['untilIt']
+  let untilServed: Databases['untilServed']
+  let ask: Databases['ask']
+  let snapshotOf: Databases['snapshotOf']
 
   before(async () => {
     client = await administrator()
     const home = { node: await testNode(), client, kubectl: testPlatform().kubectlPath }
     const search = { progress: silentProgress, signal: undefined }
     await installBackupStore(client)
-    version = await installRelationalEngine(home, search)
+    const version = await installRelationalEngine(home, search)
     await installRelationalBackups(home, search)
     const { id } = await makeBoundary()
     const group = (await makeGroup(id)).name
     namespace = groupNamespace(id, group)
     base = `/boundaries/${id}/resourcegroups/${group}/resources/relationalclusters`
     path = `${base}/orders`
+    ;({ untilIt, untilServed, ask, snapshotOf } = databasesIn({ client, namespace, version }))
     await expectCall(201, 'POST', path, { databaseName: 'shop', engineVersion: version })
     await untilServed(path)
   })
   after(() => client?.close())
-
-  const untilIt = (of: string, sentence: string, is: (database: Database) => boolean) =>
-    until(
-      `it ${sentence}`,
-      async () => {
-        const { body } = await expectCall<Database>(200, 'GET', of)
-        if (is(body)) return body
-        throw new Error(`${body.status}: ${body.statusMessage}`)
-      },
-      800_000,
-    )
-  async function untilServed(of: string): Promise<void> {
-    await untilIt(of, 'runs', ({ status }) => status === 'Running')
-    await until('the logins are made', async () => (await call('GET', `${of}/editor/schemas`)).status === 200)
-  }
-
-  /** The output of psql in a pod of the group, with the string from REST. */
-  async function ask(of: string, statement: string): Promise<string> {
-    const { body } = await expectCall<{ connectionString: string }>(200, 'GET', `${of}/connectionstring`)
-    const command = `PGCONNECT_TIMEOUT=10 psql '${body.connectionString}' -qAtc '${statement}' 2>&1`
-    const image = `ghcr.io/cloudnative-pg/postgresql:${version}`
-    const made = shellPod(uniqueName('client'), namespace, command, { image })
-    await client.create(pod, made)
-    const ref = { namespace, name: made.metadata.name }
-    const { status } = await podIn(client, ref, 'Succeeded', 'Failed')
-    const text = await logOf(client, ref)
-    if (status?.phase !== 'Succeeded') throw new Error(text)
-    return text.trim()
-  }
 
   const primary = async () => {
     const labels = { [ENGINE_CLUSTER_LABEL]: relationalNames('orders').cluster, [ENGINE_ROLE_LABEL]: 'primary' }
@@ -92,21 +67,7 @@ describe('relational database with backups, on a node', () => {
   })
 
   it('is restored to a time from a snapshot and the log', async () => {
-    const { body: snapshot } = await expectCall<{ id: string }>(202, 'POST', `${path}/snapshots`, { name: 'first' })
-    await until(
-      'the snapshot is completed',
-      async () => {
-        const { body } = await expectCall<{ items: { id: string; status: string; statusMessage: string }[] }>(
-          200,
-          'GET',
-          `${path}/snapshots`,
-        )
-        const found = body.items.find(({ id }) => id === snapshot.id)
-        if (found?.status === 'Completed') return true
-        throw new Error(JSON.stringify(found))
-      },
-      300_000,
-    )
+    const snapshot = await snapshotOf(path, { name: 'first' })
     await ask(path, 'INSERT INTO kept VALUES (2)')
     const time = Date.now() + 1_000
     await until('that time is over', async () => Date.now() > time + 1_000)
@@ -121,7 +82,7 @@ describe('relational database with backups, on a node', () => {
       },
       400_000,
     )
-    await expectCall(202, 'POST', `${path}/snapshots/${snapshot.id}/restore`, { newName: 'restored', targetTime })
+    await expectCall(202, 'POST', `${path}/snapshots/${snapshot}/restore`, { newName: 'restored', targetTime })
     await untilServed(`${base}/restored`)
     expect((await ask(`${base}/restored`, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2'])
     expect((await ask(path, 'SELECT id FROM kept ORDER BY id')).split('\n')).to.deep.equal(['1', '2', '3'])
