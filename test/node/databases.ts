@@ -42,7 +42,12 @@ export function databasesIn({ client, namespace, version }: Place) {
 
   /** Takes a snapshot. @returns its id */
   async function snapshotOf(of: string, body: object): Promise<string> {
-    const { id } = (await expectCall<{ id: string }>(202, 'POST', `${of}/snapshots`, body)).body
+    // The first one of the schedule may still be running.
+    const { id } = await until('the snapshot begins', async () => {
+      const answer = await call<{ id: string; code?: string }>('POST', `${of}/snapshots`, body)
+      if (answer.status === 202) return answer.body
+      throw new Error(answer.body.code)
+    })
     await until(
       'the snapshot is completed',
       async () => {

@@ -4,6 +4,7 @@ import type { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { installRelationalEngine } from '../../scripts/node/relationalEngine.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { persistentVolumeClaim } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { volumeSnapshot, volumeSnapshotClass } from '../../src/kube/velero.ts'
 import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
@@ -93,5 +94,9 @@ describe('snapshots of the volumes of a relational database, on a node', () => {
     for (const name of ['restored', 'later']) await expectCall(202, 'DELETE', `${base}/${name}`)
     await expectCall(204, 'DELETE', `${path}/snapshots/${snapshot}?force=true`)
     await until('there is no VolumeSnapshot', async () => (await taken()).length === 0)
+    // The driver cannot be stopped while volumes are mounted.
+    await expectCall(202, 'DELETE', path)
+    const claims = () => client.list(persistentVolumeClaim, { namespace })
+    await until('there is no claim', async () => (await claims()).items.length === 0)
   })
 })
