@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, request } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
+import { CopyUnreachableError } from './copyConnection.ts'
 import { forward, forwardedHeaders } from './proxy.ts'
 
 type Seen = { answer: string; outcome: string }
@@ -86,6 +87,53 @@ describe('forward with a response of a copy', () => {
       answer: '502',
       outcome: 'refused',
     })
+  })
+})
+
+describe('forward of a call with a body', () => {
+  it('sends nothing to the copy if the process leads no longer when the body comes', async () => {
+    let asked = 0
+    const copy = createHttpServer((_request, response) => {
+      asked += 1
+      response.end()
+    }).listen(0, '127.0.0.1')
+    await once(copy, 'listening')
+    const address = `127.0.0.1:${(copy.address() as AddressInfo).port}`
+    const checks: boolean[] = []
+    let leads = true
+    const connected = Promise.withResolvers<void>()
+    const mayBegin = () => {
+      checks.push(leads)
+      connected.resolve()
+      return leads
+    }
+    const refused = Promise.withResolvers<unknown>()
+    const front = createHttpServer((from, to) => {
+      const reach = () => Promise.reject(new Error('It is here.'))
+      const signal = new AbortController().signal
+      forward(from, to, { address, reach, headers: {}, signal, mayBegin }).then(refused.resolve, refused.resolve)
+    }).listen(0, '127.0.0.1')
+    await once(front, 'listening')
+    const call = request({ port: (front.address() as AddressInfo).port, method: 'POST' })
+    call.on('error', () => undefined)
+    try {
+      call.write('')
+      call.flushHeaders()
+      await connected.promise
+      leads = false
+      call.end('late')
+      // Another copy may not get it: the body may have left its sender.
+      expect(await refused.promise)
+        .to.be.instanceOf(Error)
+        .and.not.instanceOf(CopyUnreachableError)
+      expect([checks, asked]).to.deep.equal([[true, false], 0])
+    } finally {
+      call.destroy()
+      front.closeAllConnections()
+      front.close()
+      copy.closeAllConnections()
+      copy.close()
+    }
   })
 })
 

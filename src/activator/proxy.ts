@@ -52,7 +52,7 @@ export type Forwarding = {
   signal: AbortSignal
   /** Whether the address is another activator, which may say that it does not take the call. */
   isPeer?: boolean
-  /** Asked once it is connected, before anything is sent: this process may have been paused meanwhile. */
+  /** Asked once it is connected, and again when a body comes, before anything is sent: this process may have been paused. */
   mayBegin?: () => boolean
 }
 
@@ -73,11 +73,16 @@ export async function forward(
     const { method, url: path } = incoming
     const timeout = isPeer ? PEER_CONNECT_TIMEOUT_MS : undefined
     const upstream = request({ ...connection, method, path, headers: framed, signal, timeout })
-    const onConnected = () => {
-      if (!mayBegin()) return upstream.destroy(new Error('The call may no longer begin.'))
+    const unlessTooLate = (go: () => unknown) => () =>
+      mayBegin() ? go() : upstream.destroy(new Error('The call may no longer begin.'))
+    // Node sends the headers with the first of the body, so nothing has left before.
+    const sendBody = unlessTooLate(() => incoming.pipe(upstream))
+    const onConnected = unlessTooLate(() => {
       isConnected = true
-      if (!mustWait) incoming.pipe(upstream)
-    }
+      if (mustWait) return
+      if (hasBody(incoming)) incoming.once('readable', sendBody)
+      else upstream.end()
+    })
     if (mustWait) upstream.on('continue', () => incoming.pipe(upstream))
     // Also emitted for silence once it is connected.
     upstream.on('timeout', () => isConnected || upstream.destroy(new Error('The activator cannot be reached.')))
@@ -105,7 +110,7 @@ export async function forward(
       reject(new Error('The copy speaks another protocol.'))
     })
     upstream.on('error', (error) => {
-      incoming.unpipe(upstream)
+      incoming.off('readable', sendBody).unpipe(upstream)
       reject(isConnected ? error : new CopyUnreachableError(error.message))
     })
     outgoing.on('close', () => {
