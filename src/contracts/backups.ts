@@ -91,7 +91,7 @@ export function selectSnapshotClass(
 }
 
 /** Returns why volumes of this storage class cannot be snapshotted, as a clause; undefined if they can. */
-export function snapshotClassObstacle(storageClass: string | undefined, classes: VolumeClasses): string | undefined {
+function snapshotClassObstacle(storageClass: string | undefined, classes: VolumeClasses): string | undefined {
   if (snapshotClassesOf(storageClass, classes).length > 0) return undefined
   return `${clauseSubjectOf(storageClass, classes)} has no VolumeSnapshotClass.`
 }
@@ -104,6 +104,16 @@ function clauseSubjectOf(storageClass: string | undefined, classes: VolumeClasse
 /** What to do without snapshots: whoever has a policy of their own, and all others. */
 export const USE_FILES = 'Use the method FileSystem.'
 export const ASK_FOR_SNAPSHOTS = 'An administrator can create one for its driver.'
+
+/** Returns why snapshots of the volumes of a database cannot be taken, and what to do; undefined if they can. */
+export function databaseVolumesObstacle(
+  database: string,
+  storageClass: string | undefined,
+  classes: VolumeClasses,
+): string | undefined {
+  const obstacle = snapshotClassObstacle(storageClass, classes)
+  return obstacle && `The volumes of "${database}" cannot be snapshotted: ${obstacle} ${ASK_FOR_SNAPSHOTS}`
+}
 
 const SNAPSHOT_CLASS_LABEL = 'velero.io/csi-volumesnapshot-class'
 

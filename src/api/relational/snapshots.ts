@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ASK_FOR_SNAPSHOTS, snapshotClassObstacle } from '../../contracts/backups.ts'
+import { databaseVolumesObstacle } from '../../contracts/backups.ts'
 import { archiveEndOf, isBeingRestored, isLastBaseBackup } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
@@ -221,10 +221,8 @@ async function takeSnapshot(
 async function requireSnapshotClass({ spec, metadata }: RelationalObject, services: Services): Promise<void> {
   const { storageClass } = effectiveSizes(spec, planOf(services, 'Relational', spec))
   const classes = await services.backups.classes(otherClusterOf(services, spec.clusterId))
-  const obstacle = snapshotClassObstacle(storageClass ?? undefined, classes)
-  if (obstacle === undefined) return
-  const message = `The volumes of "${metadata.name}" cannot be snapshotted: ${obstacle} ${ASK_FOR_SNAPSHOTS}`
-  throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', 'Volume', message)
+  const obstacle = databaseVolumesObstacle(metadata.name, storageClass ?? undefined, classes)
+  if (obstacle !== undefined) throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', 'Volume', obstacle)
 }
 
 function snapshotInProgress({ spec, metadata }: SnapshotObject): PlatformError {

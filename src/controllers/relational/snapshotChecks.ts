@@ -1,4 +1,3 @@
-import { ASK_FOR_SNAPSHOTS } from '../../contracts/backups.ts'
 import { skipsArchiving } from '../../contracts/platformbackups/archives.ts'
 import { ageOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -63,7 +62,7 @@ function judgeDatabase(
 function checkVolumes(pass: SnapshotPass): Outcome {
   const place = placeOf(pass)
   const obstacle = volumeObstacle(place)
-  if (obstacle !== undefined) return stalled('ConfigurationInvalid', `${obstacle} ${ASK_FOR_SNAPSHOTS}`)
+  if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
   if (namedClassOf(engineOf(place)) !== undefined) return done()
   return waiting('WaitingForDependency', `Database "${place.name}" is being prepared for snapshots of its volumes.`)
 }

@@ -1,4 +1,4 @@
-import { type SnapshotClass, selectSnapshotClass, snapshotClassObstacle } from '../../contracts/backups.ts'
+import { databaseVolumesObstacle, type SnapshotClass, selectSnapshotClass } from '../../contracts/backups.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import { formatBytes, parseForeignQuantity } from '../../core/quantity.ts'
@@ -50,10 +50,9 @@ export function snapshotClassOf(place: Place): SnapshotClass | undefined {
   return selectSnapshotClass(storageClassOf(place), volumeClasses(place.workloads))
 }
 
-/** Returns why the volumes of a database cannot be snapshotted; undefined if they can. */
+/** Returns why the volumes of a database cannot be snapshotted, and what to do; undefined if they can. */
 export function volumeObstacle(place: Place): string | undefined {
-  const obstacle = snapshotClassObstacle(storageClassOf(place), volumeClasses(place.workloads))
-  return obstacle && `The volumes of "${place.name}" cannot be snapshotted: ${obstacle}`
+  return databaseVolumesObstacle(place.name, storageClassOf(place), volumeClasses(place.workloads))
 }
 
 type VolumeSnapshot = KubeObject & { status?: { restoreSize?: string } }
