@@ -1,4 +1,4 @@
-import { type RequestListener, request } from 'node:http'
+import { type IncomingMessage, type RequestListener, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
@@ -48,6 +48,37 @@ describe('the activator', () => {
     expect(activator.asked.at(-1)).to.equal(0)
     expect((await activator.call('/hello')).status).to.equal(200)
   })
+
+  for (const [sends, holdsLease, status] of [
+    ['sends a call to the copy whose body comes while it stops', true, 200],
+    ['sends no call to the copy whose body comes after it has lost the lease', false, 502],
+  ] as const)
+    it(sends, async () => {
+      let leads = true
+      let asked = 0
+      let reached = 0
+      const isLeading = () => {
+        asked += 1
+        return leads
+      }
+      const lease = { isLeading, holdsLease: () => holdsLease }
+      const echo: RequestListener = (from, to) => {
+        reached += 1
+        from.pipe(to)
+      }
+      const activator = await world(echo, { startMilliseconds: 1, lease })
+      activator.put('hello', { spec: { triggers: open('/hello', { methods: ['POST'] }) } })
+      const answer = Promise.withResolvers<IncomingMessage>()
+      const call = request(`${activator.url}/hello`, { method: 'POST', headers: { host: HOST } }, answer.resolve)
+      call.on('error', answer.reject)
+      call.flushHeaders()
+      // Before it takes the call, and when it is connected to the copy.
+      await until('the copy is connected', () => asked === 2)
+      leads = false
+      call.end('late')
+      const { statusCode } = await answer.promise
+      expect([statusCode, reached]).to.deep.equal([status, status === 200 ? 1 : 0])
+    })
 
   it('drops the statistics of a deleted function', async () => {
     const activator = await world(hello, { startMilliseconds: 1 })

@@ -40,6 +40,8 @@ export type CallHandlerOptions = CallDependencies & {
   maxCalls?: number | undefined
   /** Whether this process still counts the calls. Calls that then have no copy yet are left to its successor. */
   isLeading?: () => boolean
+  /** Whether this process certainly holds the lease: also while it stops, and ends the calls that it has begun. */
+  holdsLease?: () => boolean
 }
 
 /**
@@ -149,7 +151,7 @@ async function findCall(
 }
 
 async function serve(
-  { statistics, reach, clock, log, isSimulated, isLeading = () => true }: CallHandlerOptions,
+  { statistics, reach, clock, log, isSimulated, isLeading = () => true, holdsLease = isLeading }: CallHandlerOptions,
   served: ServedFunction,
   trigger: FunctionTrigger,
   { request, response, caller }: Exchange,
@@ -160,8 +162,11 @@ async function serve(
   const isDisconnected = () => disconnected.aborted && !deadline.aborted
   const signal = AbortSignal.any([deadline, disconnected])
   const headers = forwardedHeaders(request.headers, trigger, caller)
+  let hasBegun = false
   const mayBegin = () => {
-    if (!isLeading()) return false
+    // Once its body was asked for, no other process can take the call.
+    if (!(hasBegun ? holdsLease() : isLeading())) return false
+    hasBegun = true
     letBodyCome(response)
     return true
   }

@@ -4,7 +4,7 @@ import { CallFront, type LeadingHandlers } from '../activator/callFront.ts'
 import { CallStatistics, dropDeletedFunctions } from '../activator/callStatistics.ts'
 import { limitClusterConnections } from '../activator/copyConnection.ts'
 import { stripPort } from '../activator/routing.ts'
-import { createCallHandler, createCallServer } from '../activator/server.ts'
+import { type CallHandlerOptions, createCallHandler, createCallServer } from '../activator/server.ts'
 import { createStatisticsListener, createStatisticsServer } from '../activator/statisticsServer.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard, tenantOf } from '../activator/switchboard.ts'
 import { createTestCaller } from '../activator/testCalls.ts'
@@ -80,17 +80,19 @@ export async function runActivator(
   connection.caches.start()
   await connection.caches.whenAllSynced()
   const namespaces = connection.caches.get<CachedNamespace>(FunctionNamespace.resource)
+  const holdsLease = () => turn?.lease.isLeader ?? true
   const front = new CallFront({
     clock: systemClock,
     log,
-    isLeader: () => turn?.lease.isLeader ?? true,
+    isLeader: holdsLease,
     tenantOf: (host) => tenantAtHost(namespaces.list(), host),
   })
   const servers = createServers(front, configuration)
   let working: Working | undefined
 
   async function lead(): Promise<void> {
-    working = startWork(configuration, connection, log, { activatorHere, agents, isLeading: front.isLeading })
+    const { isLeading } = front
+    working = startWork(configuration, connection, log, { activatorHere, agents, isLeading, holdsLease })
     front.lead(working)
     await (peerAddress === undefined ? servers.listen() : servers.listenToPeers())
     if (state === 'starting') state = 'ready'
@@ -220,9 +222,12 @@ function startWork(
   configuration: Configuration,
   { client, caches }: Connection,
   log: Log,
-  context: { activatorHere: LocalActivatorRef; agents: AgentHub; isLeading: () => boolean },
+  context: Pick<CallHandlerOptions, 'isLeading' | 'holdsLease'> & {
+    activatorHere: LocalActivatorRef
+    agents: AgentHub
+  },
 ): Working {
-  const { activatorHere, agents, isLeading } = context
+  const { activatorHere, agents, ...lease } = context
   const { facadeUrl, facadePort, engines } = configuration
   const isSimulated = engines === 'simulated'
   const scaler = new Scaler(client, log)
@@ -247,7 +252,7 @@ function startWork(
     ({ namespace, name }) => switchboard.tenantOf(`${namespace}/${name}`),
   )
   const common = { switchboard, statistics, reach, clock: systemClock, log, isSimulated }
-  const calls = createCallHandler({ ...common, authorizer, isLeading })
+  const calls = createCallHandler({ ...common, authorizer, ...lease })
   const runs = createTimerHooks({ ...common, client })
   const call = createTestCaller(common)
   activatorHere.calls = { of: (key) => statistics.of(key), call }

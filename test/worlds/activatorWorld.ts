@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { CallAuthorizer, type CallAuthorizerOptions } from '../../src/activator/callAuthorizer.ts'
 import { CallStatistics, dropDeletedFunctions } from '../../src/activator/callStatistics.ts'
 import type { ReachCopy } from '../../src/activator/copyConnection.ts'
-import { createCallHandler, createCallServer } from '../../src/activator/server.ts'
+import { type CallHandlerOptions, createCallHandler, createCallServer } from '../../src/activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard, type View } from '../../src/activator/switchboard.ts'
 import { type RemoteCopy, remoteCopyName } from '../../src/contracts/remoteCopies.ts'
 import { systemClock } from '../../src/core/clock.ts'
@@ -72,6 +72,8 @@ type Played = {
   reach?: ReachCopy
   maxConnections?: number
   mostCalls?: number
+  /** Whether the activator leads, and holds its lease; default always. */
+  lease?: Pick<CallHandlerOptions, 'isLeading' | 'holdsLease'>
 }
 
 const podOf = (server: Server) => `pod-${(server.address() as AddressInfo).port}`
@@ -95,6 +97,7 @@ export async function startActivator(
     reach = connectTo,
     maxConnections,
     mostCalls,
+    lease,
     ...gate
   }: Partial<CallAuthorizerOptions> & Played = {},
 ) {
@@ -150,6 +153,7 @@ export async function startActivator(
     statistics: figures,
     clock: systemClock,
     log: silentLog,
+    ...lease,
   })
   const server = createCallServer(
     (request, response) => void handle(request, response, request.socket.remoteAddress),
