@@ -13,7 +13,7 @@ const regarding: KubeObject = {
   kind: 'ConfigMap',
   metadata: { name: 'x', namespace: 'a', uid: 'uid-x' },
 }
-type Event = KubeObject & { series?: { count: number }; note?: string }
+type Event = KubeObject & { series?: { count: number; lastObservedTime: string }; note?: string }
 
 describe('EventRecorder', () => {
   let server = new FakeKubeClient()
@@ -39,6 +39,17 @@ describe('EventRecorder', () => {
     await clock.advance(60_000)
     expect((await events())[0]?.series?.count).to.equal(100)
     expect(server.count('patch')).to.equal(1)
+  })
+
+  it('tells when an event was last observed, not when it was written', async () => {
+    say('again')
+    await settle()
+    await clock.advance(1_000)
+    const observed = clock.now()
+    say('again')
+    await clock.advance(60_000)
+    const [event] = await events()
+    expect(Date.parse(event?.series?.lastObservedTime ?? '')).to.equal(observed)
   })
 
   it('sets no timer if nothing repeats', async () => {

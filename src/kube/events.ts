@@ -38,6 +38,8 @@ type Series = {
   count: number
   sentCount: number
   lastAt: number
+  /** The time of the last one, in milliseconds since 1970. */
+  observedAt: number
   /** Whether the event exists on the server. */
   stored: boolean
   event: RecordedEvent
@@ -109,6 +111,7 @@ export class EventRecorder {
     if (known !== undefined && now - known.lastAt < SERIES_TIMEOUT_MS) {
       known.count += 1
       known.lastAt = now
+      known.observedAt = this.#clock.now()
       this.#series.delete(key)
       this.#series.set(key, known)
       this.#flushLater()
@@ -122,7 +125,9 @@ export class EventRecorder {
       return
     }
     const ref = { namespace: namespace ?? 'default', name: `${name.slice(0, 230)}.${randomBytes(8).toString('hex')}` }
-    const series = { party, ref, count: 1, sentCount: 0, lastAt: now, stored: false, event: withNamesOnly(event) }
+    const observedAt = this.#clock.now()
+    const about = { party, ref, event: withNamesOnly(event) }
+    const series = { ...about, count: 1, sentCount: 0, lastAt: now, observedAt, stored: false }
     this.#series.set(key, series)
     forgetFirst(this.#series)
     this.#enqueue(series)
@@ -186,7 +191,7 @@ export class EventRecorder {
   }
 
   async #send(series: Series): Promise<void> {
-    const { count, ref } = series
+    const { count, ref, observedAt } = series
     const call = { timeout: 5_000 }
     series.sentCount = count
     if (!series.stored) {
@@ -195,7 +200,7 @@ export class EventRecorder {
       return
     }
     try {
-      const patch = { series: { count, lastObservedTime: microTimestamp(this.#clock.now()) } }
+      const patch = { series: { count, lastObservedTime: microTimestamp(observedAt) } }
       await this.#options.client.mergePatch(eventResource, ref, patch, call)
     } catch (error) {
       // The server forgets events after an hour; the next repetition begins a new one.
@@ -204,15 +209,15 @@ export class EventRecorder {
     }
   }
 
-  #body({ ref, count, event }: Series): KubeObject {
+  #body({ ref, count, event, observedAt }: Series): KubeObject {
     const { regarding, type, reason, note, action } = event
     const { name, namespace, uid, resourceVersion } = regarding.metadata
-    const now = microTimestamp(this.#clock.now())
+    const observed = microTimestamp(observedAt)
     return {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { ...ref },
-      eventTime: now,
+      eventTime: observed,
       reportingController: this.#options.controller,
       reportingInstance: this.#options.instance.slice(0, 128),
       action: (action ?? 'Reconcile').slice(0, 128),
@@ -220,7 +225,7 @@ export class EventRecorder {
       type,
       note: note.length > 1000 ? `${note.slice(0, 999)}…` : note,
       regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
-      ...(count > 1 && { series: { count, lastObservedTime: now } }),
+      ...(count > 1 && { series: { count, lastObservedTime: observed } }),
     }
   }
 }

@@ -1,7 +1,9 @@
 // @inTurn proxied: counts every request of the platform for a while.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { KubeObject } from '../../src/core/object.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
+import { event } from '../../src/kube/builtin.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
@@ -10,8 +12,9 @@ import { type Fleet, makeFleet, untilFleetIsReady } from '../worlds/fleet.ts'
 const DATABASES = TEST_CONFIG.sized(40, 1_000)
 const QUIET_SECONDS = TEST_CONFIG.sized(60, 120)
 
-/** Allowed requests of an idle platform: watches, and renewals of its lease. */
-const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$)/
+/** Allowed requests of an idle platform: watches, renewals of its lease, and counts of events from before its rest. */
+const AT_REST = /^(watch |(get|update|patch) leases\.coordination\.k8s\.io$|patch events\.events\.k8s\.io$)/
+type Series = KubeObject & { note?: string; series?: { lastObservedTime: string } }
 
 describe(`an idle platform of ${DATABASES} vector databases, half of them stopped`, () => {
   let own: OwnPlatform
@@ -28,18 +31,19 @@ describe(`an idle platform of ${DATABASES} vector databases, half of them stoppe
   after(() => giveBack(own))
 
   /** This test is about time itself: nothing may happen during it. */
-  async function rest(): Promise<void> {
+  async function rest(): Promise<Date> {
+    const since = new Date()
     const before = own.operatorPid
     for (const proxy of Object.values(own.proxies ?? {})) proxy.reset()
     await delay(QUIET_SECONDS * 1000)
-    if (own.operatorPid === before) return
+    if (own.operatorPid === before) return since
     // On a busy machine it may have lost its lease and been restarted.
     await untilQuiet(own)
-    await rest()
+    return rest()
   }
 
   it('sends only watches and renewals of its leases', async () => {
-    await rest()
+    const since = await rest()
     const proxies = Object.values(own.proxies ?? {})
     const requests = proxies.flatMap((proxy) => proxy.requests())
     const counted = proxies.flatMap((proxy) => Object.entries(proxy.counts().by))
@@ -49,6 +53,9 @@ describe(`an idle platform of ${DATABASES} vector databases, half of them stoppe
       Object.keys(by).filter((key) => !AT_REST.test(key)),
       JSON.stringify(by),
     ).to.deep.equal([])
+    const { items } = await own.admin.list<Series>(event)
+    const repeated = items.filter(({ series }) => series && new Date(series.lastObservedTime) > since)
+    expect(repeated.map(({ note }) => note)).to.deep.equal([])
     const renewals = Object.entries(by).filter(([key]) => key.includes('leases'))
     // Two leases: that of the controllers' leader, and the activator's.
     expect(renewals.reduce((sum, [, count]) => sum + count, 0)).to.be.within(2, (2 * 30 * QUIET_SECONDS) / 60)
