@@ -6,6 +6,7 @@ import {
   type BackupLocation,
   backupLocationObstacle,
   backupScheduleName,
+  type CoveredVolume,
   expiryOf,
   failureOf,
   findLastEndedBackup,
@@ -14,8 +15,9 @@ import {
   selectBackedUpVolumes,
   selectBackupLocation,
   selectSnapshotClass,
-  snapshotObstacle,
   sortBackupsNewestFirst,
+  type VolumeClasses,
+  volumeBackupsObstacle,
 } from './backups.ts'
 
 const place = (name: string, spec: object = {}, phase = 'Available'): BackupLocation => ({
@@ -59,7 +61,20 @@ describe('selectBackupLocation and backupLocationObstacle', () => {
   }
 })
 
-describe('snapshotObstacle', () => {
+const blocked = (volumes: CoveredVolume[], policy: object, classes: VolumeClasses) => {
+  const target = { apiVersion: 'velero.io/v1', kind: 'BackupStorageLocation', metadata: { name: 'default' } }
+  const means = { target: { ...target, status: { phase: 'Available' } }, classes }
+  return volumeBackupsObstacle(means, volumes, { method: 'Snapshot', ...policy }, 'Use files.')
+}
+
+describe('volumeBackupsObstacle', () => {
+  it('names a missing target before classes', () => {
+    const means = { target: undefined, classes: { storage: [], snapshot: [] } }
+    expect(volumeBackupsObstacle(means, [{ name: 'site' }], { method: 'Snapshot' }, '')?.code).to.equal(
+      'BACKUP_TARGET_MISSING',
+    )
+  })
+
   const storageClass = (name: string, provisioner: string, annotations = {}) => ({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -86,7 +101,7 @@ describe('snapshotObstacle', () => {
   ]
   for (const [sentence, volumeToSave, policy, isPossible] of cases) {
     it(sentence, () => {
-      const found = snapshotObstacle([volumeToSave], { method: 'Snapshot', ...policy }, { storage, snapshot })
+      const found = blocked([volumeToSave], policy, { storage, snapshot })
       expect(found === undefined).to.equal(isPossible)
     })
   }
@@ -113,15 +128,17 @@ describe('selectSnapshotClass', () => {
     it(sentence, () => expect(selectSnapshotClass(name, { storage, snapshot })?.metadata.name).to.equal(chosen))
 })
 
-describe('snapshotObstacle and selectBackedUpVolumes', () => {
+describe('volumeBackupsObstacle and selectBackedUpVolumes', () => {
   it('name the volume and its storage class', () => {
     const volumes = [{ name: 'site', kind: 'Persistent', storageClass: 'attic' }]
     const storage = [
       { apiVersion: 'v', kind: 'StorageClass', metadata: { name: 'attic' }, provisioner: 'attic.example' },
     ]
-    expect(snapshotObstacle(volumes, { method: 'Snapshot' }, { storage, snapshot: [] })).to.deep.equal({
+    expect(blocked(volumes, {}, { storage, snapshot: [] })).to.deep.equal({
+      code: 'SNAPSHOT_CLASS_MISSING',
       volume: 'site',
-      message: 'Volume "site" cannot be backed up by Snapshot: storage class "attic" has no VolumeSnapshotClass.',
+      message:
+        'Volume "site" cannot be backed up by Snapshot: storage class "attic" has no VolumeSnapshotClass. Use files.',
     })
   })
 
@@ -132,7 +149,7 @@ describe('snapshotObstacle and selectBackedUpVolumes', () => {
         const metadata = { name: `s${at}`, ...mark }
         return { apiVersion: 'v', kind: 'VolumeSnapshotClass', metadata, driver: 'd' }
       })
-      return snapshotObstacle([{ name: 'site', storageClass: 'disks' }], { method: 'Snapshot' }, { storage, snapshot })
+      return blocked([{ name: 'site', storageClass: 'disks' }], {}, { storage, snapshot })
     }
     const labels = { 'velero.io/csi-volumesnapshot-class': 'true' }
     const annotations = { 'snapshot.storage.kubernetes.io/is-default-class': 'true' }
@@ -147,7 +164,7 @@ describe('snapshotObstacle and selectBackedUpVolumes', () => {
     const others = ['a', 'b'].map((name) => ({ ...disks, metadata: { name }, provisioner: 'other' }))
     const snapshot = [{ apiVersion: 'v', kind: 'VolumeSnapshotClass', metadata: { name: 's' }, driver: 'd' }]
     const storage = [...others, disks]
-    expect(snapshotObstacle([{ name: 'site' }], { method: 'Snapshot' }, { storage, snapshot })).to.equal(undefined)
+    expect(blocked([{ name: 'site' }], {}, { storage, snapshot })).to.equal(undefined)
   })
 
   it('cover persistent volumes only, and those that the policy names', () => {

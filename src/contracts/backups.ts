@@ -130,17 +130,34 @@ function veleroObstacle(storageClass: string | undefined, classes: VolumeClasses
   return `${subject} has several VolumeSnapshotClasses, but none with the label ${SNAPSHOT_CLASS_LABEL}.`
 }
 
-/** Returns why a volume cannot be snapshotted; undefined if all can, or the policy takes no snapshots. */
-export function snapshotObstacle(
+/** What a cluster has for backups of volumes. */
+export type BackupMeans = { target: BackupLocation | undefined; classes: VolumeClasses }
+type BackupObstacle = {
+  code: 'BACKUP_TARGET_MISSING' | 'SNAPSHOT_CLASS_MISSING'
+  message: string
+  /** The first volume that cannot be snapshotted. */
+  volume?: string
+}
+
+/**
+ * Returns why volumes cannot be backed up now; undefined if they can.
+ *
+ * @param withoutSnapshots what to do if a volume cannot be snapshotted
+ */
+export function volumeBackupsObstacle(
+  { target, classes }: BackupMeans,
   volumes: readonly CoveredVolume[],
-  policy: { method: string },
-  classes: VolumeClasses,
-): { volume: string; message: string } | undefined {
-  if (policy.method !== 'Snapshot') return undefined
+  { method }: { method: string },
+  withoutSnapshots: string,
+): BackupObstacle | undefined {
+  const missing = backupLocationObstacle(target)
+  if (missing !== undefined) return { code: 'BACKUP_TARGET_MISSING', message: missing }
+  if (method !== 'Snapshot') return undefined
   for (const { name, storageClass } of volumes) {
     const obstacle = veleroObstacle(storageClass, classes)
-    if (obstacle !== undefined)
-      return { volume: name, message: `Volume "${name}" cannot be backed up by Snapshot: ${obstacle}` }
+    if (obstacle === undefined) continue
+    const message = `Volume "${name}" cannot be backed up by Snapshot: ${obstacle} ${withoutSnapshots}`
+    return { code: 'SNAPSHOT_CLASS_MISSING', message, volume: name }
   }
   return undefined
 }

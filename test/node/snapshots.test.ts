@@ -125,13 +125,18 @@ describe('backups of volumes, on a node', () => {
     (await expectCall<Policy>(200, 'GET', `${base}/${SITE}/backup-policy`)).body
 
   /** What a page of the documentation has an administrator paste to restore. */
-  async function restoreAsOn(page: string, { namespace }: Place, backup: string, words = 'restore create') {
+  async function restoreAsOn(
+    page: string,
+    { namespace }: Place,
+    backup: string,
+    { words = 'restore create', adapt = (commands: string) => commands } = {},
+  ) {
     const blocks = blocksOf(await readFile(join(ROOT, 'docs/areas', page), 'utf8'))
     const [block] = blocks.filter(({ commands }) => commands.includes(words))
     const { kubectlPath, kubeconfig } = testPlatform()
     const PATH = [dirname(kubectlPath), dirname(velero.program), process.env.PATH].join(delimiter)
     const env = { ...process.env, PATH, KUBECONFIG: kubeconfig, namespace, backup }
-    await promisify(execFile)('bash', ['-c', block?.commands ?? 'false'], { env })
+    await promisify(execFile)('bash', ['-c', adapt(block?.commands ?? 'false')], { env })
   }
   /** Names of objects in the whole cluster. */
   const named = async (...words: string[]) =>
@@ -239,9 +244,36 @@ describe('backups of volumes, on a node', () => {
     )
     await take('files', schedule)
     await write(other, 'after')
-    await restoreAsOn('containerinstances.md', other, 'files', 'resource-modifier-configmap')
+    await restoreAsOn('containerinstances.md', other, 'files', { words: 'resource-modifier-configmap' })
     await untilIt(`${other.base}/${SITE}`, 'runs', ({ status }) => status === 'Running')
     expect(await read(other)).to.equal('elsewhere\n')
+  })
+
+  it('restores an app, with the names that its page says', async () => {
+    const app = `${other.base}/apps/shop`
+    await expectCall(201, 'POST', app, {
+      sourceKind: 'Image',
+      image: SHELL_IMAGE,
+      startCommand: `trap exit TERM; busybox httpd -f -p 8080 -h ${dirname(PAGE)} & wait`,
+      healthPath: null,
+      isPublic: false,
+      volumes: [
+        { name: 'site', kind: 'Persistent', mountPath: dirname(PAGE), size: '100Mi', storageClass: SNAPSHOTTABLE },
+      ],
+      backupPolicy: KEPT,
+    })
+    await untilIt(app, 'runs', ({ status }) => status === 'Running')
+    const inApp = (command: string) => inPod(other, 'deploy/papp-shop--app', command)
+    await inApp(`echo before > ${PAGE} && sync`)
+    await take('app', scheduleOf('PlatformApp', other, 'shop'))
+    await inApp(`echo after > ${PAGE}`)
+    const page = await readFile(join(ROOT, 'docs/areas/apps.md'), 'utf8')
+    const [names = ''] = /resource=papp.* claim=pappvol\S+site/.exec(page) ?? []
+    const adapt = (commands: string) => commands.replace(/^resource=.*$/m, names)
+    await restoreAsOn('containerinstances.md', other, 'app', { adapt })
+    await untilIt(app, 'runs', ({ status }) => status === 'Running')
+    expect(await inApp(`cat ${PAGE}`)).to.equal('before\n')
+    expect(await read(other), 'the container instance of that name').to.equal('elsewhere\n')
   })
 
   it('says so if Velero skips volumes because it runs without its feature for them', async () => {
@@ -279,7 +311,7 @@ describe('backups of volumes, on a node', () => {
       '-o',
       'jsonpath={range .items[*]}{.spec.persistentVolumeReclaimPolicy}{"\\n"}{end}',
     ])
-    expect(volumes.split('\n').filter((policy) => policy === 'Retain')).to.have.length(4)
+    expect(volumes.split('\n').filter((policy) => policy === 'Retain')).to.have.length(5)
     expect(await read(other)).to.equal('elsewhere\n')
   })
 })

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { selectBackedUpVolumes, USE_FILES, volumeBackupsObstacle } from '../../contracts/backups.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { APP_SECRET_ACCESS_FIELDS } from '../../crds/appRules.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
@@ -11,6 +13,7 @@ import { withoutAbsent } from '../records/specs.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
+import { otherClusterOf } from '../resources/find.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseMissingReferences, requireReferenceRights, requireVaultRights } from '../resources/references.ts'
@@ -92,6 +95,7 @@ const record = recordOf(PlatformApp, {
     refuseRuntime(draft, view)
     refuseUnshared(instanceVolumes(draft), view.services)
     refuseTakenHosts(PlatformApp, draft, view)
+    refuseBackups(draft, view)
     return { healthPath, replicas: draft.replicas }
   },
 })
@@ -150,6 +154,17 @@ function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, prev
     runtimeVersion,
     `Version ${runtimeVersion} of "${name}" is no longer supported: choose a newer one.`,
   )
+}
+
+/** @throws PlatformError BACKUP_TARGET_MISSING, SNAPSHOT_CLASS_MISSING; of another cluster its controller says it */
+function refuseBackups({ backupPolicy: policy, clusterId, volumes }: Spec, { services, previous }: Write): void {
+  // A paused policy needs no target.
+  if (policy?.enabled !== true || isDeepStrictEqual(policy, previous?.spec.backupPolicy)) return
+  if (otherClusterOf(services, clusterId) !== undefined) return
+  const covered = selectBackedUpVolumes(volumes, policy)
+  const found = volumeBackupsObstacle(services.backups.ownMeans(), covered, policy, USE_FILES)
+  if (found === undefined) return
+  throw new PlatformError(found.code, found.message, { field: 'backupPolicy', value: found.volume })
 }
 
 /** Returns the volumes in the form of a container instance with one component. */

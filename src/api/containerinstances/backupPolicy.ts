@@ -8,8 +8,8 @@ import {
   findLastEndedBackup,
   phaseOf,
   selectBackedUpVolumes,
-  snapshotObstacle,
   USE_FILES,
+  volumeBackupsObstacle,
 } from '../../contracts/backups.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
@@ -30,7 +30,6 @@ import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 import { findResource, locateResource, otherClusterOf, type ResourceLocation } from '../resources/find.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
-import { unprocessable } from '../resources/sizing.ts'
 import { requireInstanceReadRights } from './record.ts'
 
 type Stored = RecordOf<typeof ContainerInstance>
@@ -167,15 +166,20 @@ async function refuse(
   // A paused policy needs no target.
   if (!backupPolicy.enabled) return
   const clusterId = otherClusterOf(services, draft.clusterId)
-  const obstacle = backupLocationObstacle(await services.backups.target(clusterId))
-  if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, { field: 'enabled' })
-  const unsupported = snapshotObstacle(
+  const means = { target: await services.backups.target(clusterId), classes: await services.backups.classes(clusterId) }
+  const found = volumeBackupsObstacle(
+    means,
     selectBackedUpVolumes(draft.volumes, backupPolicy),
     backupPolicy,
-    await services.backups.classes(clusterId),
+    USE_FILES,
   )
-  if (unsupported !== undefined)
-    throw unprocessable('SNAPSHOT_CLASS_MISSING', 'method', unsupported.volume, `${unsupported.message} ${USE_FILES}`)
+  if (found === undefined) return
+  const { code, message, volume } = found
+  throw new PlatformError(
+    code,
+    message,
+    volume === undefined ? { field: 'enabled' } : { field: 'method', value: volume },
+  )
 }
 
 /** @throws PlatformError NOT_FOUND */

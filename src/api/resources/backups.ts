@@ -1,6 +1,7 @@
 import {
   type Backup,
   type BackupLocation,
+  type BackupMeans,
   type SnapshotClass,
   type StorageClass,
   selectBackupLocation,
@@ -26,8 +27,7 @@ export interface Backups {
   target(clusterId?: string): Promise<BackupLocation | undefined>
   classes(clusterId?: string): Promise<VolumeClasses>
   /** As `target` and `classes` of the platform's own cluster, from caches. */
-  ownTarget(): BackupLocation | undefined
-  ownClasses(): VolumeClasses
+  ownMeans(): BackupMeans
   /** Returns the backups of one incarnation of a resource, newest first: a later one of that name has none of them. */
   of(incarnation: string, clusterId?: string): Promise<Backup[]>
 }
@@ -81,10 +81,9 @@ export function createBackups(caches: Caches, velero: string, clientOf: (cluster
       storage: await all<StorageClass>(storageClass, clusterId),
       snapshot: await all<SnapshotClass>(volumeSnapshotClass, clusterId),
     }),
-    ownTarget: () => selectBackupLocation(held<BackupLocation>(veleroBackupStorageLocation, velero)),
-    ownClasses: () => ({
-      storage: held<StorageClass>(storageClass),
-      snapshot: held<SnapshotClass>(volumeSnapshotClass),
+    ownMeans: () => ({
+      target: selectBackupLocation(held<BackupLocation>(veleroBackupStorageLocation, velero)),
+      classes: { storage: held<StorageClass>(storageClass), snapshot: held<SnapshotClass>(volumeSnapshotClass) },
     }),
     async of(incarnation, clusterId) {
       if (clusterId !== undefined) refuseFollowedList('Backups')

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ASK_FOR_SNAPSHOTS, backupLocationObstacle, snapshotObstacle } from '../../contracts/backups.ts'
+import { ASK_FOR_SNAPSHOTS, volumeBackupsObstacle } from '../../contracts/backups.ts'
 import { ADMIN_USERS, defaultEngineMemoryMb, memoryObstacle } from '../../contracts/sql.ts'
 import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
@@ -82,13 +82,10 @@ function chooseBackup(
   if (isEcho && previous !== undefined && wanted === isBackedUp({ object: previous })) return undefined
   if (wanted !== true || previous?.spec.backupEnabled === true) return wanted
   if (otherClusterOf(services, clusterId) !== undefined) return wanted
-  const refused = { field: 'backupEnabled', value: true }
-  const obstacle = backupLocationObstacle(services.backups.ownTarget())
-  if (obstacle !== undefined) throw new PlatformError('BACKUP_TARGET_MISSING', obstacle, refused)
   const volume = { name: STORAGE_VOLUME, storageClass: effectiveSizes(draft, plan).storageClass ?? undefined }
-  const unsupported = snapshotObstacle([volume], { method: 'Snapshot' }, services.backups.ownClasses())
-  if (unsupported !== undefined)
-    throw new PlatformError('SNAPSHOT_CLASS_MISSING', `${unsupported.message} ${ASK_FOR_SNAPSHOTS}`, refused)
+  const means = services.backups.ownMeans()
+  const found = volumeBackupsObstacle(means, [volume], { method: 'Snapshot' }, ASK_FOR_SNAPSHOTS)
+  if (found !== undefined) throw new PlatformError(found.code, found.message, { field: 'backupEnabled', value: true })
   return wanted
 }
 

@@ -1,7 +1,6 @@
 import {
   type Backup,
   type BackupLocation,
-  backupLocationObstacle,
   backupScheduleName,
   backupStartOf,
   type CoveredVolume,
@@ -10,7 +9,7 @@ import {
   listSurplusBackups,
   phaseOf,
   selectBackupLocation,
-  snapshotObstacle,
+  volumeBackupsObstacle,
 } from '../../contracts/backups.ts'
 import { type KubeObject, keyOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
@@ -107,7 +106,9 @@ export async function keepVolumeBackups(
   const target = selectBackupLocation(
     workloads.cache<BackupLocation>(veleroBackupStorageLocation).list({ namespace: velero }),
   )
-  const obstacle = policy.enabled ? obstacleOf(pass, wanted, target) : undefined
+  const means = { target, classes: volumeClasses(workloads) }
+  const { volumes, withoutSnapshots } = wanted
+  const obstacle = policy.enabled ? volumeBackupsObstacle(means, volumes, policy, withoutSnapshots)?.message : undefined
   if (obstacle === undefined && target !== undefined) {
     const backups = { ...wanted, object, velero, target }
     await children.ensure(volumePolicy(backups), { resource: configMap })
@@ -121,15 +122,6 @@ export async function keepVolumeBackups(
     isScheduled: schedule !== undefined || (obstacle === undefined && target !== undefined),
     ...(await observeBackups(pass, velero, wanted, schedule)),
   }
-}
-
-function obstacleOf(
-  { workloads }: BackupPass,
-  { policy, volumes, withoutSnapshots }: Wanted,
-  target: BackupLocation | undefined,
-): string | undefined {
-  const unsupported = snapshotObstacle(volumes, policy, volumeClasses(workloads))
-  return backupLocationObstacle(target) ?? (unsupported && `${unsupported.message} ${withoutSnapshots}`)
 }
 
 type Schedule = KubeObject & { status?: { phase?: string } }
