@@ -1,4 +1,4 @@
-import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import {
   boundaryNamespaceObject,
@@ -8,15 +8,21 @@ import {
 } from '../core/namespaces.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
+import { formatScope, parseScope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { HOLDERS_SHOWN_MAX } from '../crds/holders.ts'
 import { kubectlName } from '../crds/kubectlName.ts'
+import { RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE, boundarySecretBindings } from '../desired/boundaries.ts'
+import {
+  BOUNDARY_SECRETS_ROLE,
+  BOUNDARY_SECRETS_WATCH_ROLE,
+  boundarySecretBindings,
+  INITIAL_OWNER_ROLE,
+} from '../desired/boundaries.ts'
 import { closedNetworkPolicy } from '../desired/isolation.ts'
 import { clusterRole, namespace, networkPolicy, roleBinding } from '../kube/builtin.ts'
-import { BOUNDARY_OWNER_OBSERVER, reportMissingOwner } from './boundaryOwners.ts'
-import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { controller, type Observed, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
 import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
 import { childRights } from './workload/observers.ts'
@@ -129,4 +135,40 @@ function concernedBoundary({ metadata }: KubeObject, records: Workspace): string
   const exists = records.cache(ResourceGroup).get(metadata.namespace, metadata.name) !== undefined
   const isReported = boundary?.status?.heldBy?.includes(kubectlName(ResourceGroup, metadata.name)) === true
   return exists === isReported ? [] : [boundaryId]
+}
+
+type Assignment = RoleAssignment & KubeObject
+
+const isOfOwner = ({ spec, metadata }: Assignment) =>
+  spec.roleDefinitionName === INITIAL_OWNER_ROLE && metadata.deletionTimestamp === undefined
+
+/** Wakes the boundary when an Owner is added or removed. */
+const BOUNDARY_OWNER_OBSERVER: Observed = {
+  resource: RoleAssignment.resource,
+  keysOf: (assignment) => {
+    const { spec } = assignment as Assignment
+    const scope = spec.roleDefinitionName === INITIAL_OWNER_ROLE ? parseScope(spec.scope) : undefined
+    return scope?.level === 'boundary' ? [scope.boundaryId] : []
+  },
+  relevant: ({ metadata }) => metadata.deletionTimestamp,
+}
+
+const UNGOVERNED = 'Nobody is Owner of this boundary: an Owner of the platform gives the role to somebody.'
+
+/**
+ * Reports a boundary without an Owner. Removing the last one is refused, but concurrent removals at two replicas, or a
+ * cluster administrator, can still remove both of two Owners.
+ */
+async function reportMissingOwner({ object, records }: Pass<typeof Boundary>): Promise<Outcome> {
+  const { metadata, spec } = object
+  const isAwaited =
+    spec.initialOwner !== undefined && metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] === undefined
+  if (isAwaited) return done()
+  const scope = formatScope({ level: 'boundary', boundaryId: metadata.name })
+  const isOwner = (one: Assignment) => isOfOwner(one) && one.spec.scope === scope
+  const home = { namespace: boundaryNamespace(metadata.name) }
+  if (records.cache(RoleAssignment).list(home).some(isOwner)) return done()
+  // Ask the API server: the cache may lack a new Owner.
+  const { items } = await records.client.list<Assignment>(RoleAssignment.resource, home)
+  return items.some(isOwner) ? done() : done({ reason: 'Ungoverned', message: UNGOVERNED })
 }

@@ -62,7 +62,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
   },
   ({ createAuthority }) => {
     return {
-      state: (): CrosslinkState => ({ given: undefined, reports: { sites: [], exposures: [] } }),
+      state: (): CrosslinkState => ({ reports: { sites: [], exposures: [] } }),
       reconcile: steps(
         forgetSites,
         stopDisabled,
@@ -106,7 +106,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
 
 type CrosslinkState = {
   /** Hash of what the hub was given in this pass. */
-  given: string | undefined
+  given?: string | undefined
   /** What agents reported about sites that are still linked. */
   reports: KnownReport
 }

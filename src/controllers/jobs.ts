@@ -54,7 +54,7 @@ type JobPassState = WorkloadState & {
   progress: JobProgress
   state: JobState
   /** UID of the created Job; undefined before. */
-  jobUid: string | undefined
+  jobUid?: string | undefined
 }
 
 const INITIAL_PROGRESS: JobProgress = { state: 'Pending', message: '', attempts: 0 }
@@ -75,7 +75,7 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
     writes: [...childRights([batchJobs]), { resource: PlatformJob.resource, verbs: ['get', 'patch', 'delete'] }],
   },
   (options) => ({
-    state: () => ({ ...newWorkloadState(), progress: INITIAL_PROGRESS, state: 'Pending', jobUid: undefined }),
+    state: () => ({ ...newWorkloadState(), progress: INITIAL_PROGRESS, state: 'Pending' }),
     reconcile: steps(observeJob, beginOrFinish(options)),
     collectsOrphans: [batchJobs],
     // In another cluster, garbage collection does not delete what has no owner there.

@@ -12,18 +12,16 @@ import { stepAdapter } from '../workload/pass.ts'
 /** State shared between steps, in addition to that of container instances. */
 export type AppState = InstanceState & {
   /** chooseDeployment: the deployment to serve. */
-  deployed: DeployedImage | undefined
+  deployed?: DeployedImage | undefined
   /** numberRevision: the newest revision, a hash of its pod template, and its probation in seconds. */
   revision: number
-  running: string | undefined
+  running?: string | undefined
   probation: number
 }
 
 export const newAppState = (): AppState => ({
   ...newInstanceState(),
-  deployed: undefined,
   revision: 0,
-  running: undefined,
   probation: 0,
 })
 

@@ -1,4 +1,5 @@
 import { EXECUTIONS_KEPT, executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
+import { type DeferredReference, fillDeferredValues } from '../../contracts/blueprints/render.ts'
 import { BLUEPRINT_EXECUTION_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { allButNewest, type KubeObject, refOf, refOfKey } from '../../core/object.ts'
@@ -10,6 +11,7 @@ import {
   endRemainingSteps,
   initialProgress,
   isStepDone,
+  plainOutput,
   type Readiness,
   readinessOf,
   type StepProgress,
@@ -18,9 +20,9 @@ import {
 } from '../../desired/blueprints.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
 import { ignoreMissingRights, RIGHTS_RETRY_MS, readSecret, withSecretRights } from '../workload/secrets.ts'
-import { collectOutputs } from './outputs.ts'
 import { ACCESS_REVIEW_READS, ACCESS_REVIEW_RIGHTS } from './rights.ts'
 import {
+  componentFieldValue,
   deleteValueSecret,
   type ExecutionPass,
   observedObjectOf,
@@ -243,4 +245,29 @@ async function pruneExecutions({ object, records }: ExecutionPass): Promise<Outc
   const surplus = allButNewest(finished, EXECUTIONS_KEPT)
   await Promise.all(surplus.map((one) => records.client.remove(resource, refOf(one), { uid: one.metadata.uid })))
   return ended(state === 'Failed' ? (message ?? 'It has failed.') : undefined)
+}
+
+type Outputs = NonNullable<NonNullable<BlueprintExecution['status']>['outputs']>
+
+/** Collects the outputs of a finished execution. Secret outputs are shown by reference, so their value is not read. */
+function collectOutputs(
+  pass: ExecutionPass,
+  namespace: string,
+  observed: (step: ExecutionStep) => KubeObject | undefined,
+): Outputs {
+  const { steps, outputs = [] } = pass.object.spec
+  return outputs.flatMap(({ name, secret = false, value, component, output }) => {
+    if (secret) return []
+    if (value !== undefined) return [{ name, value: fillLateText(pass, value, namespace) }]
+    const step = steps.find((one) => one.component === component)
+    const found = step && observed(step)
+    const plainValue = step && found && output && plainOutput(step.collection, found, output)
+    return [{ name, ...(plainValue && { value: plainValue }) }]
+  })
+}
+
+function fillLateText(pass: ExecutionPass, text: string, namespace: string): string {
+  const lookUp = (reference: DeferredReference) =>
+    reference.root === 'components' ? (componentFieldValue(pass, reference, namespace) ?? '') : undefined
+  return fillDeferredValues(text, pass.object.spec.lateMark ?? '', lookUp).slice(0, 8192)
 }

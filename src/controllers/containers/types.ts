@@ -24,40 +24,33 @@ export type InstanceState = WorkloadState & {
   /** resolveComponents: by component. */
   plans: Map<string, EffectivePlan>
   /** claimHosts: the platform's host, and the custom domains. */
-  host: string | undefined
+  host?: string | undefined
   domains: readonly string[]
   /** keepVolumes: why volumes are not as requested. */
-  volumes: Outcome | undefined
+  volumes?: Outcome | undefined
   /** keepBackups: why backups are not as requested. */
-  backup: Outcome | undefined
+  backup?: Outcome | undefined
   /** keepValues: content versions by Secret name; the pull Secret, if any. */
   versions: Map<string, string>
-  pullSecret: string | undefined
+  pullSecret?: string | undefined
   /** keepIdentity: the Secret with the identity's credentials, if any. */
-  identitySecret: string | undefined
+  identitySecret?: string | undefined
   /** keepRevisions */
   revisions: Readonly<Record<string, number>>
   /** applyWorkload: by component. */
   deployments: Map<string, LiveDeployment>
-  waitingComponent: { component: string; by: string } | undefined
-  route: RouteAcceptance | undefined
+  waitingComponent?: { component: string; by: string } | undefined
+  route?: RouteAcceptance | undefined
 }
 
 export function newInstanceState(): InstanceState {
   return {
     ...newWorkloadState(),
     plans: new Map(),
-    host: undefined,
     domains: [],
-    volumes: undefined,
-    backup: undefined,
     versions: new Map(),
-    pullSecret: undefined,
-    identitySecret: undefined,
     revisions: {},
     deployments: new Map(),
-    waitingComponent: undefined,
-    route: undefined,
   }
 }
 

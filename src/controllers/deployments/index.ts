@@ -38,7 +38,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
   (options) => {
     const turns = new KeyedMutex()
     return {
-      state: () => ({ number: undefined, decision: undefined, build: undefined }),
+      state: () => ({}),
       reconcile: steps<typeof DeploymentRecord, RecordState>(
         bindToOwner as RecordStep,
         evictOldLogs(options),

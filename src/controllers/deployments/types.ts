@@ -32,10 +32,10 @@ export type BuildOptions = BuildPorts & {
 }
 
 export type RecordState = {
-  number: number | undefined
-  decision: DeploymentDecision | undefined
+  number?: number | undefined
+  decision?: DeploymentDecision | undefined
   /** The observed build; undefined if it was not started. */
-  build:
+  build?:
     | { job: BuildJob; pods: readonly BuildPod[]; seen: NonNullable<DeploymentFacts['build']>; isOver: boolean }
     | undefined
 }

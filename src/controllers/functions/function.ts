@@ -23,7 +23,7 @@ import { deleteEndedPods, emitEvictions, POD_RIGHTS } from '../workload/evicted.
 import { scaleToZero } from '../workload/halt.ts'
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { planOf, refOfPass, stepAdapter, withSpec } from '../workload/pass.ts'
+import { newWorkloadState, planOf, refOfPass, stepAdapter, withSpec } from '../workload/pass.ts'
 import { referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { ignoreMissingRights } from '../workload/secrets.ts'
@@ -31,14 +31,7 @@ import { awaitCopiesGone, checkCopies, endedPodsOf, namespaceOf, podsOf, release
 import { findIdentity, withdrawIdentity } from './identity.ts'
 import { clusterOfFunction, functionsOf, functionsOnCluster, otherClusterObservers } from './otherClusters.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
-import {
-  type CachedFunction,
-  type CachedNamespace,
-  type FunctionOptions,
-  type FunctionPass,
-  type FunctionState,
-  newFunctionState,
-} from './types.ts'
+import type { CachedFunction, CachedNamespace, FunctionOptions, FunctionPass, FunctionState } from './types.ts'
 import { DIGEST_RIGHTS, keepValues, pruneSourceFiles, reportKeyDigests, requireKeys, type Variables } from './values.ts'
 import { refuseWithheldSecrets, refuseWithheldVariables } from './withheldSecrets.ts'
 
@@ -81,7 +74,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
     writes: [...childRights(CHILDREN), POD_RIGHTS, ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS, LEDGER_RIGHTS],
   },
   (options) => ({
-    state: newFunctionState,
+    state: newWorkloadState,
     clusterOf: clusterOfFunction,
     collectsOrphans: CHILDREN,
     reconcile: steps(

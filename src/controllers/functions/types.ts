@@ -15,28 +15,18 @@ export type FunctionOptions = {
 /** State shared between the steps of a pass over a function. */
 export type FunctionState = WorkloadState & {
   /** findNamespace */
-  functionNamespace: CachedNamespace | undefined
+  functionNamespace?: CachedNamespace | undefined
   /** reportKeyDigests: why a trigger's key is not available. */
-  keyObstacle: Outcome | undefined
+  keyObstacle?: Outcome | undefined
   /** findIdentity: the Secret with the credentials of the namespace's identity, if any. */
-  identitySecret: string | undefined
+  identitySecret?: string | undefined
   /** keepValues: the content version of the function's Secret, if any. */
-  valuesVersion: string | undefined
+  valuesVersion?: string | undefined
   /** chooseImage: the image to serve, and its deployment. */
-  servedImage: { image: string; deploymentId?: string; commit?: string | undefined } | undefined
+  servedImage?: { image: string; deploymentId?: string; commit?: string | undefined } | undefined
   /** applyCopies */
-  deployment: LiveDeployment | undefined
+  deployment?: LiveDeployment | undefined
 }
-
-export const newFunctionState = (): FunctionState => ({
-  ...newWorkloadState(),
-  functionNamespace: undefined,
-  keyObstacle: undefined,
-  identitySecret: undefined,
-  valuesVersion: undefined,
-  servedImage: undefined,
-  deployment: undefined,
-})
 
 export type CachedNamespace = FunctionNamespace & { [key: string]: unknown }
 export type CachedFunction = ServerlessFunction & { [key: string]: unknown }
@@ -45,20 +35,17 @@ export type FunctionStep = (pass: FunctionPass) => Outcome | Promise<Outcome>
 
 export type NamespaceState = WorkloadState & {
   /** claimHosts: the platform's host, and the custom domains. */
-  host: string | undefined
+  host?: string | undefined
   domains: readonly string[]
   /** keepIdentity: the Secret with the identity's credentials, if any. */
-  identitySecret: string | undefined
+  identitySecret?: string | undefined
   /** applyRoute */
-  route: RouteAcceptance | undefined
+  route?: RouteAcceptance | undefined
 }
 
 export const newNamespaceState = (): NamespaceState => ({
   ...newWorkloadState(),
-  host: undefined,
   domains: [],
-  identitySecret: undefined,
-  route: undefined,
 })
 
 export type NamespacePass = Pass<typeof import('../../crds/functions.ts').FunctionNamespace, NamespaceState>

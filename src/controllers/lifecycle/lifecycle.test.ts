@@ -5,7 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import { secret } from '../../kube/builtin.ts'
 import { helmRelease, ociRepository } from '../../kube/flux.ts'
-import { feedDueIn } from './feed.ts'
+import { feedDueIn } from './component.ts'
 
 const AT = { namespace: SYSTEM_NAMESPACE }
 

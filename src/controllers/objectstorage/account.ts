@@ -1,4 +1,4 @@
-import { ACCOUNT_NAME_MIN_LENGTH, unsupportedAccountFields } from '../../contracts/objectstorage.ts'
+import { ACCOUNT_NAME_MIN_LENGTH, type SeaweedRef, unsupportedAccountFields } from '../../contracts/objectstorage.ts'
 import { DAY_MS } from '../../core/clock.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -7,15 +7,16 @@ import { kubectlName } from '../../crds/kubectlName.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { withDailyUsage, withRecordedBuckets } from '../../desired/objectstorage/index.ts'
+import { type Seaweed, seaweedObstacle } from '../../desired/objectstorage/seaweed.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
-import { controllerWith, type Observed, type Pass, steps } from '../engine/controller.ts'
+import { seaweed } from '../../kube/seaweedfs.ts'
+import { controllerWith, type Observed, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { acquireNameClaim, CLAIM_RIGHTS, observedClaims, releaseNames } from '../nameClaims.ts'
 import { blockForHolders } from '../namespaceTeardown.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { checkQuotaOnce, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { obstacleOf, seaweedObservers } from './seaweed.ts'
 import {
   accountKeyOf,
   bucketsOf,
@@ -133,4 +134,27 @@ function waitForBuckets(pass: AccountPass): Outcome {
   if (remaining.length === 0) return done()
   const shown = remaining.sort().slice(0, 5).join(', ')
   return waiting('TearingDown', `Delete its buckets first: ${shown}${remaining.length > 5 ? ' ...' : ''}.`)
+}
+
+/** Wakes accounts that wait for the store when its Seaweed changes, if one is configured. */
+function seaweedObservers(seaweedRef: SeaweedRef | undefined): Observed[] {
+  if (seaweedRef === undefined) return []
+  return [
+    {
+      resource: seaweed,
+      keysOf: ({ metadata }, records) =>
+        metadata.namespace === seaweedRef.namespace && metadata.name === seaweedRef.name
+          ? records.cache(ObjectStorageAccount).list().map(keyOf)
+          : [],
+    },
+  ]
+}
+
+/** Returns why the Seaweed cannot be used; undefined if it can. */
+function obstacleOf(records: Workspace, seaweedRef: SeaweedRef): Outcome | undefined {
+  const isServed = records.isServed(seaweed)
+  const found = isServed
+    ? records.cache<Seaweed & KubeObject>(seaweed).get(seaweedRef.namespace, seaweedRef.name)
+    : undefined
+  return seaweedObstacle(seaweedRef, found, isServed)
 }

@@ -30,7 +30,7 @@ import {
 } from './shared.ts'
 
 type BucketPass = Pass<typeof AccountBucket, BucketState>
-type BucketState = ObstacleState & { account: ObjectStorageAccount | undefined }
+type BucketState = ObstacleState & { account?: ObjectStorageAccount | undefined }
 
 /** Milliseconds between two checks of a bucket that is being emptied, or that its owner must empty. */
 const EMPTYING_RETRY_MS = 1_000
@@ -73,7 +73,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
   ({ store, usageInterval }) => {
     return {
       childrenIn: 'records',
-      state: () => ({ account: undefined, obstacle: undefined }),
+      state: () => ({}),
       reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, reportObstacle, checkPublic, lookAtUse),
       finalize: steps(awaitRecordedName, removeBucket, releaseNames),
     }

@@ -96,7 +96,7 @@ export const accessKeyController = controllerWith<typeof ObjectAccessKey, Storag
   ({ store }) => {
     return {
       childrenIn: 'records',
-      state: () => ({ obstacle: undefined }),
+      state: () => ({}),
       reconcile: steps(
         endSession,
         followIdentity,

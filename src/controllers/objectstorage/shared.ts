@@ -105,7 +105,7 @@ export function isGroupTerminating(
 /** An obstacle to new objects. Existing ones still expire, are deactivated, or are closed to the public. */
 export type ObstacleState = {
   /** Why nothing new can be created; reported at the end. */
-  obstacle: Outcome | undefined
+  obstacle?: Outcome | undefined
 }
 
 export function reportObstacle({ state: { obstacle } }: { readonly state: ObstacleState }): Outcome {

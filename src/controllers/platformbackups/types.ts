@@ -13,7 +13,7 @@ export type PlatformBackupOptions = {
 }
 
 /** The first problem that a step found; the last step reports it. */
-export type SettingsState = { problem: Outcome | undefined }
+export type SettingsState = { problem?: Outcome | undefined }
 
 export type SettingsPass = Pass<typeof PlatformBackupSettings, SettingsState>
 

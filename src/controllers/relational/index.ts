@@ -20,6 +20,7 @@ import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/cluster.ts'
 import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
+import { newWorkloadState } from '../workload/pass.ts'
 import { checkImage, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { BACKUP_SECRET, ensureSecrets, refreshTargetCredentials, resolveBackup, restoreLoginSecrets } from './backup.ts'
@@ -37,13 +38,7 @@ import {
   removeSnapshots,
   takeFinalSnapshot,
 } from './teardown.ts'
-import {
-  type EngineBackup,
-  newRelationalState,
-  type RelationalOptions,
-  type RelationalState,
-  type StoredSnapshot,
-} from './types.ts'
+import type { EngineBackup, RelationalOptions, RelationalState, StoredSnapshot } from './types.ts'
 import { databasesAwaitingSnapshots, VOLUME_SNAPSHOT_RIGHTS } from './volumeSnapshots.ts'
 import { checkStorage } from './volumes.ts'
 import { completeWal } from './wal.ts'
@@ -124,7 +119,7 @@ const relationalController = controllerWith<
 >(RelationalCluster, RIGHTS, (options) => {
   const given: RelationalOptions = { generatePassword: () => randomBytes(24).toString('base64url'), ...options }
   return {
-    state: newRelationalState,
+    state: newWorkloadState,
     fillSpec: fillReplicas(RelationalCluster, 1),
     reconcile: steps(
       observeEngine,

@@ -2,7 +2,7 @@ import { skipsArchiving } from '../../contracts/platformbackups/archives.ts'
 import { isBeingRestored, isLastBaseBackup, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { DAY_MS, timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
-import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
+import { ageOf, type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
@@ -10,21 +10,29 @@ import { snapshotBackup } from '../../desired/relational/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { volumeSnapshotClass } from '../../kube/velero.ts'
-import { type ControllerDeclaration, controllerWith, steps, type Workspace } from '../engine/controller.ts'
+import { type ControllerDeclaration, controllerWith, type Step, steps, type Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { childRights } from '../workload/observers.ts'
-import { checkSnapshot } from './snapshotChecks.ts'
 import { clusterOf, placeOf, type SnapshotPass, siblingsOf } from './snapshotPass.ts'
 import {
   type EngineBackup,
   type EngineCluster,
   findUnwatched,
+  INSTALL_ENGINE,
+  INSTALL_PLUGIN,
   type RelationalOptions,
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
-import { awaitedVolumeSnapshots, namedClassOf, VOLUME_SNAPSHOT_RIGHTS, volumeFieldsOf } from './volumeSnapshots.ts'
+import {
+  awaitedVolumeSnapshots,
+  engineOf,
+  namedClassOf,
+  VOLUME_SNAPSHOT_RIGHTS,
+  volumeFieldsOf,
+  volumeObstacle,
+} from './volumeSnapshots.ts'
 import { scheduledSnapshotId } from './workload.ts'
 
 const RIGHTS: Omit<ControllerDeclaration, 'kind'> = {
@@ -289,4 +297,59 @@ async function removeBackup(pass: SnapshotPass): Promise<Outcome> {
     await pass.workloads.client.remove(postgresqlBackup, refOf(backup), { uid, resourceVersion })
   }
   return done()
+}
+
+/** Checks what a Backup requires. Skipped for a completed snapshot. */
+function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>): Step<typeof RelationalSnapshot> {
+  return function checkSnapshot(pass: SnapshotPass): Outcome {
+    const { object } = pass
+    const { spec, status } = object
+    if (status?.completedAt !== undefined) return done()
+    const namesake = siblingsOf(pass.records, object.metadata.namespace, spec.clusterName).find(
+      isEarlierNamesake(object),
+    )
+    if (namesake !== undefined) {
+      return stalled('NameOccupied', `Snapshot "${spec.name}" of "${spec.clusterName}" already exists: delete one.`)
+    }
+    if (!pass.workloads.isServed(postgresqlBackup)) return stalled('EngineMissing', INSTALL_ENGINE)
+    if (!pass.workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
+    const cluster = clusterOf(pass)
+    if (cluster === undefined) {
+      return stalled('ReferenceMissing', `There is no database "${spec.clusterName}" in this group.`)
+    }
+    if (backupTarget === undefined || cluster.status?.backupEnabled === false) {
+      return stalled('ConfigurationInvalid', `Database "${spec.clusterName}" is not backed up: it has no target.`)
+    }
+    return judgeDatabase(cluster, engineOf(placeOf(pass))) ?? (spec.method === 'Volume' ? checkVolumes(pass) : done())
+  }
+}
+
+/** Returns what a Backup of the database waits for; undefined if it can be taken now. */
+function judgeDatabase(
+  { metadata, spec, status }: StoredCluster,
+  engine: EngineCluster | undefined,
+): Outcome | undefined {
+  const wait = (message: string) => waiting('WaitingForDependency', message)
+  const { serverName, destinationPath, firstReadyAt } = status ?? {}
+  if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined)
+    return wait(`Database "${metadata.name}" is not ready yet.`)
+  // A database that is being deleted was started for its final snapshot.
+  if (!spec.running && metadata.deletionTimestamp === undefined) return wait(`Database "${metadata.name}" is stopped.`)
+  return spec.archivingSuspended || (engine !== undefined && skipsArchiving(engine))
+    ? wait(`The archive of database "${metadata.name}" is suspended, and nothing can be restored without its log.`)
+    : undefined
+}
+
+/** The engine fails a Backup of volumes at once unless the Cluster names a class for it. */
+function checkVolumes(pass: SnapshotPass): Outcome {
+  const place = placeOf(pass)
+  const obstacle = volumeObstacle(place)
+  if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
+  if (namedClassOf(engineOf(place)) !== undefined) return done()
+  return waiting('WaitingForDependency', `Database "${place.name}" is being prepared for snapshots of its volumes.`)
+}
+
+/** Whether an older snapshot has the same name. */
+function isEarlierNamesake(object: SnapshotPass['object']) {
+  return (other: StoredSnapshot) => other.spec.name === object.spec.name && ageOf(other) < ageOf(object)
 }

@@ -12,7 +12,7 @@ import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Step, Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { belongsTo } from '../engine/ownership.ts'
-import { newWorkloadState, refOfPass, type WorkloadState } from '../workload/pass.ts'
+import { refOfPass, type WorkloadState } from '../workload/pass.ts'
 
 export { refOfPass } from '../workload/pass.ts'
 
@@ -33,35 +33,21 @@ export type RelationalOptions = {
 /** State shared between the steps of a pass. Each field is set by the named step and read by later ones only. */
 export type RelationalState = WorkloadState & {
   /** limitConnections */
-  maxConnections: number | undefined
+  maxConnections?: number | undefined
   /** checkStorage: size of the WAL volumes; undefined without any. */
-  walStorageSize: string | undefined
+  walStorageSize?: string | undefined
   /** resolveBackup */
-  backup: BackupDestination | undefined
+  backup?: BackupDestination | undefined
   /** resolveOrigin */
-  origin: Origin | undefined
+  origin?: Origin | undefined
   /** refreshTargetCredentials, ensureSecrets: credentials of the backup target. */
-  credentials: SecretData | undefined
+  credentials?: SecretData | undefined
   /** ensureSecrets */
-  owner: { username: string; password: string } | undefined
+  owner?: { username: string; password: string } | undefined
   /** checkStorage: why volumes are not as requested. */
-  volumes: Outcome | undefined
+  volumes?: Outcome | undefined
   /** applyChildren */
-  engine: EngineCluster | undefined
-}
-
-export function newRelationalState(): RelationalState {
-  return {
-    ...newWorkloadState(),
-    maxConnections: undefined,
-    walStorageSize: undefined,
-    backup: undefined,
-    origin: undefined,
-    credentials: undefined,
-    owner: undefined,
-    volumes: undefined,
-    engine: undefined,
-  }
+  engine?: EngineCluster | undefined
 }
 
 export type RelationalPass = Pass<typeof RelationalCluster, RelationalState>

@@ -4,7 +4,7 @@ import { configMap, networkPolicy, service, statefulSet } from '../../kube/built
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota, releaseSurplusQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
-import { observeWorkload } from '../stateful/pass.ts'
+import { newStatefulState, observeWorkload } from '../stateful/pass.ts'
 import type { Engine } from '../stateful/retainedEngine.ts'
 import { statefulRights } from '../stateful/rights.ts'
 import { removeAuxiliaryChildren, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
@@ -16,7 +16,7 @@ import { BACKUP_CHILDREN, removeBackups } from '../workload/volumeBackups.ts'
 import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { keepBackups, SQL_BACKUP_OBSERVERS } from './backup.ts'
 import { checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
-import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
+import type { SqlOptions, SqlPass, SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
 
 const engineOf = ({ object: { spec } }: SqlPass): Engine => ({
@@ -41,7 +41,7 @@ export const sqlController = controllerWith<
 >(SqlInstance, RIGHTS, (options) => {
   const given: SqlOptions = { generatePassword: randomPassword, ...options }
   return {
-    state: newSqlState,
+    state: newStatefulState,
     reconcile: steps(
       observeWorkload,
       findCluster,

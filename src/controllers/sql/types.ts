@@ -3,7 +3,7 @@ import type { SqlPasswords } from '../../contracts/sql.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import type { Pass, Step } from '../engine/controller.ts'
-import { newStatefulState, type StatefulState } from '../stateful/pass.ts'
+import type { StatefulState } from '../stateful/pass.ts'
 
 /** Injected by the composition root. */
 export type SqlOptions = {
@@ -15,23 +15,13 @@ export type SqlOptions = {
 
 /** State shared between the steps of a pass. */
 export type SqlState = StatefulState & {
-  passwords: SqlPasswords | undefined
+  passwords?: SqlPasswords | undefined
   /** Version of the product key to start with; undefined without one. */
-  productKeyVersion: number | undefined
+  productKeyVersion?: number | undefined
   /** Why logins or license are not as requested yet. */
-  engine: Outcome | undefined
+  engine?: Outcome | undefined
   /** keepBackups: why backups are not as requested. */
-  backup: Outcome | undefined
-}
-
-export function newSqlState(): SqlState {
-  return {
-    ...newStatefulState(),
-    passwords: undefined,
-    productKeyVersion: undefined,
-    engine: undefined,
-    backup: undefined,
-  }
+  backup?: Outcome | undefined
 }
 
 export type SqlPass = Pass<typeof SqlInstance, SqlState>

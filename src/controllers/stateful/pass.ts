@@ -23,15 +23,15 @@ export type StatefulState = WorkloadState & {
   /** adoptVolumes: the claims that exist, by ordinal. */
   claims: ReadonlyMap<number, Claim>
   /** growVolumes: why volumes do not have the requested size yet. */
-  volumes: Outcome | undefined
+  volumes?: Outcome | undefined
   /** growVolumes: the size an existing claim template was made for; undefined if the plan's size applies. */
-  templateFor: string | undefined
+  templateFor?: string | undefined
   /** applyWorkload */
-  workload: StatefulSet | undefined
+  workload?: StatefulSet | undefined
 }
 
 export function newStatefulState(): StatefulState {
-  return { ...newWorkloadState(), claims: new Map(), volumes: undefined, templateFor: undefined, workload: undefined }
+  return { ...newWorkloadState(), claims: new Map() }
 }
 
 /** A pass over a kind that runs as a StatefulSet with a volume per pod. */

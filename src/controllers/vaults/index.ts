@@ -1,7 +1,10 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
-import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
-import { done } from '../../core/outcome.ts'
+import { isEntryActive, isEntryVisible } from '../../contracts/vaults/history.ts'
+import { createLruCache } from '../../core/lruCache.ts'
+import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { pluralize } from '../../core/pluralize.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -10,7 +13,7 @@ import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { observedClaims, releaseNames } from '../nameClaims.ts'
+import { acquireNameClaim, observedClaims, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { checkQuotaOnce, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
@@ -33,10 +36,77 @@ import {
   deferringFailure,
   type EntryPass,
   type EntryState,
-  newEntryState,
+  type VaultPass,
 } from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue, withdrawValue } from './values.ts'
-import { blockWhileProtected, checkCluster, claimVaultName, countSecrets, removeEntries } from './vault.ts'
+
+function checkCluster({ object, records }: VaultPass): Outcome {
+  const { clusterId } = object.spec
+  if (clusterId === undefined) return done()
+  const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
+  if (cluster === undefined) return stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
+  if (cluster.spec.isPlatform) return done()
+  return stalled('ClusterUnreachable', `Cluster "${cluster.spec.displayName}" has no agent that could keep vaults.`)
+}
+
+/** Claims the platform-wide name. REST claims it before it creates a vault; for kubectl it is claimed here. */
+async function claimVaultName(pass: VaultPass): Promise<Outcome> {
+  const { name } = pass.object.metadata
+  if (await acquireNameClaim(pass, 'Vault', name)) return done()
+  return stalled('NameOccupied', `The name "${name}" is taken on this platform: choose another one.`)
+}
+
+function entriesOf({ records, object }: Pick<VaultPass, 'records' | 'object'>): CachedEntry[] {
+  const { namespace, name } = object.metadata
+  return [...related(records.cache(VaultEntry), 'parent', namespace, name)]
+}
+
+/** Milliseconds between two counts of a vault, so that a thousand concurrent writes do not cause a thousand counts. */
+const COUNT_INTERVAL_MS = 2_000
+
+/** Reports the counts for `kubectl get svault` and for the admission of deletions. REST counts by itself. */
+function countSecrets(keys: PlatformKeys) {
+  const counted = createLruCache<string, number>(10_000)
+  return function countSecrets(pass: VaultPass): Outcome {
+    const now = pass.clock.monotonic()
+    const wait = (counted.get(pass.key) ?? Number.NEGATIVE_INFINITY) + COUNT_INTERVAL_MS - now
+    if (wait > 0 && pass.object.status?.secretCount !== undefined) return done({ after: wait })
+    counted.set(pass.key, now)
+    const entries = entriesOf(pass)
+    const known = entries.filter(isEntryVisible)
+    const keyId = keys.newest()?.id
+    pass.report({
+      secretCount: known.filter(isEntryActive).length,
+      deletedCount: known.filter((entry) => !isEntryActive(entry)).length,
+      keyId,
+      pendingRewraps: known.filter(({ status }) => status?.keyId !== keyId).length,
+    })
+    if (keyId !== undefined) return done()
+    return stalled('ConfigurationInvalid', 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.')
+  }
+}
+
+/** Blocks deletion while secrets are protected. Admission may have missed them, because its count lags by seconds. */
+async function blockWhileProtected(pass: VaultPass): Promise<Outcome> {
+  const { namespace = '', name } = pass.object.metadata
+  if (!pass.object.spec.enablePurgeProtection || isNamespaceTerminating(pass.records, namespace)) return done()
+  const { items } = await pass.records.client.list<CachedEntry>(VaultEntry.resource, { namespace })
+  const kept = items.filter((entry) => entry.spec.vaultName === name && isEntryVisible(entry))
+  if (kept.length === 0) return done()
+  const message = `It is under purge protection and holds ${pluralize(kept.length, 'secret')}. Delete them; it goes when their time is over.`
+  return waiting('DeletionBlocked', message)
+}
+
+/** Deletes the entries, whose own finalizers remove keys and values. */
+async function removeEntries(pass: VaultPass): Promise<Outcome> {
+  const entries = entriesOf(pass)
+  for (const entry of entries) {
+    if (entry.metadata.deletionTimestamp !== undefined) continue
+    await pass.records.client.remove(VaultEntry.resource, refOf(entry), { uid: entry.metadata.uid })
+  }
+  const remaining = entriesOf(pass).length
+  return remaining === 0 ? done() : waiting('TearingDown', `Removing ${pluralize(remaining, 'secret')}.`)
+}
 
 const OTHERS: readonly Observed[] = [
   {
@@ -116,7 +186,7 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
     writes: ENTRY_WRITES,
   },
   (keys) => ({
-    state: newEntryState,
+    state: () => ({}),
     onConfigurationChange: (wake) => keys.onChange(wake),
     reconcile: steps(
       withdrawValue,

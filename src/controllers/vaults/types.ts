@@ -11,22 +11,16 @@ export type SecretObject = KubeObject & { type?: string; data?: SecretData }
 
 /** State shared between the steps of a pass over an entry. */
 export type EntryState = {
-  vault: CachedVault | undefined
+  vault?: CachedVault | undefined
   /** The entry as written by this pass so far. */
-  entry: CachedEntry | undefined
+  entry?: CachedEntry | undefined
   /** Failure of a step that does not stop the others. */
-  deferredFailure: Outcome | undefined
+  deferredFailure?: Outcome | undefined
 }
 
 export type VaultPass = Pass<typeof SecretVault>
 export type EntryPass = Pass<typeof VaultEntry, EntryState>
 export type EntryOptions = { keys: PlatformKeys }
-
-export const newEntryState = (): EntryState => ({
-  vault: undefined,
-  entry: undefined,
-  deferredFailure: undefined,
-})
 
 /** Returns the entry including this pass's writes. */
 export function entryOf(pass: EntryPass): CachedEntry {

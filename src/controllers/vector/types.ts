@@ -18,26 +18,22 @@ export type VectorOptions = {
 /** State shared between the steps of a pass. Each field is set by the named step and read by later ones only. */
 export type VectorState = StatefulState & {
   /** claimHost; vector databases have no custom domains. */
-  host: string | undefined
+  host?: string | undefined
   domains: readonly string[]
   /** ensureKeys */
-  keys: VectorKeys | undefined
+  keys?: VectorKeys | undefined
   /** drainBeforeShrinking: peers to run now, and why they differ from the spec. */
   peers: number
-  draining: Outcome | undefined
+  draining?: Outcome | undefined
   /** applyWorkload */
-  route: RouteAcceptance | undefined
+  route?: RouteAcceptance | undefined
 }
 
 export function newVectorState(): VectorState {
   return {
     ...newStatefulState(),
-    host: undefined,
     domains: [],
-    keys: undefined,
     peers: 0,
-    draining: undefined,
-    route: undefined,
   }
 }
 

@@ -15,7 +15,7 @@ import type { WorkloadPass, WorkloadState } from './pass.ts'
 
 type HostedPass = Pick<WorkloadPass, 'workloads'> & {
   readonly object: { readonly spec: { readonly allowedCidrs?: string | undefined } }
-  readonly state: WorkloadState & { readonly host: string | undefined; readonly route: RouteAcceptance | undefined }
+  readonly state: WorkloadState & { readonly host?: string | undefined; readonly route?: RouteAcceptance | undefined }
 }
 
 /**
@@ -56,7 +56,7 @@ type ClaimPass = ClaimingPass & {
   readonly scope: WorkloadPass['scope']
   readonly kind: AnyKind
   readonly object: HostedObject
-  readonly state: WorkloadState & { host: string | undefined; domains: readonly string[] }
+  readonly state: WorkloadState & { host?: string | undefined; domains: readonly string[] }
 }
 
 /** Claims the hosts before anything serves them. Previous hosts are released once nothing serves them any more. */

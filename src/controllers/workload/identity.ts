@@ -19,7 +19,7 @@ type Cached = ManagedIdentity & { [key: string]: unknown }
 type IdentifiedPass = Pick<WorkloadPass, 'kind' | 'records' | 'children'> & {
   readonly object: { readonly metadata: ObjectMeta; readonly spec: { readonly managedIdentity: boolean } }
   /** Set to the Secret with the credentials. */
-  readonly state: { identitySecret: string | undefined }
+  readonly state: { identitySecret?: string | undefined }
 }
 
 export const IDENTITY_RIGHTS: Rights = { resource: ManagedIdentity.resource, verbs: ['create', 'patch'] }

@@ -30,16 +30,16 @@ export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & 
 /** State shared by the steps of all workloads. Each field is set by the named step and read by later ones only. */
 export type WorkloadState = {
   /** findCluster */
-  cluster: PlatformCluster | undefined
+  cluster?: PlatformCluster | undefined
   /** resolvePlan */
-  plan: EffectivePlan | undefined
+  plan?: EffectivePlan | undefined
   planName: string
   /** resolvePlan: the requested replicas, whether or not the resource runs. */
   replicas: number
 }
 
 export function newWorkloadState(): WorkloadState {
-  return { cluster: undefined, plan: undefined, planName: '', replicas: 1 }
+  return { planName: '', replicas: 1 }
 }
 
 export function refOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
