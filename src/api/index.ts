@@ -1,5 +1,5 @@
 import { activityRoutes } from './activity/index.ts'
-import { additionalAppRoutes, appRoutes } from './apps/index.ts'
+import { appRoutes } from './apps/index.ts'
 import { blueprintRoutes } from './blueprints/index.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
@@ -8,33 +8,28 @@ import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
 import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
-import { additionalCrosslinkRoutes, crosslinkRoutes } from './crosslink/index.ts'
+import { crosslinkRoutes } from './crosslink/index.ts'
 import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
-import { additionalJobRoutes, jobRoutes } from './jobs/index.ts'
+import { jobRoutes } from './jobs/index.ts'
 import { lifecycleRoutes } from './lifecycle/index.ts'
-import { additionalPlanRoutes, rolloutReads, rolloutRoutes } from './lifecycle/rollouts/index.ts'
+import { rolloutReads, rolloutRoutes } from './lifecycle/rollouts/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
-import { alertmanagerRoute } from './monitoring/alertmanager.ts'
 import { monitoringRoutes } from './monitoring/index.ts'
 import { networkRoutes } from './network/index.ts'
 import { policyReads } from './network/networkState.ts'
-import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
-import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { DOCUMENTED_MODULES } from './platform/documentation.ts'
-import { additionalCommonRoutes, commonRoutes } from './platform/index.ts'
+import { commonRoutes } from './platform/index.ts'
 import { platformBackupReads } from './platformbackups/cluster.ts'
-import { additionalBackupRoutes, platformBackupRoutes } from './platformbackups/index.ts'
+import { platformBackupRoutes } from './platformbackups/index.ts'
 import { projectionRoutes } from './projections/index.ts'
-import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { registryRoutes } from './registry/index.ts'
-import { additionalEditorRoutes } from './relational/editor.ts'
 import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
@@ -49,53 +44,35 @@ import { vectorRoutes } from './vector/index.ts'
 
 /** Every area with the module that its errors and documents name (interface section 4.1). */
 export const AREAS: readonly Area[] = [
-  area('common', 'platform', [commonRoutes, additionalCommonRoutes]),
+  area('common', 'platform', [commonRoutes]),
   area('vector', 'db-vector', [vectorRoutes]),
-  area('relational', 'db-relational', [relationalRoutes, additionalEditorRoutes]),
+  area('relational', 'db-relational', [relationalRoutes]),
   area('sql', 'db-sql', [sqlRoutes]),
   area('containerinstances', 'containerinstances', [containerInstanceRoutes]),
   area('staticwebapps', 'staticwebapps', [siteRoutes]),
-  area('apps', 'apps', [appRoutes, additionalAppRoutes]),
+  area('apps', 'apps', [appRoutes]),
   area('secrets', 'secrets', [vaultRoutes]),
-  area('jobs', 'jobs', [jobRoutes, additionalJobRoutes]),
+  area('jobs', 'jobs', [jobRoutes]),
   area('functions', 'functions', [functionAreaRoutes]),
-  area('objectstorage', 'objectstorage', [objectStorageRoutes, additionalKeyRoutes, additionalBucketRoutes]),
+  area('objectstorage', 'objectstorage', [objectStorageRoutes]),
   area('boundaries', 'boundaries', [
     boundaryRoutes,
     memberRoutes,
     networkRoutes,
     projectionRoutes,
     crosslinkRoutes,
-    additionalCrosslinkRoutes,
     tenantRoutes,
   ]),
   area('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   area('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
-  area('monitoring', 'monitoring', [monitoringRoutes, [alertmanagerRoute]]),
+  area('monitoring', 'monitoring', [monitoringRoutes]),
   area('registry', 'registry', [registryRoutes]),
   area('blueprints', 'blueprints', [blueprintRoutes]),
-  area(
-    'rbac',
-    'rbac',
-    [
-      rbacRoutes,
-      additionalAuthorizationRoutes,
-      tenantMoveRoutes,
-      invitationRoutes,
-      passwordRoutes,
-      userRoutes,
-      ssoRoutes,
-    ],
-    { errors: 'snake' },
-  ),
+  area('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes], {
+    errors: 'snake',
+  }),
   area('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
-  area('lifecycle', 'lifecycle', [
-    lifecycleRoutes,
-    platformBackupRoutes,
-    additionalBackupRoutes,
-    rolloutRoutes,
-    additionalPlanRoutes,
-  ]),
+  area('lifecycle', 'lifecycle', [lifecycleRoutes, platformBackupRoutes, rolloutRoutes]),
 ]
 
 /** Every route of the interface. */

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { deploymentOfMark } from '../../contracts/blueprints/executions.ts'
 import { type RenderedComponent, restoreExpressions } from '../../contracts/blueprints/render.ts'
 import { mapTexts } from '../../contracts/blueprints/specTexts.ts'
+import { parseVaultReference } from '../../contracts/jobs.ts'
+import { storeBucketName } from '../../contracts/objectstorage.ts'
 import { type FieldError, PlatformError } from '../../core/errors.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { escapedPart } from '../../core/jsonPointer.ts'
@@ -10,16 +12,25 @@ import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { MASK } from '../../core/redaction.ts'
 import { type PartOwner, sumDemands } from '../../core/sizing/demand.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { AccountBucket } from '../../crds/objectstorage.ts'
 import { holderOfCounted } from '../../crds/quotaUsers.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { mergePatchBetween } from '../records/mergePatch.ts'
 import { otherClusterOf } from '../resources/find.ts'
 import { PLAN_VERDICTS, type PlanVerdict, planVerdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
-import { uncachedKey } from '../resources/references.ts'
+import {
+  type Reference,
+  refuseMissingReferences,
+  type UncachedObjects,
+  uncachedKey,
+  withUncachedReferences,
+} from '../resources/references.ts'
+import { unprocessable } from '../resources/sizing.ts'
 import { quotaUserIn } from '../resources/usage.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { listMissingDependencies, requireParentExists } from './existing.ts'
 import {
   buildComponentSpec,
   type DeploymentTarget,
@@ -250,4 +261,72 @@ function verdictFor(
   if (verdict !== 'DoesNotFit') return { verdict, verdictReason }
   const demand = `${formatCores(sum.cpu)} cpu and ${formatBytes(sum.memory)} memory`
   return { verdict, verdictReason: `All nodes together have no room for the requested ${demand}.` }
+}
+
+/**
+ * The parent of a part must exist or be created by the same deployment. Checked after the rights on the parent, so that
+ * the answer does not reveal which names exist.
+ * @throws PlatformError REFERENCE_NOT_FOUND
+ */
+async function requireParentExists(
+  deploying: DeploymentTarget,
+  { entry: { part }, ref: { namespace }, rendered: { body } }: LocatedComponent,
+  planned: UncachedObjects,
+): Promise<void> {
+  if (part === undefined) return
+  const { parentField, parentCollection } = part
+  const kind = RESOURCE_KINDS.find(({ segment }) => segment === parentCollection)
+  const name = String(body[parentField])
+  if (kind !== undefined && !(await objectExists(deploying, kind, { namespace, name }, planned)))
+    throw missingReference(parentField, name, `There is no "${name}" of ${parentCollection} in this group.`)
+  const buckets = (parentField === 'accountName' && (body.buckets as readonly string[] | undefined)) || []
+  for (const bucket of buckets)
+    if (!(await objectExists(deploying, AccountBucket, { namespace, name: storeBucketName(name, bucket) }, planned)))
+      throw missingReference('buckets', bucket, `Account "${name}" has no bucket "${bucket}".`)
+}
+
+const missingReference = (field: string, value: string, message: string) =>
+  unprocessable('REFERENCE_NOT_FOUND', field, value, message)
+
+async function objectExists(
+  { context: { services } }: DeploymentTarget,
+  kind: AnyKind,
+  ref: { namespace: string; name: string },
+  planned: UncachedObjects,
+): Promise<boolean> {
+  const found = planned.get(uncachedKey(kind, ref)) ?? (await services.records.get(kind, ref, { fresh: true }))
+  return found !== undefined && found.metadata.deletionTimestamp === undefined
+}
+
+/**
+ * Returns, as sentences, what a component would wait for that neither exists nor is created by the deployment. REST
+ * accepts a job that refers to a missing secret, as it may be created later; for a blueprint this deserves a warning.
+ */
+async function listMissingDependencies(
+  { context, boundaryId, resourceGroup }: DeploymentTarget,
+  { entry }: LocatedComponent,
+  spec: object,
+  planned: UncachedObjects,
+): Promise<string[]> {
+  if (entry.collection !== 'jobs') return []
+  const { env = {} } = spec as { env?: Readonly<Record<string, string>> }
+  const problems: string[] = []
+  for (const reference of Object.values(env).flatMap(secretOf)) {
+    const target = { services: context.services, boundaryId, resourceGroup }
+    const check = (unseen: UncachedObjects) => refuseMissingReferences({ env: [reference] }, [], { ...target, unseen })
+    const message = await withUncachedReferences(context, check, planned).then(
+      () => undefined,
+      (error: unknown) => {
+        if (error instanceof PlatformError && error.code === 'REFERENCE_NOT_FOUND') return error.message
+        throw error
+      },
+    )
+    if (message !== undefined && !problems.includes(message)) problems.push(message)
+  }
+  return problems
+}
+
+function secretOf(value: string): Reference[] {
+  const found = parseVaultReference(value)
+  return found === undefined ? [] : [{ secret: { vaultName: found.vault, secretName: found.secret } }]
 }

@@ -1,19 +1,24 @@
 import { z } from 'zod'
 import { OWN_TEMPLATES_MAX } from '../../contracts/blueprints/sources.ts'
 import { isLaterTemplateVersion, type TemplateProblem } from '../../contracts/blueprints/template.ts'
-import { PROBLEMS_MAX } from '../../contracts/blueprints/validate.ts'
+import { type ParsedTemplate, PROBLEMS_MAX } from '../../contracts/blueprints/validate.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
+import { isRecord } from '../../core/isRecord.ts'
 import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { planFor } from '../../core/sizing/plans.ts'
+import { suggestion } from '../../core/suggestion.ts'
+import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { created, noContent, ok } from '../http/answer.ts'
-import type { Context } from '../http/context.ts'
+import type { Context, Services } from '../http/context.ts'
 import { etagOf, nothingToMatch } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { inBoundary } from '../resources/collection/parents.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { withChangeLock } from '../rules/changeLocks.ts'
+import { PLAN_FIELDS } from './bodies.ts'
 import { blueprintOf, findBlueprint, readCheckedTemplate, requireValid, TemplateProblemDto } from './catalogue.ts'
-import { missingPlans } from './missingPlans.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
 export const TemplateContent = strictRecord('TemplateContent', {
@@ -122,4 +127,44 @@ export async function removeTemplate(context: Context) {
   const { origin, id: blueprintId } = await findBlueprint(services, boundaryId, slug)
   const message = `Template "${slug}" is kept by ${OWNER_NAMES[origin]}, not by this boundary.`
   throw new PlatformError('NOT_OWNED', message, { origin, blueprintId })
+}
+
+type NamedPlan = { readonly plan: string; readonly family: string; readonly path: string }
+
+/**
+ * Returns warnings for plans that the template names and that do not exist. Not errors, because an administrator may
+ * create them. Plans are global; other references cannot be checked, because a template is used in many groups.
+ */
+function missingPlans({ records }: Pick<Services, 'records'>, read: ParsedTemplate): TemplateProblem[] {
+  const { template, problemAt } = read
+  if (template === undefined) return []
+  const plans = records.peekAll(ComputePlan)
+  const componentPlans = template.components.flatMap(({ collection, spec }, index) => {
+    const family = BLUEPRINT_COLLECTIONS.get(collection)?.kind.sized
+    return family === undefined ? [] : planNamesIn(spec, family, `/components/${index}/spec`)
+  })
+  const presets = template.parameters.flatMap(({ type, family, default: preset }, index) =>
+    type === 'plan' && family !== undefined && typeof preset === 'string'
+      ? [{ plan: preset, family, path: `/parameters/${index}/default` }]
+      : [],
+  )
+  return [...presets, ...componentPlans].flatMap(({ plan, family, path }) => {
+    if (planFor(family as never, { computePlan: plan }, plans)?.spec.family === family) return []
+    const known = plans.filter(({ spec }) => spec.family === family).map(({ metadata }) => metadata.name)
+    const message = `there is no compute plan "${plan}" of family ${family}${suggestion(plan, known)}`
+    return [{ ...problemAt('SpecInvalid', path, message), severity: 'Warning' as const }]
+  })
+}
+
+/** Yields the plans of the spec itself and of its components. */
+function planNamesIn(spec: Readonly<Record<string, unknown>>, family: string, path: string): NamedPlan[] {
+  const ownPlans = PLAN_FIELDS.flatMap((field) => {
+    const plan = spec[field]
+    return typeof plan === 'string' && !plan.includes('${') ? [{ plan, family, path: `${path}/${field}` }] : []
+  })
+  const parts = Array.isArray(spec.components) ? spec.components : []
+  return [
+    ...ownPlans,
+    ...parts.flatMap((part, index) => (isRecord(part) ? planNamesIn(part, family, `${path}/components/${index}`) : [])),
+  ]
 }

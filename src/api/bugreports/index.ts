@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { BlobStore } from '../../adapters/blobs/port.ts'
 import { timestamp } from '../../core/clock.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { MASK, redacted } from '../../core/redaction.ts'
@@ -17,7 +17,6 @@ import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import { runOnWorker } from '../http/runOnWorker.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { type DecodedAttachment, readAttachments } from './attachments.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -169,3 +168,38 @@ export const bugReportRoutes: readonly RouteDraft[] = [
     handler: submit,
   }),
 ]
+
+const ATTACHMENT_BYTES_MAX = 512 * 1024
+
+type MediaType = (typeof BUG_MEDIA_TYPES)[number]
+type SentAttachment = { readonly fileName: string; readonly mediaType: MediaType; readonly content: string }
+type DecodedAttachment = { readonly fileName: string; readonly mediaType: MediaType; readonly bytes: Buffer }
+
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
+const JPEG = Buffer.from('ffd8ff', 'hex')
+const beginsWith = (bytes: Buffer, magic: Buffer) => bytes.subarray(0, magic.length).equals(magic)
+
+/** Checks that the content is what its media type says, so that opening it is safe. */
+const CONTENT_CHECKS: Readonly<Record<MediaType, (bytes: Buffer) => boolean>> = {
+  'image/png': (bytes) => beginsWith(bytes, PNG),
+  'image/jpeg': (bytes) => beginsWith(bytes, JPEG),
+  'text/plain': (bytes) => !bytes.includes(0) && Buffer.from(bytes.toString('utf8')).equals(bytes),
+}
+
+/** @throws PlatformError BAD_REQUEST */
+function readAttachments(sent: readonly SentAttachment[]): DecodedAttachment[] {
+  const read = sent.map(({ fileName, mediaType, content }, index) => {
+    const field = `attachments.${index}.content`
+    const bytes = Buffer.from(content, 'base64')
+    if (bytes.toString('base64').replace(/=+$/, '') !== content.replace(/=+$/, ''))
+      throw refused(field, 'is not base64')
+    if (!CONTENT_CHECKS[mediaType](bytes)) throw refused(field, `is not ${mediaType}`)
+    return { fileName, mediaType, bytes }
+  })
+  const totalBytes = read.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  if (totalBytes > ATTACHMENT_BYTES_MAX)
+    throw refused('attachments', `have ${totalBytes} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted`)
+  return read
+}
+
+const refused = (field: string, message: string) => refusedFields([{ field, message }])

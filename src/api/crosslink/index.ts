@@ -141,7 +141,6 @@ function acceptedReport({ observedAtUtc, sites, exposures }: z.output<typeof Cro
   }
 }
 
-/** Three routes of the interface (section 4.13). */
 export const crosslinkRoutes: readonly RouteDraft[] = [
   grantRoute,
   route('POST', '{B}/crosslink/pki/rotate', {
@@ -157,10 +156,6 @@ export const crosslinkRoutes: readonly RouteDraft[] = [
     reply: CrosslinkStatusReport,
     handler: report as never,
   }),
-]
-
-/** Additional routes that read and change the crosslink. */
-export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
   route('GET', '{B}/crosslink', {
     auth: read,
     summary: 'Whether the clusters of the boundary are linked, and how',

@@ -1,20 +1,54 @@
 import { z } from 'zod'
-import { FunctionNamespace } from '../../crds/functions.ts'
+import { functionObjectName } from '../../contracts/functions.ts'
+import { refusedFields } from '../../core/errors.ts'
+import { groupNamespace, isResourceName } from '../../core/names.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import type { Context } from '../http/context.ts'
 import { REFERENCE_RIGHTS } from '../http/furtherRights.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { callSeries } from '../resources/callSeries.ts'
+import type { DeploymentBody } from '../resources/deployments/record.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
+import { locationOf } from '../resources/find.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { CALL_MEASURES, metricsRoute } from '../resources/metrics.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
-import { deployedFunction, requireDeployedCodeRights } from './deployments.ts'
 import { FUNCTION_PATH, findFunction, functionRoutes, NAMESPACE_PATH } from './functions.ts'
 import { invokeRoute } from './invoke.ts'
 import { secretsForNewCode } from './namespaceSecrets.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
+import { requireFunctionCodeRights } from './record.ts'
 import { sourceRoutes } from './source.ts'
+
+const SOURCE_PATH = /^functions\/(.+)$/
+
+/** Returns the function in `source` (`functions/<functionName>`) of a deployment. @throws PlatformError BAD_REQUEST */
+async function deployedFunction(namespaceName: string, { source }: DeploymentBody, context: Context): Promise<string> {
+  const [, name = ''] = SOURCE_PATH.exec(source ?? '') ?? []
+  const ownerName = functionObjectName(namespaceName, name)
+  const { boundaryId, resourceGroup } = locationOf(context, 'namespaceName')
+  const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: ownerName }
+  if (isResourceName(name) && (await context.services.records.get(ServerlessFunction, ref)) !== undefined)
+    return ownerName
+  const message = 'must be functions/<functionName>, with a function of this namespace'
+  throw refusedFields([{ field: 'source', message }])
+}
+
+/** Images are checked like uploaded code. @throws PlatformError FORBIDDEN */
+async function requireDeployedCodeRights({ source }: DeploymentBody, context: Context): Promise<void> {
+  const location = locationOf(context, 'namespaceName')
+  const { services, parameters } = context
+  const namespace = groupNamespace(location.boundaryId, location.resourceGroup)
+  const id = parameters.deploymentId
+  const known = id === undefined ? undefined : await services.records.get(DeploymentRecord, { namespace, name: id })
+  const [, named = ''] = SOURCE_PATH.exec(source ?? known?.spec.source ?? '') ?? []
+  const name = known?.spec.ownerName ?? functionObjectName(location.name, named)
+  const object = await services.records.get(ServerlessFunction, { namespace, name })
+  requireFunctionCodeRights({ env: object?.spec.env ?? [] }, { ...location, services, context })
+}
 
 const PlanDto = namedRecord('FunctionComputePlanDto', {
   ...planFields,

@@ -1,5 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { randomUUID, webcrypto } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { ZipFile } from 'yazl'
 import { z } from 'zod'
 import { type BlobStore, partsNeeded, readParts, withParts } from '../../adapters/blobs/port.ts'
 import type { ActivatorClient } from '../../adapters/calls/port.ts'
@@ -8,7 +10,8 @@ import { functionNames } from '../../contracts/functions.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
-import { runInSlices, type SlicedWork } from '../../core/slices.ts'
+import { createPauser, runInSlices, type SlicedWork } from '../../core/slices.ts'
+import { compareTexts } from '../../core/textOrder.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
 import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
@@ -20,7 +23,6 @@ import { action, checkedByHandler, type RouteDraft, route } from '../http/route.
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { withChangeLock } from '../rules/changeLocks.ts'
-import { archiveOf } from './archive.ts'
 import { decodeContent, Encoding } from './encoding.ts'
 import { type FoundFunction, findFunction, NAMESPACE_PATH } from './functions.ts'
 import { listReadableSecrets } from './namespaceSecrets.ts'
@@ -263,4 +265,21 @@ async function removeSource(context: Context<string, z.output<typeof Query>>): P
     },
   })
   return noContent()
+}
+
+/** A fixed modification time, so that the same files give the same archive and hash. */
+const FIXED_MTIME = new Date('2000-01-01T00:00:00Z')
+
+/** Returns the files as a zip, ordered by path. Compression runs on other threads, CRC on this one. */
+async function archiveOf(files: readonly SourceFile[]): Promise<{ bytes: Buffer; hash: string }> {
+  const zip = new ZipFile()
+  const pause = createPauser()
+  for (const { path, content } of files.toSorted((one, other) => compareTexts(one.path, other.path))) {
+    await pause()
+    zip.addBuffer(content, path, { mtime: FIXED_MTIME, mode: 0o100644, forceDosTimestamp: true })
+  }
+  zip.end()
+  const bytes = await buffer(zip.outputStream)
+  const sum = await webcrypto.subtle.digest('SHA-256', bytes)
+  return { bytes, hash: Buffer.from(sum).toString('hex') }
 }

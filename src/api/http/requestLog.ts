@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { PlatformError } from '../../core/errors.ts'
+import { messageOf, PlatformError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
+import { stackInSources } from '../../core/stack.ts'
 import type { Caller } from './context.ts'
-import { describeWithCauses } from './describeWithCauses.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
@@ -39,4 +39,14 @@ export function logRequest(log: Log, logged: Logged, milliseconds: number, failu
   const isServerError = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
   if (isServerError) log.error({ ...fields, reason: describeWithCauses(thrown) }, 'A request failed.')
   else log.info(fields, 'request')
+}
+
+/** Describes an error with its cause, for the log only: our own messages contain no text of other systems. */
+function describeWithCauses(failure: unknown): string {
+  const cause = failure instanceof Error ? failure.cause : undefined
+  const stack = failure instanceof PlatformError ? undefined : failure instanceof Error ? failure.stack : undefined
+  return [
+    stack === undefined ? messageOf(failure) : stackInSources(stack),
+    ...(cause === undefined ? [] : [messageOf(cause)]),
+  ].join(' <- ')
 }

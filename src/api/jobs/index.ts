@@ -37,35 +37,34 @@ export const jobRoutes: readonly RouteDraft[] = [
     defaultSort: '-createdAt',
   }),
   logRoute(BASE, dataAction('jobs/readLogs'), findLog),
+  // Stops the job and keeps its output. Repeating it changes nothing.
+  ...withKind(PlatformJob, [
+    route('POST', `${BASE}/cancel`, {
+      auth: action('jobs/write'),
+      isHeld: true,
+      summary: 'Cancels a job that has not ended',
+      reply: jobRecord.dto,
+      answers: [200, 202],
+      handler: async (context) => {
+        const { ref, location } = await locateResource(context, 'jobName')
+        const { object, isChanged } = await changeResource(
+          PlatformJob,
+          { ref, location },
+          context,
+          ({ spec, status }) => {
+            if (!spec.cancelled && isJobFinished(status?.state)) throw alreadyEnded(location.name, status?.state)
+            return { ...spec, cancelled: true }
+          },
+        )
+        const view = createViewBuilder<typeof PlatformJob>(context.services, location.boundaryId)(
+          object,
+          location.resourceGroup,
+        )
+        return (isChanged ? accepted : ok)(jobRecord.toDto(view) as never, { etag: etagOf(object) })
+      },
+    }),
+  ]),
 ]
-
-/** `<base>/cancel`: stops the job and keeps its output. Repeating it changes nothing. */
-export const additionalJobRoutes: readonly RouteDraft[] = withKind(PlatformJob, [
-  route('POST', `${BASE}/cancel`, {
-    auth: action('jobs/write'),
-    isHeld: true,
-    summary: 'Cancels a job that has not ended',
-    reply: jobRecord.dto,
-    answers: [200, 202],
-    handler: async (context) => {
-      const { ref, location } = await locateResource(context, 'jobName')
-      const { object, isChanged } = await changeResource(
-        PlatformJob,
-        { ref, location },
-        context,
-        ({ spec, status }) => {
-          if (!spec.cancelled && isJobFinished(status?.state)) throw alreadyEnded(location.name, status?.state)
-          return { ...spec, cancelled: true }
-        },
-      )
-      const view = createViewBuilder<typeof PlatformJob>(context.services, location.boundaryId)(
-        object,
-        location.resourceGroup,
-      )
-      return (isChanged ? accepted : ok)(jobRecord.toDto(view) as never, { etag: etagOf(object) })
-    },
-  }),
-])
 
 function alreadyEnded(name: string, state: JobState | undefined) {
   const message = `Job "${name}" has ended as ${state}: there is nothing to cancel.`

@@ -1,4 +1,5 @@
 import type { RouteDraft } from '../http/route.ts'
+import { alertmanagerRoute } from './alertmanager.ts'
 import { alertRoutes } from './alerts.ts'
 import { claimsRoute } from './claims.ts'
 import { nodesRoute } from './nodes.ts'
@@ -8,7 +9,7 @@ import { seriesRoute } from './series.ts'
 import { utilizationRoute } from './utilization.ts'
 import { volumesRoute } from './volumes.ts'
 
-/** The eleven routes of monitoring (interface section 4.16). */
+/** The routes of monitoring (interface section 4.16), and the one that Alertmanager calls. */
 export const monitoringRoutes: readonly RouteDraft[] = [
   seriesRoute,
   ...alertRoutes,
@@ -18,4 +19,5 @@ export const monitoringRoutes: readonly RouteDraft[] = [
   nodesRoute,
   volumesRoute,
   claimsRoute,
+  alertmanagerRoute,
 ]

@@ -4,20 +4,22 @@ import { storeBucketName, storeNameOf, unsupportedBucketFields } from '../../con
 import { PlatformError } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
 import { pluralize } from '../../core/pluralize.ts'
-import { AccountBucket, ObjectStorageAccount, VERSIONING } from '../../crds/objectstorage.ts'
+import {
+  AccountBucket,
+  completeCorsRule,
+  completeLifecycleRule,
+  ObjectStorageAccount,
+  VERSIONING,
+} from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
+import { isEqual } from '../records/mergePatch.ts'
 import { collection } from '../resources/collection/collection.ts'
-import { inResource } from '../resources/collection/parents.ts'
-import { findResource } from '../resources/find.ts'
+import { inResource, type ResourceParent } from '../resources/collection/parents.ts'
+import { findResource, locationOf } from '../resources/find.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
-import {
-  type AccountParent,
-  bucketSpec,
-  patchedBucket,
-  patchedBucketBody,
-  requirePublicAccess,
-} from './bucketChanges.ts'
+import { patchedBody } from '../resources/writes.ts'
+import { mergePatchBody, withIgnoredReadFields } from '../resources/writtenBody.ts'
 import {
   type AccountObject,
   BUCKET_STATES,
@@ -26,9 +28,80 @@ import {
   type BucketObject,
   bucketDto,
   bucketsOf,
+  bucketVersioning,
   COLLECTION,
 } from './record.ts'
 import { requireStoreFeature, translateStoreErrors } from './store.ts'
+
+/** The settings of a new bucket, and what of them can change later; the schema of the kind refuses other changes. */
+type BucketBody = Omit<BucketCreateDto, 'name'>
+
+/** Returns the spec fields in a body, without forceDelete and the names. */
+function bucketSpec(body: BucketBody) {
+  return {
+    versioning: body.versioning ?? undefined,
+    objectLock: body.objectLock,
+    lockDays: body.lockDays ?? undefined,
+    quotaBytes: body.quotaBytes ?? undefined,
+    publicRead: body.publicRead,
+    lifecycleRules: body.lifecycleRules.map((rule) => ({
+      ...rule,
+      expireDays: rule.expireDays ?? undefined,
+      noncurrentExpireDays: rule.noncurrentExpireDays ?? undefined,
+      abortUploadDays: rule.abortUploadDays ?? undefined,
+    })),
+    corsRules: body.corsRules,
+    tags: body.tags,
+  }
+}
+
+const body = BucketCreateDto.omit({ name: true })
+const { body: names, documentedBody } = mergePatchBody(withIgnoredReadFields(body, BucketDto))
+const patchedBucketBody = { body: names, documentedBody }
+const writable = new Set(Object.keys(body.shape))
+
+const declaration = {
+  body,
+  shownNames: Object.keys(BucketDto.shape).filter((name) => !writable.has(name)),
+  toBody: ({ spec }: { spec: object }) =>
+    Object.fromEntries(Object.entries(spec).filter(([name]) => writable.has(name))),
+}
+
+type AccountParent = ResourceParent<typeof ObjectStorageAccount>
+
+/**
+ * Applies a merge patch (RFC 7396) to a bucket.
+ * @throws PlatformError BAD_REQUEST for immutable fields (name, account, objectLock), PUBLIC_ACCESS_DISABLED,
+ * FEATURE_UNSUPPORTED
+ */
+function patchedBucket(stored: BucketObject, context: Context, { owner: account }: AccountParent): object {
+  const { bucketName, accountName } = stored.spec
+  const location = { ...locationOf(context, 'accountName'), name: bucketName, accountName }
+  const spec = bucketSpec(patchedBody(AccountBucket, context.body, location, stored, declaration) as BucketBody)
+  // Sending back the account's default as read must not store it.
+  if (spec.versioning === bucketVersioning(stored, account)) spec.versioning = stored.spec.versioning
+  // The same holds for defaults of rules.
+  const { lifecycleRules, corsRules } = stored.spec
+  const kept = {
+    ...(isAlike(spec.lifecycleRules, lifecycleRules, completeLifecycleRule) && { lifecycleRules }),
+    ...(isAlike(spec.corsRules, corsRules, completeCorsRule) && { corsRules }),
+  }
+  if (spec.publicRead && !stored.spec.publicRead) requirePublicAccess(account)
+  const features = context.services.objectStorage.store?.info.features
+  if (features !== undefined) requireStoreFeature(unsupportedBucketFields(spec, features))
+  return { ...stored.spec, ...spec, ...kept }
+}
+
+function isAlike<Rule>(one: readonly Rule[], other: readonly Rule[], complete: (rule: Rule) => object): boolean {
+  return isEqual(one.map(complete), other.map(complete))
+}
+
+/** @throws PlatformError PUBLIC_ACCESS_DISABLED */
+function requirePublicAccess({ spec, metadata }: AccountObject): void {
+  if (spec.enablePublicAccess) return
+  const message = `Account "${metadata.name}" allows no public buckets: set its enablePublicAccess first.`
+  throw new PlatformError('PUBLIC_ACCESS_DISABLED', message, { field: 'publicRead' })
+}
 
 export function accountOf(context: Context, parameter: 'name' | 'accountName') {
   return findResource(ObjectStorageAccount, context, parameter, { segment: COLLECTION })
@@ -152,7 +225,4 @@ const buckets = collection(AccountBucket, {
   },
 })
 
-export const bucketRoutes = buckets.routes('list', 'create', 'get', 'remove')
-
-/** Not in the interface, where buckets can be created but not changed. */
-export const additionalBucketRoutes = buckets.routes('patch')
+export const bucketRoutes = buckets.routes()

@@ -235,7 +235,4 @@ const ofIdentity = keysAt({
     issue(context, { namespace, managedIdentityId, account: await accountOfBody(context, namespace) }),
 })
 
-export const keyRoutes: readonly RouteDraft[] = [...ofAccount.routes('list', 'create'), ...ofIdentity.routes()]
-
-/** Not in the interface, where keys of an account can be issued but not withdrawn. */
-export const additionalKeyRoutes: readonly RouteDraft[] = ofAccount.routes('patch', 'remove')
+export const keyRoutes: readonly RouteDraft[] = [...ofAccount.routes(), ...ofIdentity.routes()]

@@ -129,10 +129,7 @@ export const commonRoutes: readonly RouteDraft[] = [
       return ok({ module: 'resource-groups', version, commit, builtAt, kubernetesVersion, simulated: [...simulated] })
     },
   }),
-]
-
-/** Routes for newcomers. They need no token, because they contain nothing about tenants. */
-export const additionalCommonRoutes: readonly RouteDraft[] = [
+  // For newcomers. They need no token, because they contain nothing about tenants.
   route('GET', '/docs', {
     auth: anonymous,
     summary: 'The modules that have documentation',

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { DOCUMENTED_MODULES, loadDocumentation } from './documentation.ts'
-import { additionalCommonRoutes, commonRoutes } from './index.ts'
+import { commonRoutes } from './index.ts'
 
 describe('documentation files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'freehold-docs-'))
@@ -98,7 +98,7 @@ describe('GET /readyz', () => {
 
 describe('GET /.well-known/oauth-protected-resource', () => {
   it('returns the authorization server to anonymous callers', async () => {
-    const { body } = await makeFacade().call(additionalCommonRoutes, 'GET', '/.well-known/oauth-protected-resource')
+    const { body } = await makeFacade().call(commonRoutes, 'GET', '/.well-known/oauth-protected-resource')
     expect(body).to.include({ resource: 'https://api.test' })
     expect(body).to.deep.include({
       authorization_servers: ['https://id.test/realms/test'],

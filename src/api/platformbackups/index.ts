@@ -65,7 +65,17 @@ function startForSorting({ startedAt, phase }: PlatformBackupRecord) {
 }
 const UNSTARTED_TIME = '9999-12-31T23:59:59Z'
 
-/** The routes of platform backups in the interface (section 4.21). */
+/** @throws PlatformError NOT_FOUND, backup-in-progress */
+async function remove({ services, parameters }: Context<'name'>) {
+  const { cluster } = services.platformBackups
+  const found = (await cluster.backups()).find(({ metadata }) => metadata.name === parameters.name)
+  if (found === undefined) throw notFound(`Backup "${parameters.name.slice(0, 64)}"`)
+  if (isBackupInProgress(found)) throw inProgress(found.metadata.name, phaseOf(found))
+  await cluster.remove(found)
+  return acceptedEmpty()
+}
+
+/** The routes of platform backups (interface section 4.21). */
 export const platformBackupRoutes: readonly RouteDraft[] = [
   listRoute(PATH, {
     auth: action('lifecycle/view'),
@@ -95,22 +105,6 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
     errors,
     handler: takeBackup,
   }),
-  ...archivingRoutes,
-  ...targetRoutes,
-  ...scheduleRoutes,
-]
-
-/** @throws PlatformError NOT_FOUND, backup-in-progress */
-async function remove({ services, parameters }: Context<'name'>) {
-  const { cluster } = services.platformBackups
-  const found = (await cluster.backups()).find(({ metadata }) => metadata.name === parameters.name)
-  if (found === undefined) throw notFound(`Backup "${parameters.name.slice(0, 64)}"`)
-  if (isBackupInProgress(found)) throw inProgress(found.metadata.name, phaseOf(found))
-  await cluster.remove(found)
-  return acceptedEmpty()
-}
-
-export const additionalBackupRoutes: readonly RouteDraft[] = [
   route('DELETE', `${PATH}/{name}`, {
     auth: action('lifecycle/backupsManage'),
     summary: 'Deletes a backup and its data in the bucket',
@@ -118,4 +112,7 @@ export const additionalBackupRoutes: readonly RouteDraft[] = [
     errors,
     handler: remove,
   }),
+  ...archivingRoutes,
+  ...targetRoutes,
+  ...scheduleRoutes,
 ]

@@ -23,7 +23,7 @@ const ACTIONS = {
 } as const
 
 /** The editor of relational databases. The interface has its history only. */
-export const additionalEditorRoutes: readonly RouteDraft[] = editorRoutes({
+export const relationalEditorRoutes: readonly RouteDraft[] = editorRoutes({
   base: '{RG}/relationalclusters/{name}',
   actions: {
     read: 'relationalcluster/read',

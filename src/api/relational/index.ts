@@ -16,7 +16,7 @@ import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { replicasField, storageField } from '../resources/sizing.ts'
 import { externalAddress, readConnectionString } from './access.ts'
-import { historyOf } from './editor.ts'
+import { historyOf, relationalEditorRoutes } from './editor.ts'
 import { RelationalHealthDto, relationalHealth } from './health.ts'
 import { COLLECTION, isBackedUp, relationalRecord } from './record.ts'
 import { RestoreResultDto, RestoreSnapshotRequest, restoreSnapshot } from './restore.ts'
@@ -93,6 +93,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
     handler: async (context) =>
       ok(await relationalHealth((await findResource(RelationalCluster, context)).object, context)),
   }),
+  ...relationalEditorRoutes,
   historyRoute({
     base: BASE,
     read: 'relationalcluster/read',

@@ -1,36 +1,91 @@
 import { z } from 'zod'
+import { JOB_STATUSES } from '../../contracts/jobs.ts'
 import { ACTIONS } from '../../core/actions.ts'
+import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { notFound } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace, resourceNamePattern, resourceNameRule } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { boundaryScope, findVisibleBoundary, groupScope, visibleBoundaryAuth } from '../callers/visibility.ts'
+import {
+  boundaryScope,
+  findVisibleBoundary,
+  groupScope,
+  resourceScope,
+  visibleBoundaryAuth,
+} from '../callers/visibility.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { strictRecord } from '../http/namedRecord.ts'
+import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { readResources } from '../resources/contents.ts'
-import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
-import { defaultCluster, findGroup, groupsOfBoundary } from '../resources/find.ts'
+import { type GroupResource, readResources } from '../resources/contents.ts'
+import { headFields, ListConfigDto, pagedListOf, Tags, Uuid } from '../resources/dto.ts'
+import { createViewBuilder, defaultCluster, findGroup, groupsOfBoundary } from '../resources/find.ts'
 import { mayRead } from '../resources/holders.ts'
 import { listConfig } from '../resources/listConfig.ts'
 import { type NameUse, ResourceNameValidationDto, validateName } from '../resources/names.ts'
 import { NamespaceOwnerDto, ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { pagedParts } from '../resources/pages.ts'
-import type { ListShape } from '../resources/paging.ts'
+import { enumeration, type ListShape, text } from '../resources/paging.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
+import { headOf, recordStatusOf, resourceShape } from '../resources/resourceShape.ts'
+import { planInView } from '../resources/sizing.ts'
+import type { ResourceView } from '../resources/types.ts'
 import { type GroupRecord, groupDto, groupShape, groupView, ResourceGroupDto } from './record.ts'
-import {
-  boundaryResourcesShape,
-  groupResourcesShape,
-  ResourceSummaryDto,
-  readableViews,
-  summaryDto,
-} from './resources.ts'
 import { changeGroup, createGroup, deleteGroup, PatchResourceGroupRequest } from './writes.ts'
+
+const STATUSES = [...new Set([...RESOURCE_STATES, ...JOB_STATUSES])]
+
+const ResourceSummaryDto = namedRecord('ResourceSummaryDto', {
+  ...headFields,
+  status: z.enum(STATUSES).describe('As the record of the resource shows it'),
+  clusterId: Uuid,
+  computePlan: z.string().nullable(),
+  tags: Tags,
+  href: z.string().describe('Path of the record'),
+})
+
+/** A resource of any kind, as in lists over all kinds. */
+type SummaryView = ResourceView & { readonly collection: string }
+
+function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto> {
+  const { collection, boundaryId, resourceGroup, object } = view
+  const { tags = {} } = object.spec as { tags?: Record<string, string> }
+  const href = resourceScope(boundaryId, resourceGroup, collection, object.metadata.name)
+  return { ...headOf(view, collection), status: recordStatusOf(object), computePlan: planInView(view), tags, href }
+}
+
+/** Returns the resources that the caller may read, ready to be listed. */
+function readableViews(context: Context, boundaryId: string, resources: readonly GroupResource[]): SummaryView[] {
+  const view = createViewBuilder(context.services, boundaryId)
+  return resources
+    .filter((resource) => mayRead(context, boundaryId, resource))
+    .map(({ kind, object, resourceGroup }) => ({ ...view(object, resourceGroup), collection: kind.segment }))
+}
+
+/** Returns the shape of lists over kinds; `isAcross` several groups, it includes the group. */
+function summaryShape(isAcross: boolean): ListShape<SummaryView> {
+  const shape = resourceShape({ dto: ResourceSummaryDto }, isAcross) as unknown as ListShape<SummaryView>
+  const { name, ...others } = shape.fields
+  return {
+    ...shape,
+    fields: {
+      ...(name !== undefined && { name }),
+      collection: enumeration(
+        'Collection',
+        RESOURCE_KINDS.map(({ segment }) => segment),
+      ),
+      resourceGroup: text('Resource group'),
+      ...others,
+      status: enumeration('Status', STATUSES, { of: ({ object }) => recordStatusOf(object) }),
+    },
+  }
+}
+
+const groupResourcesShape = summaryShape(false)
+const boundaryResourcesShape = summaryShape(true)
 
 function displayNameOf({ services }: Context, boundaryId: string): string {
   return services.records.peek(Boundary, { name: boundaryId })?.spec.displayName ?? ''

@@ -3,10 +3,19 @@ import type { z } from 'zod'
 import { type BatchOutcome, isSqlFault } from '../../../adapters/sql/port.ts'
 import { PlatformError, refusedFields } from '../../../core/errors.ts'
 import type { ReadBatch } from '../../../editor/batch.ts'
-import { type Classification, levelOf, needsConfirmation, type SqlLevel } from '../../../editor/classification.ts'
+import {
+  type Classification,
+  levelOf,
+  needsConfirmation,
+  refusedStatement,
+  type SqlLevel,
+  unsplitBatch,
+} from '../../../editor/classification.ts'
+import type { Dialect } from '../../../editor/dialect.ts'
 import type { HistoryEntry } from '../../../editor/history.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
+import { runOnWorker } from '../../http/runOnWorker.ts'
 import type { EditorQueryRequest, EditorQueryResult } from './dto.ts'
 import {
   addHistoryEntry,
@@ -15,7 +24,6 @@ import {
   hasSqlLevel,
   translateSqlError,
 } from './editorDatabase.ts'
-import { readBatchOnWorker } from './readBatchOnWorker.ts'
 
 type Request = z.output<typeof EditorQueryRequest>
 type Batch = ReadBatch & {
@@ -208,4 +216,25 @@ async function record(
     log.warn({ err: thrown }, 'The history of the editor could not be written.')
     return null
   }
+}
+
+/**
+ * Analyses a batch on a worker thread. One that takes too long to parse never runs.
+ * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE
+ */
+function readBatchOnWorker(
+  { services, caller }: Pick<Context, 'services' | 'caller'>,
+  dialect: Dialect,
+  { sql, parameters }: { sql: string; parameters?: Record<string, unknown> | null | undefined },
+): Promise<ReadBatch> {
+  const batch = { dialect, sql, parameters: Object.keys(parameters ?? {}) }
+  return runOnWorker(
+    'batches',
+    () => services.workers.run('readBatch', batch, caller.principalId),
+    () => ({
+      classification: unsplitBatch(sql, refusedStatement('Unknown', 'It takes too long to parse.')),
+      masked: '…',
+      shown: '…',
+    }),
+  )
 }

@@ -108,7 +108,7 @@ async function validate(context: Context<'planId'>) {
 }
 
 export const planRoutes: readonly RouteDraft[] = [
-  ...plans.routes('list', 'create'),
+  ...plans.routes(),
   route('POST', '/lifecycle/rollouts/plans/{planId}/validate', {
     auth: action('lifecycle/plan'),
     isHeld: true,
@@ -118,5 +118,3 @@ export const planRoutes: readonly RouteDraft[] = [
     handler: validate,
   }),
 ]
-
-export const additionalPlanRoutes: readonly RouteDraft[] = plans.routes('get')

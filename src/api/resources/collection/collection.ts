@@ -19,14 +19,7 @@ import { refuseWhileDeleting, writablePart } from '../writes.ts'
 import { withIgnoredReadFields, withKindDescriptions } from '../writtenBody.ts'
 import { listRoute } from './columns.ts'
 import type { CollectionParent } from './parents.ts'
-import {
-  type Collection,
-  type CollectionDeclaration,
-  type Creation,
-  type CreationResult,
-  OPERATIONS,
-  type Operation,
-} from './types.ts'
+import type { Collection, CollectionDeclaration, Creation, CreationResult } from './types.ts'
 
 /** A declaration whose type parameters only its area knows. */
 // biome-ignore lint/suspicious/noExplicitAny: the area's own types have been checked where it declares them
@@ -57,21 +50,12 @@ export function collection<
   declaration: CollectionDeclaration<K, P, Related, Dto, ListQuery, CreateBody, PatchBody, RemoveQuery>,
 ): Collection<K, P> {
   const parts = new CollectionRoutes(kind, declaration as unknown as Erased)
-  const made: Record<Operation, RouteDraft | undefined> = {
-    list: listRouteOf(parts),
-    create: createRouteOf(parts),
-    get: getRouteOf(parts),
-    patch: patchRouteOf(parts),
-    remove: deleteRouteOf(parts),
-  }
-  const present = OPERATIONS.filter((name) => made[name] !== undefined)
+  const routes = [listRouteOf, createRouteOf, getRouteOf, patchRouteOf, deleteRouteOf].flatMap(
+    (routeOf) => routeOf(parts) ?? [],
+  )
   return {
     itemPath: parts.itemPath,
-    routes: (...names) =>
-      withKind(
-        kind,
-        (names.length === 0 ? present : names).map((name) => made[name] as RouteDraft),
-      ),
+    routes: () => withKind(kind, routes),
     find: (context) => parts.find(context) as never,
     show: (context, object, parent) => parts.answer(200, context, parent, { object: object as Entry }),
   }

@@ -139,14 +139,11 @@ export type CollectionDeclaration<
   remove?: Removal<K, P, RemoveQuery>
 }
 
-export const OPERATIONS = ['list', 'create', 'get', 'patch', 'remove'] as const
-export type Operation = (typeof OPERATIONS)[number]
-
 export type Collection<K extends AnyKind, P extends CollectionParent> = {
   /** The path of one object, for the area's own routes. */
   readonly itemPath: string
-  /** Returns the named routes; all declared ones if none is named. */
-  readonly routes: (...names: Operation[]) => RouteDraft[]
+  /** Returns the declared routes. */
+  readonly routes: () => RouteDraft[]
   /** Finds the object that the path names, for the area's own routes. @throws PlatformError NOT_FOUND */
   readonly find: (context: Context) => Promise<{ object: RecordOf<K>; parent: P }>
   /** Answers 200 with the record of an object and its ETag. */
