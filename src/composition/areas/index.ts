@@ -1,61 +1,84 @@
+import { secretBlobs } from '../../adapters/blobs/secrets.ts'
+import { createActivatorClient } from '../../adapters/calls/client.ts'
+import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
 import { createDns } from '../../adapters/dns/client.ts'
-import { kubeSecrets } from '../../api/records/secrets.ts'
+import { noFlows } from '../../adapters/flows/client.ts'
+import { noKeys, openKeyFile } from '../../adapters/platformkeys/file.ts'
+import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import { createRequestFigures } from '../../adapters/prometheus/client.ts'
+import { createMetricSource } from '../../adapters/prometheus/metricClient.ts'
+import { createCrosslinkReports } from '../../api/crosslink/reports.ts'
+import { createKubernetesObjects } from '../../api/monitoring/kubernetesObjects.ts'
+import { createNetworkStateReader } from '../../api/network/networkState.ts'
+import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
+import { createBackups } from '../../api/resources/backups.ts'
+import { createLiveState } from '../../api/resources/liveState.ts'
+import { createStorage } from '../../api/resources/storage.ts'
+import { kubeValues } from '../../api/vaults/values.ts'
 import type { TokenEndpoint } from '../../contracts/managedIdentities.ts'
 import { parseNetworkSetting } from '../../contracts/networks.ts'
 import { BROKERED_PROTOCOLS } from '../../contracts/ssoProviders.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
+import { systemClock } from '../../core/clock.ts'
 import { openOutgoing } from '../outgoing.ts'
 import { activityServices } from './activity.ts'
-import { blueprintServices } from './blueprints.ts'
 import { buildParts, buildPods } from './builds.ts'
-import { crosslinkPorts, crosslinkServices } from './crosslink.ts'
 import { databasePorts, databaseServices } from './databases.ts'
-import { functionServices } from './functions.ts'
-import { jobParts } from './jobs.ts'
 import { lifecyclePorts, lifecycleServices } from './lifecycle.ts'
-import { monitoringServices } from './monitoring.ts'
-import { networkServices } from './network.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { recordOfPairs } from './pairs.ts'
 import { platformBackupPorts, platformBackupServices } from './platformbackups.ts'
-import { podLogServices } from './podlogs.ts'
+import { podLogServices, podLogs } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
 import { rolloutPorts, rolloutServices } from './rollouts.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 import { sourcePorts, sourceServices } from './sources.ts'
-import { vaultPorts, vaultServices } from './vaults.ts'
 import { vectorPorts, vectorServices } from './vector.ts'
 import { volumeFileServices } from './volumefiles.ts'
-import { workloadServices } from './workloads.ts'
 
 /** Creates the services that routes of all areas use. */
 export async function areaServices(setup: FacadeSetup & SignInParts) {
+  const { client, caches, agents, configuration, log } = setup
+  const { prometheusUrl: url, backupNamespace, figuresUrl, role } = configuration
+  const clientOf = (clusterId: string) => agents.clientOf(clusterId)
+  const secrets = { ...kubeSecrets(client), ...kubeSecretWriter(client) }
+  const blobs = secretBlobs(client)
   const { registry, archives } = await registryServices(setup, setup)
   return {
     ...activityServices(setup),
-    ...crosslinkServices(setup),
     ...vectorServices(setup),
     ...databaseServices(setup),
-    ...functionServices(setup),
-    ...jobParts(setup),
-    ...networkServices(setup),
     ...podLogServices(setup),
     ...volumeFileServices(setup),
-    ...workloadServices(setup),
     ...sourceServices(setup),
-    ...monitoringServices(setup),
-    ...blueprintServices(setup),
     ...lifecycleServices(setup),
     ...platformBackupServices(setup),
     ...rolloutServices(setup),
-    ...(await vaultServices(setup)),
     ...(await storageServices(setup)),
     registry,
+    blueprints: { secrets },
+    crosslink: { reports: createCrosslinkReports(client), secrets },
     deployments: { ...buildParts(setup).deployments, archives, podOf: buildPods(setup) },
-    managedIdentities: {
-      secrets: kubeSecrets(setup.client),
-      signIn: signInOf(setup),
+    functions: {
+      blobs,
+      calls:
+        role === 'all'
+          ? localActivatorClient(() => setup.activatorHere.calls)
+          : createActivatorClient({ url: figuresUrl, log }),
     },
+    jobs: jobPorts(setup),
+    managedIdentities: { secrets: kubeSecrets(client), signIn: signInOf(setup) },
+    monitoring: {
+      metrics: url === undefined ? undefined : createMetricSource({ url, log }),
+      objects: createKubernetesObjects({ client, caches, clientOf }),
+    },
+    network: { stateReader: createNetworkStateReader(client, clientOf), flows: noFlows },
+    vaults: { keys: await platformKeys(setup), values: kubeValues(client), baseUrl: setup.linkBase },
+    // What is seen of workloads beside their objects.
+    storage: createStorage(caches),
+    live: createLiveState({ client, caches, clientOf }),
+    backups: createBackups(caches, backupNamespace, clientOf),
+    requestFigures: url === undefined ? { of: async () => undefined } : createRequestFigures({ url, log }),
   }
 }
 
@@ -74,16 +97,19 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
   return {
     ...vectorPorts(setup),
     ...databasePorts(setup),
-    ...jobParts(setup),
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
-    ...crosslinkPorts(),
     ...lifecyclePorts(setup),
     ...platformBackupPorts(),
     ...rolloutPorts(setup),
-    ...(await vaultPorts(setup)),
     ...(await storagePorts(setup)),
     registry,
+    jobs: jobPorts(setup),
+    vaultKeys: await platformKeys(setup),
+    crosslink: {
+      // Loads the library only where an authority is created.
+      createAuthority: async (...given) => (await import('../certificates.ts')).createAuthority(...given),
+    },
     allowOwnImages,
     signIn: signInOf(setup),
     backupNamespace: setup.configuration.backupNamespace,
@@ -94,4 +120,18 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     apiServer: apiServerNetworks.map(parseNetworkSetting),
     sso: { dns: createDns(), outgoing, protocols: BROKERED_PROTOCOLS[setup.configuration.identityProvider] },
   }
+}
+
+/** Returns the logs of pods, and the store for logs of deleted ones. */
+function jobPorts(setup: AreaSetup) {
+  return { logs: podLogs(setup), blobs: secretBlobs(setup.client) }
+}
+
+/** Opens the platform keys of secret vaults; empty if none are configured. */
+async function platformKeys({ configuration, log, onStop }: AreaSetup): Promise<PlatformKeys> {
+  const { vaultKeysFile } = configuration
+  if (vaultKeysFile === undefined) return noKeys()
+  const keys = await openKeyFile(vaultKeysFile, { clock: systemClock, log })
+  onStop(() => keys.stop())
+  return keys
 }
