@@ -197,7 +197,7 @@ function mayReadRecord({ services, caller }: Context, resource: ResourcePath): b
 
 function readActionsOf({ resourceType }: ResourcePath): readonly ActionName[] {
   const kind = kindOfSegment(resourceType)
-  return [READ, ...(kind === undefined ? [] : [actionOf(kind.actions ?? kind.segment, 'read')])]
+  return [READ, ...(kind === undefined ? [] : [actionOf(kind, 'read')])]
 }
 
 async function entryDtos(

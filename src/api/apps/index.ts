@@ -127,9 +127,7 @@ const findLive = async (context: Context) => workloadRefOf(context.services, (aw
 /** The routes of apps (interface sections 4.2 and 4.8). */
 export const appRoutes: readonly RouteDraft[] = [
   ...resource(PlatformApp, {
-    segment: 'apps',
     further: `${REFERENCE_RIGHTS}; ${BUILD_RIGHTS}`,
-    actionPrefix: 'apps',
     ...appRecord,
     example: { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
     choices: codeChoices,
@@ -143,7 +141,6 @@ export const appRoutes: readonly RouteDraft[] = [
     },
   }),
   ...planRoutes({
-    segment: 'appcomputeplans',
     family: 'App',
     dto: PlanDto,
     productionReplicas: 3,
@@ -160,7 +157,6 @@ export const appRoutes: readonly RouteDraft[] = [
   }),
   ...deploymentRoutes(PlatformApp, BASE, {
     collection: 'apps',
-    actionPrefix: 'apps',
     parameter: 'appName',
     read: action('apps/read'),
     readLogs: dataAction('apps/readLogs'),

@@ -133,7 +133,6 @@ export const syncRoutes: readonly RouteDraft[] = [
     isHeld: true,
     summary: 'Read all repositories now',
     reply: CatalogSourceDto,
-    answers: [200, 202],
     handler: refreshCatalog,
   }),
   route('POST', `${CATALOGUE_SOURCES_PATH}/{sourceId}/sync`, {
@@ -141,7 +140,6 @@ export const syncRoutes: readonly RouteDraft[] = [
     isHeld: true,
     summary: 'Read one repository now',
     reply: CatalogSourceDto,
-    answers: [200, 202, 404, 409],
     handler: syncOne,
   }),
 ]

@@ -162,9 +162,7 @@ const Content = z.object(
 /** The routes of container instances (interface sections 4.2 and 4.6). */
 export const containerInstanceRoutes: readonly RouteDraft[] = [
   ...resource(ContainerInstance, {
-    segment: 'containerinstances',
     further: REFERENCE_RIGHTS,
-    actionPrefix: 'containerinstance',
     ...instanceRecord,
     example: {
       components: [
@@ -188,7 +186,6 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     },
   }),
   ...planRoutes({
-    segment: 'containerinstancecomputeplans',
     family: 'ContainerInstance',
     dto: PlanDto,
     productionReplicas: 3,

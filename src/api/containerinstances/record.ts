@@ -45,7 +45,6 @@ const stateOf = ({ object }: InstanceView, name: unknown) =>
 
 /** ContainerInstanceDto (records: container instances). */
 export const instanceRecord = recordOf(ContainerInstance, {
-  id: 'ContainerInstanceDto',
   hidden: ['restartedAt', 'redeployedAt', 'onDelete', 'backupPolicy'],
   computed: {
     backupPolicy: [

@@ -29,8 +29,6 @@ export const FUNCTION_PATH = `${NAMESPACE_PATH}/functions/{functionName}`
 type Stored = RecordOf<typeof ServerlessFunction>
 const declaration = {
   ...functionRecord,
-  segment: 'functions',
-  actionPrefix: 'functions',
 } as unknown as AnyDeclaration<typeof ServerlessFunction>
 registerDeclaration(ServerlessFunction, declaration)
 const example = { handler: 'index', triggers: [{ name: 'web', kind: 'Http', path: '/hello', authLevel: 'Anonymous' }] }

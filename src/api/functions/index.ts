@@ -58,9 +58,7 @@ const PlanDto = namedRecord('FunctionComputePlanDto', {
 /** The routes of functions (interface section 4.11). */
 export const functionAreaRoutes: readonly RouteDraft[] = [
   ...resource(FunctionNamespace, {
-    segment: 'functionnamespaces',
     further: REFERENCE_RIGHTS,
-    actionPrefix: 'functions',
     parameter: 'namespaceName',
     ...namespaceRecord,
     example: { runtime: 'nodejs' },
@@ -68,7 +66,6 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     fields: namespaceFields,
   }),
   ...planRoutes({
-    segment: 'functioncomputeplans',
     family: 'Function',
     dto: PlanDto,
     productionReplicas: 3,
@@ -77,7 +74,6 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
   }),
   ...deploymentRoutes(FunctionNamespace, NAMESPACE_PATH, {
     collection: 'functions',
-    actionPrefix: 'functions',
     parameter: 'namespaceName',
     read: action('functions/read'),
     readLogs: dataAction('functions/readLogs'),

@@ -18,7 +18,6 @@ type Write = WriteView<typeof FunctionNamespace>
 
 /** FunctionNamespaceDto (records: functions). */
 export const namespaceRecord = recordOf(FunctionNamespace, {
-  id: 'FunctionNamespaceDto',
   hidden: ['running', 'restartedAt', 'functionSecrets'],
   computed: {
     functionCount: [z.int(), ({ object }) => object.status?.functionCount ?? 0],

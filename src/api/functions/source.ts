@@ -78,7 +78,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
     bodyLimit: REQUEST_MAX_BYTES,
     example: { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] },
     reply: FunctionSourceDto,
-    answers: [200],
     handler: upload,
   }),
   route('GET', SOURCE, {
@@ -92,7 +91,6 @@ export const sourceRoutes: readonly RouteDraft[] = [
     auth: functionsWrite,
     summary: 'Deletes the stored files',
     query: Query,
-    answers: [204],
     handler: removeSource,
   }),
 ]

@@ -25,9 +25,7 @@ const BASE = '{RG}/jobs/{jobName}'
 /** The five routes of jobs (interface section 4.10). */
 export const jobRoutes: readonly RouteDraft[] = [
   ...resource(PlatformJob, {
-    segment: 'jobs',
     further: REFERENCE_RIGHTS,
-    actionPrefix: 'jobs',
     parameter: 'jobName',
     ...jobRecord,
     // Garbage collection deletes its dependents; for jobs on another cluster, the controller adds a finalizer.
@@ -74,7 +72,7 @@ function alreadyEnded(name: string, state: JobState | undefined) {
 /** Returns the log of the newest pod, or the stored log if the pod is gone. */
 async function findLog(context: Context, { process = JOB_CONTAINER, previous }: LogRequest): Promise<FoundLog> {
   const { blobs } = context.services.jobs
-  const { object } = await findResource(PlatformJob, context, 'jobName', { segment: 'jobs' })
+  const { object } = await findResource(PlatformJob, context, 'jobName')
   const { namespace = '', name } = object.metadata
   if (process !== JOB_CONTAINER)
     throw badParameter('process', `There is no process "${process}"; a job has one, "${JOB_CONTAINER}".`)

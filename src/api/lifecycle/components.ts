@@ -142,7 +142,6 @@ export const componentRoutes: readonly RouteDraft[] = [
       isInstalled: flag('Installed'),
     },
     sort: 'name',
-    name: 'name',
     id: 'name',
     rows: async (context) => {
       const inventory = await readInventory(context)
@@ -168,7 +167,6 @@ export const componentRoutes: readonly RouteDraft[] = [
     summary: 'Releases of a component, newest first',
     query: z.object({ component: z.string().min(1).max(128).describe('Name of the component') }),
     dto: ReleaseDto,
-    answers: [404],
     columns: {
       // As text, 1.10.0 would sort before 1.9.0.
       version: text('Version', { isFiltered: false, of: orderOfRelease }),
@@ -176,7 +174,6 @@ export const componentRoutes: readonly RouteDraft[] = [
       isSchemaBreaking: flag('Schema-breaking'),
     },
     sort: '-version',
-    name: 'version',
     id: 'version',
     rows: async (context) => {
       const inventory = await readInventory(context)

@@ -202,14 +202,12 @@ export const installRoutes: readonly RouteDraft[] = [
     isBodyOptional: true,
     example: { version: '1.20.0', values: { 'auth.password': 'correct horse' } },
     reply: InstallDto,
-    answers: [200, 202, 400, 404, 409],
     handler: start as never,
   }),
   route('POST', '/lifecycle/components/{name}/repair', {
     auth: install,
     summary: 'Install the current version of a component again',
     reply: InstallDto,
-    answers: [202, 404, 409],
     handler: repair as never,
   }),
   route('POST', '/lifecycle/installs/{installId}/resume', {
@@ -217,7 +215,6 @@ export const installRoutes: readonly RouteDraft[] = [
     isHeld: true,
     summary: 'Resume an installation',
     reply: InstallDto,
-    answers: [202, 404, 409],
     handler: resume as never,
   }),
 ]

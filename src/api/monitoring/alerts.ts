@@ -119,7 +119,6 @@ export const alertRoutes: readonly RouteDraft[] = [
       resourceName: 'web',
     },
     reply: AlertIngestResult,
-    answers: [202],
     handler: async (context) => {
       const { result, alert } = await ingest(context as unknown as Context, context.body)
       return accepted(result, alert && { etag: etagOf(alert) })

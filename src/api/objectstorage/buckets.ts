@@ -104,7 +104,7 @@ function requirePublicAccess({ spec, metadata }: AccountObject): void {
 }
 
 export function accountOf(context: Context, parameter: 'name' | 'accountName') {
-  return findResource(ObjectStorageAccount, context, parameter, { segment: COLLECTION })
+  return findResource(ObjectStorageAccount, context, parameter)
 }
 
 /** @throws PlatformError QUOTA_EXCEEDED */

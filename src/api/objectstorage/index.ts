@@ -6,13 +6,11 @@ import { resource } from '../resources/resource.ts'
 import { bucketRoutes } from './buckets.ts'
 import { insightRoutes } from './insight.ts'
 import { keyRoutes } from './keys.ts'
-import { type AccountView, accountRecord, accountUsage, bucketsOf, COLLECTION } from './record.ts'
+import { type AccountView, accountRecord, accountUsage, bucketsOf } from './record.ts'
 import { sessionRoutes } from './sessions.ts'
 
 /** List, read, create, replace, patch, delete, the list over groups and its configuration (interface section 4.12). */
 const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccount, {
-  segment: COLLECTION,
-  actionPrefix: COLLECTION,
   ...accountRecord,
   example: { maxBuckets: 10 },
   beforeDelete: refuseDeletion,

@@ -37,7 +37,6 @@ const use = (field: keyof ReturnType<typeof accountUsage>) => (view: AccountView
 
 /** ObjectStorageAccountDto (records: object storage). */
 export const accountRecord = recordOf(ObjectStorageAccount, {
-  id: 'ObjectStorageAccountDto',
   computed: {
     endpoint: [
       z.string().describe('Where workloads reach the store; empty until it is known'),

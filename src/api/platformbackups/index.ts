@@ -90,7 +90,6 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
       startedAt: dateTime('Started', { of: startForSorting }),
     },
     sort: '-startedAt',
-    name: 'name',
     id: 'name',
     rows: async ({ services }) => {
       const { cluster } = services.platformBackups

@@ -18,7 +18,7 @@ import { replicasField, storageField } from '../resources/sizing.ts'
 import { externalAddress, readConnectionString } from './access.ts'
 import { historyOf, relationalEditorRoutes } from './editor.ts'
 import { RelationalHealthDto, relationalHealth } from './health.ts'
-import { COLLECTION, isBackedUp, relationalRecord } from './record.ts'
+import { isBackedUp, relationalRecord } from './record.ts'
 import { RestoreResultDto, RestoreSnapshotRequest, restoreSnapshot } from './restore.ts'
 import { PitrWindowDto, readWindow, snapshots } from './snapshots.ts'
 
@@ -48,8 +48,6 @@ const read = action('relationalcluster/read')
 /** The routes of relational databases (interface sections 4.2 and 4.4). */
 export const relationalRoutes: readonly RouteDraft[] = [
   ...resource(RelationalCluster, {
-    segment: COLLECTION,
-    actionPrefix: 'relationalcluster',
     ...relationalRecord,
     example: { computePlan: 'relational-small', replicas: 2, engineVersion: '17', databaseName: 'orders' },
     fields: {
@@ -67,7 +65,6 @@ export const relationalRoutes: readonly RouteDraft[] = [
     },
   }),
   ...planRoutes({
-    segment: 'relationalcomputeplans',
     family: 'Relational',
     dto: PlanDto,
     productionReplicas: 2,

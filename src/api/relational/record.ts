@@ -20,7 +20,6 @@ const RestoreOriginDto = namedRecord('RestoreOrigin', {
 
 /** RelationalClusterDto (records: relational databases). */
 export const relationalRecord = recordOf(RelationalCluster, {
-  id: 'RelationalClusterDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'archivingSuspended', 'restoreFrom', 'takesOver', 'connectTo'],
   computed: {
     restoredFrom: [

@@ -151,7 +151,6 @@ function writingRoutes(files: string, auth: Authorization, clientOf: FileClientO
       // The sender of a file chooses its type.
       mediaTypes: ['application/octet-stream', ANY_TYPE],
       reply: FileEntryDto,
-      answers: [200, 201],
       handler: async (context) => {
         const { component, ...target } = context.query
         const { ask } = await clientOf(context, component)
@@ -163,7 +162,6 @@ function writingRoutes(files: string, auth: Authorization, clientOf: FileClientO
       summary: 'Makes a folder',
       body: MakeDirectoryRequest,
       reply: FileEntryDto,
-      answers: [200, 201],
       handler: async (context) => {
         const { component, ...made } = context.body
         const { ask } = await clientOf(context, component)
@@ -189,7 +187,6 @@ function writingRoutes(files: string, auth: Authorization, clientOf: FileClientO
         path: Path,
         recursive: Flag.default(false).describe('Whether a folder goes with all that is in it'),
       }),
-      answers: [204],
       handler: async (context) => {
         const { component, ...removed } = context.query
         const { ask } = await clientOf(context, component)

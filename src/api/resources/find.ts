@@ -71,12 +71,10 @@ export async function findResource<K extends AnyKind>(
   kind: K,
   context: Context,
   parameter = 'name',
-  declaration: { segment: string } = { segment: kind.segment },
 ): Promise<{ object: RecordOf<K>; location: ResourceLocation; ref: { namespace: string; name: string } }> {
   const { ref, location } = await locateResource(context, parameter)
   const object = await context.services.records.get(kind, ref, { fresh: context.fresh })
-  if (object === undefined)
-    throw notFound(`"${location.name}" of ${declaration.segment} in group "${location.resourceGroup}"`)
+  if (object === undefined) throw notFound(`"${location.name}" of ${kind.segment} in group "${location.resourceGroup}"`)
   return { object, location, ref }
 }
 

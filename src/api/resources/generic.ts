@@ -1,7 +1,15 @@
 import type { z } from 'zod'
 import type { AnyKind } from '../../crds/define.ts'
 import { action, type Declaration, type Handler, type Method, type RouteDraft, route } from '../http/route.ts'
+import type { RecordTexts } from './recordTexts.ts'
 import { type AnyDeclaration, actionOf, type PowerAction } from './types.ts'
+
+/** A kind with its declaration, and what all of its routes share. */
+export type DeclaredResource<K extends AnyKind = AnyKind> = AnyDeclaration<K> & {
+  readonly kind: K
+  readonly parameter: string
+  readonly texts: RecordTexts<K>
+}
 
 const GROUP = '{RG}/:segment'
 const ONE = `${GROUP}/{:parameter}`
@@ -26,7 +34,7 @@ const ROUTES = {
 /** Declares one of these routes for a kind, with its schemas and its handler. */
 export function genericRoute<Body extends z.ZodType = z.ZodUndefined, Reply extends z.ZodType = z.ZodAny>(
   name: keyof typeof ROUTES,
-  { segment, actionPrefix, parameter = 'name' }: AnyDeclaration<AnyKind>,
+  { kind, parameter }: Pick<DeclaredResource, 'kind' | 'parameter'>,
   schemas: Pick<
     Declaration<z.ZodObject, Body, Reply>,
     'answers' | 'body' | 'documentedBody' | 'example' | 'further' | 'list' | 'mediaTypes' | 'naming' | 'query' | 'reply'
@@ -34,9 +42,9 @@ export function genericRoute<Body extends z.ZodType = z.ZodUndefined, Reply exte
   handler: Handler<string, z.ZodObject, Body, Reply>,
 ): RouteDraft {
   const [method, template, verb, summary] = ROUTES[name]
-  const path: string = template.replace(':segment', segment).replace(':parameter', parameter)
+  const path: string = template.replace(':segment', kind.segment).replace(':parameter', parameter)
   return route(method, path, {
-    auth: action(actionOf(actionPrefix, verb)),
+    auth: action(actionOf(kind, verb)),
     summary,
     ...schemas,
     ...(name === 'scale' && { isHeld: true }),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { datesInUtc } from '../../crds/dates.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -20,22 +19,20 @@ import {
   locationOf,
   type ResourceLocation,
 } from './find.ts'
-import { genericRoute } from './generic.ts'
+import { type DeclaredResource, genericRoute } from './generic.ts'
 import { listConfig, planChoices } from './listConfig.ts'
 import type { ListShape } from './paging.ts'
 import { withClaimedAddresses } from './platformNames.ts'
 import { pollUntilChanged } from './pollUntilChanged.ts'
-import { RecordTexts } from './recordTexts.ts'
 import { listResources } from './resourceList.ts'
 import { resourceShape } from './resourceShape.ts'
-import type { AnyDeclaration, ResourceView } from './types.ts'
+import { actionPrefixOf, type ResourceView } from './types.ts'
 import { resourceNaming, specForUpdate } from './writes.ts'
 import { bodyOverStored, checkingBodyOn404, mergePatchBody, withIgnoredReadFields } from './writtenBody.ts'
 
-export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
-  const { parameter = 'name' } = declaration
+export function readRoutes<K extends AnyKind>(declaration: DeclaredResource<K>): RouteDraft[] {
+  const { kind, parameter } = declaration
   const [inGroup, inBoundary] = [resourceShape(declaration, false), resourceShape(declaration, true)]
-  const texts = textCacheOf(declaration)
   const page: z.ZodType = pagedListOf(declaration.dto)
   const reply: z.ZodType = declaration.dto
 
@@ -43,24 +40,24 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
     const { boundaryId, resourceGroup } = locationOf(context, parameter)
     await findGroup(context, boundaryId, resourceGroup)
     const groups = [{ name: resourceGroup, namespace: groupNamespace(boundaryId, resourceGroup) }]
-    return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: inGroup })
+    return listResources(declaration, { context, boundaryId, groups, shape: inGroup })
   }
   const listBoundary = async (context: Context): Promise<Answer> => {
     const { boundaryId } = locationOf(context, parameter)
     await findBoundary(context, boundaryId)
     const groups = groupsOfBoundary(context.services, boundaryId)
-    return listResources(kind, declaration, texts, { context, boundaryId, groups, shape: inBoundary })
+    return listResources(declaration, { context, boundaryId, groups, shape: inBoundary })
   }
   const config = (isAcross: boolean) => async (context: Context) => {
     const { boundaryId, resourceGroup } = locationOf(context, parameter)
     await (isAcross ? findBoundary(context, boundaryId) : findGroup(context, boundaryId, resourceGroup))
-    return ok(configOf(kind, declaration, isAcross ? inBoundary : inGroup, context))
+    return ok(configOf(declaration, isAcross ? inBoundary : inGroup, context))
   }
   return [
     genericRoute('list', declaration, { list: inGroup, reply: page }, listGroup),
     genericRoute('config', declaration, { reply: ListConfigDto }, config(false)),
     genericRoute('get', declaration, { reply }, async (context) => {
-      const { object, location } = await findResource(kind, context, parameter, declaration)
+      const { object, location } = await findResource(kind, context, parameter)
       return shown(object, location, context, declaration, ok)
     }),
     genericRoute('listAll', declaration, { list: inBoundary, reply: page }, listBoundary),
@@ -69,24 +66,23 @@ export function readRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarati
 }
 
 function configOf<K extends AnyKind>(
-  kind: K,
-  { segment, actionPrefix, enumerations = {}, choices, scale }: AnyDeclaration<K>,
+  { kind, enumerations = {}, choices, scale }: DeclaredResource<K>,
   shape: ListShape<ResourceView<K>>,
   context: Context,
 ) {
   return listConfig(shape, {
-    collection: segment,
+    collection: kind.segment,
     context,
     enumerations: { ...enumerations, ...choices?.(context.services) },
     plans: planChoices(context.services, kind),
     limits: scale === undefined ? {} : { minScale: scale.min, maxScale: scale.max },
     nameMin: kind.nameMin,
-    actionPrefix,
+    actionPrefix: actionPrefixOf(kind),
   })
 }
 
-export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
-  const { parameter = 'name' } = declaration
+export function writeRoutes<K extends AnyKind>(declaration: DeclaredResource<K>): RouteDraft[] {
+  const { kind, parameter, example, further } = declaration
   const reply: z.ZodType = declaration.dto
   const body = withIgnoredReadFields(declaration.body, declaration.dto)
   const whole = replacementBody(kind, body)
@@ -100,7 +96,6 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
         }
       : {},
   )
-  const { example, further } = declaration
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locateResource(context, parameter)
     const { location } = located
@@ -119,7 +114,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
       'create',
       declaration,
       { ...bodyOverStored(body), example, further, reply, naming: resourceNaming(kind), answers: [200, 201] },
-      checkingBodyOn404(body, (context) => create(kind, declaration, context)),
+      checkingBodyOn404(body, (context) => create(declaration, context)),
     ),
     genericRoute(
       'update',
@@ -128,9 +123,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
       checkingBodyOn404(whole, update('put')),
     ),
     genericRoute('patch', declaration, { ...mergePatchBody(body), further, reply }, update('patch')),
-    genericRoute('delete', declaration, { query, answers: [202, 204] }, (context) =>
-      remove(kind, declaration, context),
-    ),
+    genericRoute('delete', declaration, { query, answers: [202, 204] }, (context) => remove(declaration, context)),
   ]
 }
 
@@ -143,14 +136,15 @@ function replacementBody({ immutable }: AnyKind, body: z.ZodObject): z.ZodObject
   return needed.length === 0 ? body : body.extend(Object.fromEntries(needed))
 }
 
-async function create<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
-  const located = await locateResource(context, declaration.parameter ?? 'name')
-  const { object, isNew } = await createResource(kind, located, declaration, context)
+async function create<K extends AnyKind>(declaration: DeclaredResource<K>, context: Context): Promise<Answer> {
+  const located = await locateResource(context, declaration.parameter)
+  const { object, isNew } = await createResource(declaration.kind, located, declaration, context)
   return shown(object, located.location, context, declaration, isNew ? created : ok)
 }
 
-async function remove<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>, context: Context): Promise<Answer> {
-  const { object, location, ref } = await findResource(kind, context, declaration.parameter, declaration)
+async function remove<K extends AnyKind>(declaration: DeclaredResource<K>, context: Context): Promise<Answer> {
+  const { kind, parameter } = declaration
+  const { object, location, ref } = await findResource(kind, context, parameter)
   const { caller, services } = context
   // The protection may have just been removed through another replica.
   if (isProtected(object)) refuseProtected((await services.records.get(kind, ref, { fresh: true })) ?? object)
@@ -181,25 +175,14 @@ function refuseProtected(object: RecordOf<AnyKind>): void {
   throw new PlatformError('DELETION_PROTECTED', message)
 }
 
-const TEXT_CACHES = new WeakMap<object, unknown>()
-
-/** Returns the cache of texts that all routes of a kind share. */
-function textCacheOf<K extends AnyKind>(declaration: AnyDeclaration<K>): RecordTexts<K> {
-  const known = TEXT_CACHES.get(declaration) as RecordTexts<K> | undefined
-  const toUtc = datesInUtc(declaration.dto)
-  const texts = known ?? new RecordTexts<K>((view) => toUtc(declaration.toDto(view)) as object, declaration.dependsOn)
-  TEXT_CACHES.set(declaration, texts)
-  return texts
-}
-
 function shown<K extends AnyKind>(
   object: RecordOf<K>,
   location: ResourceLocation,
   context: Context,
-  declaration: AnyDeclaration<K>,
+  { texts }: Pick<DeclaredResource<K>, 'texts'>,
   answer: typeof ok,
 ): Answer {
   const view = createViewBuilder<K>(context.services, location.boundaryId)(object, location.resourceGroup)
   const { status } = answer(undefined)
-  return { status, headers: { etag: etagOf(object) }, parts: [textCacheOf(declaration).textOf(view)] }
+  return { status, headers: { etag: etagOf(object) }, parts: [texts.textOf(view)] }
 }

@@ -40,7 +40,7 @@ export function mayReadAt(
   return services.access.isAllowed(caller.principalId, readActionOf(kind), scope)
 }
 
-const readActionOf = (kind: AnyKind) => actionOf(kind.actions ?? kind.segment, 'read')
+const readActionOf = (kind: AnyKind) => actionOf(kind, 'read')
 
 /**
  * Returns the read action if a deny withholds it from the caller at the scope. Views with a right of their own, such as

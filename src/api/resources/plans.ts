@@ -148,8 +148,6 @@ const planShape: ListShape<PlanDto> = {
 }
 
 export type PlanRoutes = {
-  /** The URL segment: `vectorcomputeplans`. */
-  segment: string
   family: PlanFamily
   dto: z.ZodType
   /** The number of replicas from which a plan is for production. */
@@ -162,14 +160,13 @@ export type PlanRoutes = {
 
 /** The two plan routes of an area: signed-in callers who can see the boundary. Their 500 is a problem-details body. */
 export function planRoutes({
-  segment,
   family,
   dto,
   productionReplicas,
   auth = visibleBoundaryAuth(),
   more,
 }: PlanRoutes): RouteDraft[] {
-  const path = `{B}/resources/${segment}` as string
+  const path = `{B}/resources/${family.toLowerCase()}computeplans` as string
   const toDto = (plan: Plan, cluster: PlanCluster) => ({
     ...planDto(plan, cluster, productionReplicas),
     ...more?.(plan),

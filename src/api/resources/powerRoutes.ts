@@ -12,10 +12,9 @@ import type { RouteDraft } from '../http/route.ts'
 import { changeResource } from './change.ts'
 import { POWER_ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
 import { findResource, locateResource, type ResourceLocation } from './find.ts'
-import { genericRoute } from './generic.ts'
+import { type DeclaredResource, genericRoute } from './generic.ts'
 import { invalidState } from './invalidState.ts'
 import { fieldOrPlanDefault } from './sizing.ts'
-import type { AnyDeclaration } from './types.ts'
 
 type Copies = { replicas?: number; computePlan?: string }
 type PowerSpec = Copies & {
@@ -26,8 +25,8 @@ type PowerSpec = Copies & {
 }
 
 /** The routes of actions and scale: changes of the spec that are not fields of the record. */
-export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
-  const { parameter = 'name', scale = { min: 0, max: 99 } } = declaration
+export function powerRoutes<K extends AnyKind>(declaration: DeclaredResource<K>): RouteDraft[] {
+  const { kind, parameter, scale = { min: 0, max: 99 } } = declaration
   const reply: z.ZodType = ResourceActionResultDto
   const copies = z.int().min(scale.min).max(scale.max)
   const documentedBody = strictRecord(`${kind.kind}ScaleRequest`, { targetScale: copies })
@@ -36,7 +35,7 @@ export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
       runAction(kind, context, parameter),
     ),
     genericRoute('getScale', declaration, { reply: ScaleStatusDto }, async (context) => {
-      const { object } = await findResource(kind, context, parameter, declaration)
+      const { object } = await findResource(kind, context, parameter)
       return ok(scaleStatus(kind, { ...context, object }, scale), { etag: etagOf(object) })
     }),
     genericRoute('scale', declaration, { body: ScaleRequestDto, documentedBody, reply: ScaleStatusDto }, (context) =>

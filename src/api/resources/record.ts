@@ -32,8 +32,8 @@ type Values<K extends AnyKind> = { readonly [Field in keyof SpecOf<K>]?: (view: 
 
 /** Only what differs from the fields of the kind; everything else follows from `defineKind`. */
 export type RecordDifferences<K extends AnyKind> = {
-  /** The name of the record in documents. */
-  id: string
+  /** The name of the record in documents; the kind with `Dto` if absent. */
+  id?: string
   /** Fields of the head that this record does not have. */
   headless?: readonly (keyof typeof headFields)[]
   /** Fields of the spec that no body shows. */
@@ -76,7 +76,7 @@ export type ResourceRecord<K extends AnyKind> = {
  * bounds, defaults and descriptions are those of the kind.
  */
 export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDifferences<K>): ResourceRecord<K> {
-  const { id, headless = [], hidden = [], computed = {}, filled = {} } = differences
+  const { id = `${kind.kind}Dto`, headless = [], hidden = [], computed = {}, filled = {} } = differences
   const items = itemsOf(kind, differences)
   const fields = Object.entries(kind.spec.shape as Record<string, z.ZodType>)
     .filter(([name]) => !(hidden as readonly string[]).includes(name))

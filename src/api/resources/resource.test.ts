@@ -21,8 +21,6 @@ const notebook = {
 const Notebook = defineKind({ ...notebook, spec: z.strictObject({ title, clusterId: ClusterId }) })
 
 const declaration = {
-  segment: 'notebooks',
-  actionPrefix: 'notebooks',
   hasFinalizer: false,
   example: { title: 'Sums' },
 } as const

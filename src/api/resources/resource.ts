@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { datesInUtc } from '../../crds/dates.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { interfaceRow } from '../http/interface.ts'
 import { type RouteDraft, withKind } from '../http/route.ts'
@@ -6,6 +7,7 @@ import { expandPath } from '../http/template.ts'
 import { registerDeclaration } from './declarations.ts'
 import { readRoutes, writeRoutes } from './genericRoutes.ts'
 import { powerRoutes } from './powerRoutes.ts'
+import { RecordTexts } from './recordTexts.ts'
 import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
 
 /**
@@ -22,12 +24,12 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
     )
   const declaration = given as unknown as AnyDeclaration<K>
   registerDeclaration(kind, declaration)
-  const boundaryPath = expandPath(`{B}/resources/${declaration.segment}`)
-  const drafts = [
-    ...readRoutes(kind, declaration),
-    ...writeRoutes(kind, declaration),
-    ...powerRoutes(kind, declaration),
-  ]
+  const { parameter = 'name', dto, toDto, dependsOn } = declaration
+  const toUtc = datesInUtc(dto)
+  const texts = new RecordTexts<K>((view) => toUtc(toDto(view)) as object, dependsOn)
+  const declared = { ...declaration, kind, parameter, texts }
+  const boundaryPath = expandPath(`{B}/resources/${kind.segment}`)
+  const drafts = [...readRoutes(declared), ...writeRoutes(declared), ...powerRoutes(declared)]
   const isOfInterface = drafts.some((draft) => interfaceRow(draft) !== undefined)
   const isAddition = ({ path }: RouteDraft) => {
     if (path.startsWith(boundaryPath)) return true

@@ -6,10 +6,11 @@ import type { Context } from '../http/context.ts'
 import type { Records } from '../records/records.ts'
 import { cutPage, sortRows } from './appliedList.ts'
 import { createViewBuilder } from './find.ts'
+import type { DeclaredResource } from './generic.ts'
 import { pagedParts, pageParts } from './pages.ts'
 import { type ListRequest, type ListShape, sortField, WHOLE_PAGE } from './paging.ts'
-import type { CachedText, RecordTexts } from './recordTexts.ts'
-import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
+import type { CachedText } from './recordTexts.ts'
+import { actionOf, type ResourceView } from './types.ts'
 
 /** A resource group and the namespace of its resources. */
 type ListedGroup = { readonly name: string; readonly namespace: string }
@@ -27,16 +28,14 @@ const orders = new WeakMap<Records, LRUCache<string, Order>>()
  * time in proportion to its length.
  */
 export async function listResources<K extends AnyKind>(
-  kind: K,
-  declaration: AnyDeclaration<K>,
-  texts: RecordTexts<K>,
+  { kind, texts }: Pick<DeclaredResource<K>, 'kind' | 'texts'>,
   where: { context: Context; boundaryId: string; groups: readonly ListedGroup[]; shape: ListShape<ResourceView<K>> },
 ): Promise<Answer> {
   const { context, boundaryId, groups, shape } = where
   const { list: request, fresh } = context
   const { records } = context.services
   const view = createViewBuilder<K>(context.services, boundaryId)
-  const mayRead = visibilityFilter(context, declaration, boundaryId)
+  const mayRead = visibilityFilter(context, kind, boundaryId)
   if (!fresh && mayRead === undefined && isOrderOfAll(request, shape)) {
     const peekRows = () =>
       groups.flatMap(({ name, namespace }) => records.peekAll(kind, { namespace }).map((object) => view(object, name)))
@@ -99,11 +98,11 @@ function keptOrder<K extends AnyKind>(
  * Returns a test for the resources of a boundary that the caller may see; undefined for all. The route's own check
  * covers a whole list; each resource is tested only if a deny lies below that scope.
  */
-function visibilityFilter<K extends AnyKind>(context: Context, declaration: AnyDeclaration<K>, boundaryId: string) {
+function visibilityFilter(context: Context, kind: AnyKind, boundaryId: string) {
   const { access } = context.services
   const { principalId } = context.caller
-  const read = actionOf(declaration.actionPrefix, 'read')
+  const read = actionOf(kind, 'read')
   if (access.scopesWith(principalId, read).denied.length === 0) return undefined
   return (group: string, name: string) =>
-    access.isAllowed(principalId, read, resourceScope(boundaryId, group, declaration.segment, name))
+    access.isAllowed(principalId, read, resourceScope(boundaryId, group, kind.segment, name))
 }

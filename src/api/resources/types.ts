@@ -42,10 +42,6 @@ export type WriteView<K extends AnyKind = AnyKind> = {
 }
 
 export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject> = {
-  /** The URL segment, `collection` in records. */
-  segment: string
-  /** The prefix of the action names: `vectorcluster` in `vectorcluster/read`. */
-  actionPrefix: string
   dto: Dto
   body: Body
   /** Fields of responses, accepted and ignored in bodies. */
@@ -92,9 +88,11 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
 export type PowerAction = 'read' | 'write' | 'delete' | 'scale'
 
 /** The action name of a verb on a kind. The test of the route table checks that the interface has it. */
-export function actionOf(prefix: string, verb: PowerAction): ActionName {
-  return `${prefix}/${verb}` as ActionName
+export function actionOf(kind: AnyKind, verb: PowerAction): ActionName {
+  return `${actionPrefixOf(kind)}/${verb}` as ActionName
 }
+
+export const actionPrefixOf = ({ actions, segment }: AnyKind): string => actions ?? segment
 
 /** A declaration whose schemas only its area knows. */
 export type AnyDeclaration<K extends AnyKind> = ResourceDeclaration<K, z.ZodObject, z.ZodObject>

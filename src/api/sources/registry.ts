@@ -125,7 +125,7 @@ async function requireWriter(
     const { kind, object } = found
     const scope = resourceScope(boundaryId, resourceGroup, kind.segment, resourceName)
     const isNamed = object.metadata.name === resourceName
-    if (isNamed && (await reporterNow(context, scope, actionOf(kind.actions ?? '', 'write')))) return found
+    if (isNamed && (await reporterNow(context, scope, actionOf(kind, 'write')))) return found
   }
   throw notFound(`Resource "${resourceName}" in group "${resourceGroup}"`)
 }

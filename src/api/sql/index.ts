@@ -19,7 +19,7 @@ import { resource } from '../resources/resource.ts'
 import { storageField } from '../resources/sizing.ts'
 import { editorDatabase, externalAddress, historyOf, readConnectionString, sqlHealth } from './access.ts'
 import { LicenseDto, SetLicenseRequest, setLicense } from './license.ts'
-import { COLLECTION, editionOf, licenseOf, sqlRecord, versionOf } from './record.ts'
+import { editionOf, licenseOf, sqlRecord, versionOf } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -39,12 +39,9 @@ const PlanDto = namedRecord('SqlResourcePlanDto', {
 
 const BASE = '{RG}/sqlclusters/{name}'
 
-const objectOf = async (context: Context) =>
-  (await findResource(SqlInstance, context, 'name', { segment: COLLECTION })).object
+const objectOf = async (context: Context) => (await findResource(SqlInstance, context)).object
 
 const generic = resource(SqlInstance, {
-  segment: COLLECTION,
-  actionPrefix: 'sqlcluster',
   ...sqlRecord,
   example: { engine: 'MariaDb', engineVersion: '11.4', databaseName: 'ledger', computePlan: 'sql-small' },
   fields: {
@@ -60,7 +57,6 @@ const generic = resource(SqlInstance, {
 export const sqlRoutes: readonly RouteDraft[] = [
   ...generic,
   ...planRoutes({
-    segment: 'sqlcomputeplans',
     family: 'Sql',
     dto: PlanDto,
     // A single pod on a single volume, so no plan survives the loss of its node.

@@ -14,7 +14,6 @@ import type { ResourceView, WriteView } from '../resources/types.ts'
 export type SqlObject = RecordOf<typeof SqlInstance>
 export type SqlSpec = SqlObject['spec']
 export type SqlView = ResourceView<typeof SqlInstance>
-export const COLLECTION = 'sqlclusters'
 
 export const editionOf = ({ object: { spec } }: SqlView) => spec.edition ?? defaultEdition(spec.engine)
 export const versionOf = ({ object: { spec } }: SqlView) => spec.engineVersion ?? newestSqlVersion(spec.engine)
@@ -24,7 +23,6 @@ const EngineReported = z.string().nullable().describe('As the engine reports it'
 
 /** SqlInstanceDto (records: SQL instances). */
 export const sqlRecord = recordOf(SqlInstance, {
-  id: 'SqlInstanceDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'licenseVersion'],
   computed: {
     adminUser: [z.string().describe('Never handed out'), ({ object }) => ADMIN_USERS[object.spec.engine]],

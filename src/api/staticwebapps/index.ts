@@ -94,9 +94,7 @@ const findLive = async (context: Context) =>
 /** The routes of static web apps (interface sections 4.2 and 4.7). */
 export const siteRoutes: readonly RouteDraft[] = [
   ...resource(StaticWebApp, {
-    segment: 'staticwebapps',
     further: BUILD_RIGHTS,
-    actionPrefix: 'staticwebapp',
     ...siteRecord,
     example: { image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },
     choices: (services) => ({ builderImage: codeChoices(services).builderImage }),
@@ -115,7 +113,6 @@ export const siteRoutes: readonly RouteDraft[] = [
   rollbackRoute,
   ...deploymentRoutes(StaticWebApp, BASE, {
     collection: 'staticwebapps',
-    actionPrefix: 'staticwebapp',
     parameter: 'name',
     read: action('staticwebapp/read'),
     readLogs,

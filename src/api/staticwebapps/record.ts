@@ -50,7 +50,6 @@ function shownDeployment({ number, record: { status } }: { number: number; recor
 }
 
 const record = recordOf(StaticWebApp, {
-  id: 'StaticWebAppDto',
   hidden: ['computePlan', 'running', 'restartedAt', 'deploy', 'rollback', 'cancelledDeployment'],
   computed: {
     ...hostFields,

@@ -30,7 +30,6 @@ import {
 import { readValue, type Vaults } from './keys.ts'
 import {
   AccessibleVaultDto,
-  COLLECTION,
   type EntryRecord,
   SecretDto,
   SecretVersionDto,
@@ -150,15 +149,13 @@ function refuseProtected(view: VaultView): void {
   if (!keepsSecrets(view.services, view.object)) return
   const { name } = view.object.metadata
   throw new PlatformError('DELETION_PROTECTED', `Vault "${name}" is under purge protection and holds secrets.`, {
-    resources: [`${COLLECTION}/${name}`],
+    resources: [`${SecretVault.segment}/${name}`],
   })
 }
 
 /** The nineteen routes of secret vaults (interface sections 4.2 and 4.9). */
 export const vaultRoutes: readonly RouteDraft[] = [
   ...resource(SecretVault, {
-    segment: COLLECTION,
-    actionPrefix: 'secretvault',
     ...vaultRecord,
     example: { softDeleteEnabled: true },
     nameTaken: 'VAULT_NAME_TAKEN',

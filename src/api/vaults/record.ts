@@ -20,11 +20,9 @@ import { secretsOf } from '../rules/protection.ts'
 export type VaultRecord = RecordOf<typeof SecretVault>
 export type EntryRecord = RecordOf<typeof VaultEntry>
 export type VaultView = ResourceView<typeof SecretVault>
-export const COLLECTION = 'secretvaults'
 
 /** SecretVaultDto (interface section 2). */
 export const vaultRecord = recordOf(SecretVault, {
-  id: 'SecretVaultDto',
   headless: ['statusMessage'],
   computed: {
     secretCount: [z.int().describe('Live ones'), ({ services, object }) => secretCount(services, object)],

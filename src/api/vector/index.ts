@@ -15,7 +15,7 @@ import { resource } from '../resources/resource.ts'
 import { replicasField, storageField } from '../resources/sizing.ts'
 import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
 import { vectorHealth } from './health.ts'
-import { COLLECTION, type VectorView, vectorRecord } from './record.ts'
+import { type VectorView, vectorRecord } from './record.ts'
 import { snapshotRoutes } from './snapshots.ts'
 
 declare module '../http/context.ts' {
@@ -78,8 +78,6 @@ async function viewOf(context: Context): Promise<VectorView> {
 /** The nineteen routes of vector databases (interface sections 4.2 and 4.3). */
 export const vectorRoutes: readonly RouteDraft[] = [
   ...resource(VectorCluster, {
-    segment: COLLECTION,
-    actionPrefix: 'vectorcluster',
     ...vectorRecord,
     example: { computePlan: 'vector-medium', replicas: 3 },
     fields: {
@@ -91,7 +89,6 @@ export const vectorRoutes: readonly RouteDraft[] = [
     },
   }),
   ...planRoutes({
-    segment: 'vectorcomputeplans',
     family: 'Vector',
     dto: PlanDto,
     productionReplicas: 3,

@@ -8,7 +8,6 @@ import type { ResourceView, WriteView } from '../resources/types.ts'
 
 export type VectorObject = RecordOf<typeof VectorCluster>
 export type VectorView = ResourceView<typeof VectorCluster>
-export const COLLECTION = 'vectorclusters'
 
 /** Returns the current or future host; undefined if there is none. */
 export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | undefined {
@@ -19,7 +18,6 @@ export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | u
 
 /** VectorClusterDto (records: vector databases). */
 export const vectorRecord = recordOf(VectorCluster, {
-  id: 'VectorClusterDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'apiKeyVersion', 'snapshots'],
   computed: {
     publicEndpoint: z.string().nullable().describe('Where it is reached from outside, once it is'),

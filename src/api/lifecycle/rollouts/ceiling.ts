@@ -69,7 +69,6 @@ export const ceilingRoutes: readonly RouteDraft[] = [
     summary: 'Update the ClusterRoles behind role assignments to this release',
     query: CeilingQuery,
     reply: ProjectorCeilingDto,
-    answers: [404],
     handler: applyCeiling,
   }),
 ]

@@ -158,7 +158,6 @@ export const driftRoutes: readonly RouteDraft[] = [
     auth: action('lifecycle/plan'),
     summary: 'Scan for manual changes',
     reply: PlatformDriftScanDto,
-    answers: [202, 409],
     handler: startScan,
   }),
   route('POST', '/lifecycle/platform-drift/adopt', {
@@ -167,7 +166,6 @@ export const driftRoutes: readonly RouteDraft[] = [
     body: AdoptPlatformDriftRequest,
     isBodyOptional: true,
     reply: PlatformDriftAdoptionDto,
-    answers: [200, 404, 409],
     handler: adopt,
   }),
 ]

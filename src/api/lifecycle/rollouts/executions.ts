@@ -103,7 +103,6 @@ export const executions = collection(RolloutExecution, {
     summary: 'Carry out a plan',
     body: CreateExecutionRequest,
     status: 202,
-    answers: [404, 409],
     lock: () => LIFECYCLE_LOCK,
     toSpec,
   },

@@ -47,7 +47,6 @@ const preflightRoutes: readonly RouteDraft[] = [
     summary: 'The checks before a rollout, run now',
     query: PreflightQuery,
     reply: PreflightReportDto,
-    answers: [404],
     handler: runPreflight,
   }),
 ]

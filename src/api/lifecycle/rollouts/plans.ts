@@ -85,7 +85,6 @@ const plans = collection(RolloutPlan, {
   create: {
     summary: 'Plan a rollout to these versions',
     body: CreatePlanRequest,
-    answers: [404],
     nameOf: () => randomUUID(),
     toSpec,
   },
@@ -114,7 +113,6 @@ export const planRoutes: readonly RouteDraft[] = [
     isHeld: true,
     summary: 'Validate a plan again',
     reply: RolloutPlanDto,
-    answers: [404, 409],
     handler: validate,
   }),
 ]

@@ -179,7 +179,6 @@ export const requestRoutes: readonly RouteDraft[] = [
   route('POST', `${path}/cancel`, {
     ...execute,
     summary: 'Cancel a rollout',
-    answers: [202, 404, 409],
     handler: cancel,
   }),
   route('POST', `${path}/resume`, {
@@ -187,7 +186,6 @@ export const requestRoutes: readonly RouteDraft[] = [
     summary: 'Resume a paused rollout',
     body: ResumeExecutionRequest,
     isBodyOptional: true,
-    answers: [202, 404, 409],
     handler: resume,
   }),
   route('POST', `${path}/revert-platform-drift`, {
@@ -195,7 +193,6 @@ export const requestRoutes: readonly RouteDraft[] = [
     summary: 'Revert what was changed by hand, and resume',
     body: RevertPlatformDriftRequest,
     isBodyOptional: true,
-    answers: [200, 404, 409],
     handler: revert,
   }),
   route('POST', `${path}/rollback`, {
@@ -203,7 +200,6 @@ export const requestRoutes: readonly RouteDraft[] = [
     isHeld: true,
     reply: RolloutExecutionDto,
     summary: 'Roll a rollout back with another one',
-    answers: [202, 404, 409],
     handler: rollback,
   }),
 ]

@@ -17,8 +17,6 @@ export const BUILD_ACTION: ActionName = 'kernel/deployments/token'
 export type DeploymentRoutes = {
   /** The collection of the deployed resource, as in records. */
   collection: DeployedCollection
-  /** The prefix of action names: `apps` in `apps/read`. */
-  actionPrefix: string
   parameter: string
   read: Authorization
   readLogs: Authorization

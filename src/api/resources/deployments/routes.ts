@@ -11,6 +11,7 @@ import { listWithConfig } from '../collection/columns.ts'
 import { findResource, type ResourceLocation } from '../find.ts'
 import { nowOf } from '../nowOf.ts'
 import { dateTime, enumeration, flag, text } from '../paging.ts'
+import { actionPrefixOf } from '../types.ts'
 import { buildLogRoutes } from './buildLogs.ts'
 import { cancelRoute } from './cancel.ts'
 import {
@@ -45,7 +46,7 @@ const columns = {
 /** The routes of the deployments of a resource, `<base>/deployments...`: list, its config, reports, logs. */
 export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given: DeploymentRoutes): RouteDraft[] {
   const path: string = `${base}/deployments`
-  const { collection, parameter, read, actionPrefix } = given
+  const { collection, parameter, read } = given
   return [
     ...listWithConfig(path, {
       ...{ dto: DeploymentLogEntryDto, sort: '-timestamp', columns },
@@ -57,7 +58,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         return found.map((record) => entryOf(record, object as DeployedObject, location))
       },
       collection: 'deployments',
-      actionPrefix,
+      actionPrefix: actionPrefixOf(kind),
       before: (context) => findResource(kind, context, parameter),
     }),
     route('POST', path, {
@@ -70,7 +71,6 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         phase: 'Building',
         ...given.example,
       },
-      answers: [200, 201],
       handler: (context) => createDeployment(kind, given, context).catch(throwWithBodyNames),
     }),
     route('PUT', `${path}/{deploymentId}` as string, {
