@@ -1,12 +1,7 @@
 import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
-import {
-  boundaryNamespaceObject,
-  isReservedFor,
-  type NamespaceMetadata,
-  withNamespaceMetadata,
-} from '../core/namespaces.ts'
-import { type KubeObject, refOf } from '../core/object.ts'
+import { boundaryNamespaceObject, type NamespaceMetadata, withNamespaceMetadata } from '../core/namespaces.ts'
+import type { KubeObject } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { formatScope, parseScope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -23,7 +18,7 @@ import {
 import { closedNetworkPolicy } from '../desired/isolation.ts'
 import { clusterRole, namespace, networkPolicy, roleBinding } from '../kube/builtin.ts'
 import { controller, type Observed, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
+import { blockForHolders, ensureNamespace, markNamespaceClosed, removeOwnedNamespace } from './ownedNamespace.ts'
 import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
 import { childRights } from './workload/observers.ts'
 
@@ -51,7 +46,7 @@ export const boundaryController = ({ namespaceMetadata = {} }: { namespaceMetada
       ...INITIAL_OWNER_RIGHTS,
     ],
     reconcile: steps(
-      ensureNamespace(namespaceMetadata),
+      ensureNamespace((pass: BoundaryPass) => namespaceObjectOf(pass, namespaceMetadata)),
       closeTraffic,
       grantSecretAccess,
       assignInitialOwner,
@@ -67,15 +62,6 @@ function namespaceObjectOf({ object, incarnation }: BoundaryPass, wanted: Namesp
   const annotations = { ...metadata.annotations, [INCARNATION_ANNOTATION]: incarnation }
   return withNamespaceMetadata(boundaryNamespaceObject({ ...object, metadata: { ...metadata, annotations } }), wanted)
 }
-
-const ensureNamespace =
-  (wanted: NamespaceMetadata) =>
-  async (pass: BoundaryPass): Promise<Outcome> => {
-    const adopts = (found: KubeObject) => isReservedFor('Boundary', found)
-    const { object } = await pass.children.ensure(namespaceObjectOf(pass, wanted), { resource: namespace, adopts })
-    pass.report({ namespace: refOf(object).name })
-    return done()
-  }
 
 export async function closeTraffic(pass: BoundaryPass): Promise<Outcome> {
   const policy = closedNetworkPolicy(boundaryNamespace(pass.object.metadata.name))

@@ -29,7 +29,7 @@ import { httpRoute } from '../kube/gateway.ts'
 import { postgresqlCluster } from '../kube/postgresql.ts'
 import { veleroSchedule, volumeSnapshotClass } from '../kube/velero.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
-import { abbreviateNames } from './namespaceTeardown.ts'
+import { abbreviateNames } from './ownedNamespace.ts'
 
 type ClusterPass = Pass<typeof PlatformCluster>
 type Placed = KubeObject & { spec: { clusterId?: string } }

@@ -6,7 +6,7 @@ import { isOfFormerProjection, type ProjectedNamespace, projectionMark } from '.
 import { namespace, persistentVolumeClaim } from '../kube/builtin.ts'
 import type { Pass } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
-import { abbreviateNames } from './namespaceTeardown.ts'
+import { abbreviateNames } from './ownedNamespace.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection, unknown>
 

@@ -1,11 +1,6 @@
 import type { RegistryPort } from '../adapters/registry/port.ts'
 import { groupNamespace } from '../core/names.ts'
-import {
-  groupNamespaceObject,
-  isReservedFor,
-  type NamespaceMetadata,
-  withNamespaceMetadata,
-} from '../core/namespaces.ts'
+import { groupNamespaceObject, type NamespaceMetadata, withNamespaceMetadata } from '../core/namespaces.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
 import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
@@ -38,7 +33,13 @@ import {
   roleBinding,
 } from '../kube/builtin.ts'
 import { controller, type Pass, steps } from './engine/controller.ts'
-import { abbreviateNames, blockForHolders, markNamespaceClosed, removeOwnedNamespace } from './namespaceTeardown.ts'
+import {
+  abbreviateNames,
+  blockForHolders,
+  ensureNamespace,
+  markNamespaceClosed,
+  removeOwnedNamespace,
+} from './ownedNamespace.ts'
 import { askLedger, LEDGER_RIGHTS, releaseGrant } from './quotaLedger.ts'
 import { keepPullSecret } from './registry/pullSecret.ts'
 import { removeGroupImages } from './registry/removal.ts'
@@ -107,7 +108,7 @@ export const resourceGroupController = ({
     ],
     reconcile: steps(
       checkQuota,
-      ensureNamespace(namespaceMetadata),
+      ensureNamespace((pass: ResourceGroupPass) => namespaceObjectOf(pass, namespaceMetadata)),
       grantSecretAccess,
       closeTraffic(closedNetworks),
       limitPods(disk),
@@ -172,15 +173,6 @@ async function releaseQuota(pass: ResourceGroupPass): Promise<Outcome> {
 
 const namespaceObjectOf = (pass: ResourceGroupPass, wanted: NamespaceMetadata): KubeObject =>
   withNamespaceMetadata(groupNamespaceObject(boundaryIdOf(pass), pass.object.metadata.name, pass.incarnation), wanted)
-
-const ensureNamespace =
-  (wanted: NamespaceMetadata) =>
-  async (pass: ResourceGroupPass): Promise<Outcome> => {
-    const adopts = (found: KubeObject) => isReservedFor('ResourceGroup', found)
-    const { object } = await pass.children.ensure(namespaceObjectOf(pass, wanted), { resource: namespace, adopts })
-    pass.report({ namespace: refOf(object).name })
-    return done()
-  }
 
 export async function grantSecretAccess(pass: ResourceGroupPass): Promise<Outcome> {
   for (const binding of secretBindings(groupNamespaceOf(pass)))

@@ -26,7 +26,7 @@ import { endPreviews, keepPreviews, PREVIEW_RIGHTS, previewSources } from './dep
 import { deployPushed, groupInSourceBoundary } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { related } from './engine/lookups.ts'
-import { abbreviateNames } from './namespaceTeardown.ts'
+import { abbreviateNames } from './ownedNamespace.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type SourceOptions = { port: Pick<SourcePort, 'check' | 'repositories'>; circuit: CircuitPort }

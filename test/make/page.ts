@@ -1,4 +1,4 @@
-import type { PaginationMeta } from '../../src/api/resources/paging.ts'
+import type { PaginationMeta } from '../../src/api/resources/dto.ts'
 
 /** A page of a list, as a caller reads it. */
 export type PagedListResponse<Item> = { items: Item[]; pagination: PaginationMeta }

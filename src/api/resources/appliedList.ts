@@ -1,5 +1,6 @@
 import { compareQuantities } from '../../core/quantity.ts'
 import { compareSortableTexts, compareTexts, type SortableText, sortableText } from '../../core/textOrder.ts'
+import type { PaginationMeta } from './dto.ts'
 import {
   type FieldType,
   type FieldValue,
@@ -9,7 +10,6 @@ import {
   type ListRequest,
   type ListShape,
   ownValue,
-  type PaginationMeta,
   parseDateTime,
   sortField,
   TAGS_PREFIX,

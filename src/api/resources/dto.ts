@@ -45,7 +45,7 @@ export const headFields = {
 
 export const Tags = z.record(z.string(), z.string().max(256)).describe('At most 50 pairs')
 
-export const PaginationMetaDto = namedRecord('PaginationMeta', {
+const PaginationMetaDto = namedRecord('PaginationMeta', {
   hasNextPage: z.boolean(),
   hasPreviousPage: z.boolean(),
   page: z.int(),
@@ -53,6 +53,8 @@ export const PaginationMetaDto = namedRecord('PaginationMeta', {
   totalItems: z.int(),
   totalPages: z.int(),
 })
+
+export type PaginationMeta = z.output<typeof PaginationMetaDto>
 
 const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), pagination: PaginationMetaDto })
 const pages = new Map<z.ZodType, z.ZodType>()

@@ -1,7 +1,8 @@
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { applyListRequest } from './appliedList.ts'
-import type { ListShape, PaginationMeta } from './paging.ts'
+import type { PaginationMeta } from './dto.ts'
+import type { ListShape } from './paging.ts'
 
 /**
  * Writes a page of rows as a PagedListResponse, item by item: only the rows of the page become records.

@@ -72,14 +72,6 @@ export type ListRequest = {
   readonly sort: string
   readonly filters: readonly Filter[]
 }
-export type PaginationMeta = {
-  hasNextPage: boolean
-  hasPreviousPage: boolean
-  page: number
-  pageSize: number
-  totalItems: number
-  totalPages: number
-}
 
 export const PAGE_SIZE_DEFAULT = 50
 export const PAGE_SIZE_MAX = 500

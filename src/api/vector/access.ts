@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import {
   decodeVectorKeys,
   VECTOR_KEY_HEADER,
@@ -13,22 +14,24 @@ import { balancedAddresses, externalAddressOf, notYetCreated } from '../database
 import { type Answer, NO_STORE, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import type { ExternalAddressDto } from '../resources/dto.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { DateTime, type ExternalAddressDto } from '../resources/dto.ts'
 import { findResource, otherClusterOf } from '../resources/find.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { hostOf, type VectorObject, type VectorView } from './record.ts'
 
-export type ApiKeyDto = {
-  apiKey: string
-  pendingApiKey: string | null
-  readOnlyApiKey: string | null
-  createdAt: string
-  rotatedAt: string | null
-  version: number
-  rotationState: 'Applied' | 'Applying'
-}
+export const ApiKeyDto = namedRecord('VectorApiKeyDto', {
+  apiKey: z.string().describe('The one that works now'),
+  pendingApiKey: z.string().nullable().describe('While one is applied'),
+  readOnlyApiKey: z.string().nullable(),
+  createdAt: DateTime,
+  rotatedAt: DateTime.nullable(),
+  version: z.int(),
+  rotationState: z.enum(['Applied', 'Applying']),
+})
+type ApiKeyDto = z.output<typeof ApiKeyDto>
 
 async function readKeys(context: Context, object: VectorObject): Promise<VectorKeys | undefined> {
   const { namespace = '', name } = object.metadata

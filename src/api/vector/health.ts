@@ -1,24 +1,32 @@
+import { z } from 'zod'
 import { type CollectionShards, isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
 import { decodeVectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { describeReadyCount, pluralize } from '../../core/pluralize.ts'
 import type { Services } from '../http/context.ts'
-import type { HealthCheckDto } from '../resources/dto.ts'
+import { namedRecord } from '../http/namedRecord.ts'
+import { type HealthCheckDto, healthReportFields } from '../resources/dto.ts'
 import { otherClusterOf } from '../resources/find.ts'
 import type { VectorObject } from './record.ts'
 
 type State = HealthCheckDto['status']
-export type PeerHealth = { peerId: number; uri: string; state: 'Active' | 'Dead' | 'Unknown'; isLeader: boolean }
-export type VectorHealth = {
-  status: State
-  checkedAt: string
-  message: string | null
-  checks: HealthCheckDto[]
-  peers: PeerHealth[]
-  collectionCount: number | null
-  vectorCount: number | null
-}
+
+const PeerHealth = namedRecord('VectorPeerHealth', {
+  peerId: z.int(),
+  uri: z.string(),
+  state: z.enum(['Active', 'Dead', 'Unknown']),
+  isLeader: z.boolean(),
+})
+type PeerHealth = z.output<typeof PeerHealth>
+
+export const VectorHealth = namedRecord('VectorHealthReport', {
+  ...healthReportFields,
+  peers: z.array(PeerHealth),
+  collectionCount: z.int().nullable(),
+  vectorCount: z.int().nullable(),
+})
+type VectorHealth = z.output<typeof VectorHealth>
 
 /** Bounds the report when the engine hangs. */
 const HEALTH_TIMEOUT_MS = 4_000

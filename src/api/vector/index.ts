@@ -7,14 +7,14 @@ import { etagOf } from '../http/etag.ts'
 import { namedRecord } from '../http/namedRecord.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
-import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
+import { ExternalAddressDto } from '../resources/dto.ts'
 import { createViewBuilder, findResource } from '../resources/find.ts'
 import { flag, text } from '../resources/paging.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { replicasField, storageField } from '../resources/sizing.ts'
-import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
-import { vectorHealth } from './health.ts'
+import { ApiKeyDto, connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
+import { VectorHealth, vectorHealth } from './health.ts'
 import { type VectorView, vectorRecord } from './record.ts'
 import { snapshotRoutes } from './snapshots.ts'
 
@@ -42,30 +42,6 @@ const ConnectionInfoDto = namedRecord('VectorConnectionInfo', {
   apiKeyRequired: z.boolean(),
   apiKeyHeader: z.string(),
   caCertificate: z.string().nullable(),
-})
-
-const ApiKeyDto = namedRecord('VectorApiKeyDto', {
-  apiKey: z.string().describe('The one that works now'),
-  pendingApiKey: z.string().nullable().describe('While one is applied'),
-  readOnlyApiKey: z.string().nullable(),
-  createdAt: DateTime,
-  rotatedAt: DateTime.nullable(),
-  version: z.int(),
-  rotationState: z.enum(['Applied', 'Applying']),
-})
-
-const HealthDto = namedRecord('VectorHealthReport', {
-  ...healthReportFields,
-  peers: z.array(
-    namedRecord('VectorPeerHealth', {
-      peerId: z.int(),
-      uri: z.string(),
-      state: z.enum(['Active', 'Dead', 'Unknown']),
-      isLeader: z.boolean(),
-    }),
-  ),
-  collectionCount: z.int().nullable(),
-  vectorCount: z.int().nullable(),
 })
 
 const BASE = '{RG}/vectorclusters/{name}'
@@ -128,7 +104,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
   route('GET', `${BASE}/health`, {
     auth: action('vectorcluster/read'),
     summary: 'Health, as the engine reports it',
-    reply: HealthDto,
+    reply: VectorHealth,
     handler: async (context) =>
       ok(await vectorHealth((await viewOf(context)).object, context.services, context.signal)),
   }),

@@ -1,3 +1,4 @@
+import { createBackupTargets } from '../../adapters/backuptarget/client.ts'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { createActivatorClient } from '../../adapters/calls/client.ts'
 import { localActivatorClient } from '../../adapters/calls/localActivator.ts'
@@ -7,9 +8,16 @@ import { noKeys, openKeyFile } from '../../adapters/platformkeys/file.ts'
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import { createRequestFigures } from '../../adapters/prometheus/client.ts'
 import { createMetricSource } from '../../adapters/prometheus/metricClient.ts'
+import { createWalMetrics } from '../../adapters/prometheus/walMetrics.ts'
+import { createReleaseFeed } from '../../adapters/releases/client.ts'
+import { mirrorFetch } from '../../adapters/releases/mirror.ts'
+import type { ReleaseFeed } from '../../adapters/releases/port.ts'
 import { createCrosslinkReports } from '../../api/crosslink/reports.ts'
+import type { Services } from '../../api/http/context.ts'
+import { kubeInstallConfiguration } from '../../api/lifecycle/configuration.ts'
 import { createKubernetesObjects } from '../../api/monitoring/kubernetesObjects.ts'
 import { createNetworkStateReader } from '../../api/network/networkState.ts'
+import { createBackupCluster } from '../../api/platformbackups/cluster.ts'
 import { kubeSecrets, kubeSecretWriter } from '../../api/records/secrets.ts'
 import { createBackups } from '../../api/resources/backups.ts'
 import { createLiveState } from '../../api/resources/liveState.ts'
@@ -20,14 +28,15 @@ import { parseNetworkSetting } from '../../contracts/networks.ts'
 import { BROKERED_PROTOCOLS } from '../../contracts/ssoProviders.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { systemClock } from '../../core/clock.ts'
+import { VERSION } from '../../core/release.ts'
+import { secret } from '../../kube/builtin.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import { openOutgoing } from '../outgoing.ts'
 import { activityServices } from './activity.ts'
 import { buildParts, buildPods } from './builds.ts'
 import { databasePorts, databaseServices } from './databases.ts'
-import { lifecyclePorts, lifecycleServices } from './lifecycle.ts'
 import { storagePorts, storageServices } from './objectstorage.ts'
 import { recordOfPairs } from './pairs.ts'
-import { platformBackupPorts, platformBackupServices } from './platformbackups.ts'
 import { podLogServices, podLogs } from './podlogs.ts'
 import { registryPorts, registryServices, type SignInParts } from './registry.ts'
 import { rolloutPorts, rolloutServices } from './rollouts.ts'
@@ -51,8 +60,6 @@ export async function areaServices(setup: FacadeSetup & SignInParts) {
     ...podLogServices(setup),
     ...volumeFileServices(setup),
     ...sourceServices(setup),
-    ...lifecycleServices(setup),
-    ...platformBackupServices(setup),
     ...rolloutServices(setup),
     ...(await storageServices(setup)),
     registry,
@@ -67,12 +74,26 @@ export async function areaServices(setup: FacadeSetup & SignInParts) {
           : createActivatorClient({ url: figuresUrl, log }),
     },
     jobs: jobPorts(setup),
+    lifecycle: { configuration: kubeInstallConfiguration(client) },
     managedIdentities: { secrets: kubeSecrets(client), signIn: signInOf(setup) },
     monitoring: {
       metrics: url === undefined ? undefined : createMetricSource({ url, log }),
       objects: createKubernetesObjects({ client, caches, clientOf }),
     },
     network: { stateReader: createNetworkStateReader(client, clientOf), flows: noFlows },
+    platformBackups: {
+      cluster: createBackupCluster(client, backupNamespace),
+      targets: createBackupTargets(),
+      logs: url === undefined ? { all: async () => new Map() } : createWalMetrics({ url, log }),
+      secrets: {
+        ...secrets,
+        async remove(ref) {
+          await client.remove(secret, ref).catch((error: unknown) => {
+            if (!isKubeError(error, 'NotFound')) throw error
+          })
+        },
+      },
+    } satisfies Services['platformBackups'],
     vaults: { keys: await platformKeys(setup), values: kubeValues(client), baseUrl: setup.linkBase },
     // What is seen of workloads beside their objects.
     storage: createStorage(caches),
@@ -90,7 +111,7 @@ function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): To
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
   const { allowOwnImages, projectRbac, closedNetworks, apiServerNetworks, podDiskLimit, podDiskRequest } =
     setup.configuration
-  const { namespaceLabels, namespaceAnnotations } = setup.configuration
+  const { namespaceLabels, namespaceAnnotations, releaseFeedMinutes, healthSettleSeconds } = setup.configuration
   const outgoing = openOutgoing(setup.configuration)
   setup.onStop(() => outgoing.close())
   const { registry, archives } = await registryPorts(setup)
@@ -99,12 +120,17 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     ...databasePorts(setup),
     builds: { ...buildParts(setup).builds, archives },
     ...sourcePorts(setup),
-    ...lifecyclePorts(setup),
-    ...platformBackupPorts(),
     ...rolloutPorts(setup),
     ...(await storagePorts(setup)),
     registry,
+    backupTargets: createBackupTargets(),
     jobs: jobPorts(setup),
+    lifecycle: {
+      feed: releaseFeed(setup),
+      feedInterval: releaseFeedMinutes === 0 ? undefined : releaseFeedMinutes * 60_000,
+      healthSettle: healthSettleSeconds * 1000,
+      ownVersion: VERSION,
+    },
     vaultKeys: await platformKeys(setup),
     crosslink: {
       // Loads the library only where an authority is created.
@@ -134,4 +160,17 @@ async function platformKeys({ configuration, log, onStop }: AreaSetup): Promise<
   const keys = await openKeyFile(vaultKeysFile, { clock: systemClock, log })
   onStop(() => keys.stop())
   return keys
+}
+
+/** Lists of tags can be long. */
+const RELEASE_FEED_MAX_BYTES = 4 * 1024 * 1024
+
+function releaseFeed({ configuration, onStop }: AreaSetup): ReleaseFeed {
+  const { chartRegistryUrl: url } = configuration
+  const outgoing = openOutgoing(configuration, { maxBytes: RELEASE_FEED_MAX_BYTES })
+  onStop(() => outgoing.close())
+  return createReleaseFeed({
+    fetch: outgoing.fetch,
+    mirror: url === undefined ? undefined : { url, fetch: mirrorFetch },
+  })
 }

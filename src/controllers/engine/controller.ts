@@ -58,8 +58,6 @@ export type ControllerOptions<K extends AnyKind, State> = {
   finalizeRevoked?: Step<K, State>
   /** Whether deletion waits for `finalize`; defaults to true. If not, the object is deleted without the controllers. */
   needsFinalizer?: (object: ObjectOf<K>, records: Workspace) => boolean
-  /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
-  finalizeTimeoutMs?: number
   /**
    * Wakes every object without a watch: called once at start with the trigger, returns a function that ends it. For
    * configuration that changes while the process runs.
@@ -95,8 +93,6 @@ type DeclaredField = 'observes' | 'reads' | 'writes'
  */
 export type ControllerDeclaration = Pick<Controller, 'kind' | DeclaredField>
 
-const DEFAULT_TIMEOUT_MS = 600_000
-
 /**
  * Declares a controller.
  *
@@ -127,7 +123,6 @@ export function controller<K extends AnyKind, State = undefined>(
       routes.length === 0 ? options.finalize : options.finalize && steps(removeRoutes(routes), options.finalize),
     finalizeRevoked: options.finalizeRevoked ?? (() => done()),
     needsFinalizer: options.needsFinalizer ?? (() => true),
-    finalizeTimeoutMs: options.finalizeTimeoutMs ?? DEFAULT_TIMEOUT_MS,
     onConfigurationChange: options.onConfigurationChange ?? (() => () => {}),
     state: options.state ?? (() => undefined as State),
   }

@@ -4,7 +4,7 @@ import { withDeadline } from './deletion.ts'
 
 describe('withDeadline', () => {
   const at = (minutes: number) => Date.UTC(2026, 0, 1, 0, minutes)
-  const run = (outcome: Outcome, minutes: number) => withDeadline(outcome, '2026-01-01T00:00:00Z', 600_000, at(minutes))
+  const run = (outcome: Outcome, minutes: number) => withDeadline(outcome, '2026-01-01T00:00:00Z', at(minutes))
 
   it('adds the deadline to a wait and requeues at it', () => {
     expect(run(waiting('TearingDown', 'Waiting for 2 claims.'), 4)).to.deep.equal(

@@ -167,7 +167,7 @@ export class Reconciler {
   }
 
   async #finalizeObject(key: string, object: KubeObject): Promise<ReconcileResult> {
-    const { finalize, finalizeTimeoutMs } = this.#controller
+    const { finalize } = this.#controller
     if (finalize === undefined || !object.metadata.finalizers?.includes(FINALIZER)) return settledResult()
     const { scope } = this.#resolveScope(object)
     const location = this.#locate(object, scope, true)
@@ -180,7 +180,7 @@ export class Reconciler {
     }
     const now = this.#environment.clock.now()
     const deletedAt = object.metadata.deletionTimestamp ?? ''
-    const ends = 'error' in outcome ? outcome : withDeadline(outcome, deletedAt, finalizeTimeoutMs, now)
+    const ends = 'error' in outcome ? outcome : withDeadline(outcome, deletedAt, now)
     return this.#conclude(pass, draft, ends)
   }
 

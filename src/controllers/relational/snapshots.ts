@@ -10,11 +10,17 @@ import { snapshotBackup } from '../../desired/relational/index.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import { volumeSnapshotClass } from '../../kube/velero.ts'
-import { type ControllerDeclaration, controllerWith, type Step, steps, type Workspace } from '../engine/controller.ts'
+import {
+  type ControllerDeclaration,
+  controllerWith,
+  type Pass,
+  type Step,
+  steps,
+  type Workspace,
+} from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { childRights } from '../workload/observers.ts'
-import { clusterOf, placeOf, type SnapshotPass, siblingsOf } from './snapshotPass.ts'
 import {
   type EngineBackup,
   type EngineCluster,
@@ -352,4 +358,22 @@ function checkVolumes(pass: SnapshotPass): Outcome {
 /** Whether an older snapshot has the same name. */
 function isEarlierNamesake(object: SnapshotPass['object']) {
   return (other: StoredSnapshot) => other.spec.name === object.spec.name && ageOf(other) < ageOf(object)
+}
+
+type SnapshotPass = Pass<typeof RelationalSnapshot>
+
+/** Returns the database; undefined if it is gone. */
+function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined {
+  const clusters = records.cache(RelationalCluster)
+  return clusters.get(object.metadata.namespace, object.spec.clusterName)
+}
+
+/** Returns all snapshots of a database. */
+function siblingsOf(records: Workspace, namespace: string | undefined, clusterName: string): StoredSnapshot[] {
+  return [...related(records.cache(RelationalSnapshot), 'parent', namespace, clusterName)]
+}
+
+/** Returns the database's place, on the cluster where the Backup is. */
+function placeOf({ object, workloads }: SnapshotPass) {
+  return { namespace: object.metadata.namespace, name: object.spec.clusterName, workloads }
 }

@@ -1,12 +1,24 @@
 import { OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
-import { withLeavingLabel } from '../core/namespaces.ts'
+import { isReservedFor, withLeavingLabel } from '../core/namespaces.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
+import type { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
+import type { ResourceGroup } from '../crds/resourcegroups.ts'
 import { namespace } from '../kube/builtin.ts'
 import { absent } from '../kube/errors.ts'
 import type { Pass } from './engine/controller.ts'
 import { describeRemainingContent } from './engine/namespaceContent.ts'
+
+/** Creates the namespace of an object, or adopts one that was reserved for such an object, and reports its name. */
+export const ensureNamespace =
+  <K extends typeof Boundary | typeof ResourceGroup>(namespaceObjectOf: (pass: Pass<K>) => KubeObject) =>
+  async (pass: Pass<K>): Promise<Outcome> => {
+    const adopts = (found: KubeObject) => isReservedFor(pass.kind.kind as 'Boundary' | 'ResourceGroup', found)
+    const { object } = await pass.children.ensure(namespaceObjectOf(pass), { resource: namespace, adopts })
+    pass.report({ namespace: refOf(object).name } as Parameters<Pass<K>['report']>[0])
+    return done()
+  }
 
 /** Marks the namespace of a deleted object, so that admission refuses new objects in it. */
 export async function markNamespaceClosed<K extends AnyKind>(pass: Pass<K>, home: KubeObject): Promise<Outcome> {
