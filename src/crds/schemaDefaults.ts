@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { isRecord } from '../core/isRecord.ts'
 import { unwrapSchema } from '../core/unwrapSchema.ts'
+import { withElement } from '../core/withElement.ts'
 
 /**
  * Items of lists have no defaults in a CRD: client-side apply replaces lists as a whole, and would each time remove
@@ -25,10 +26,7 @@ export function registerFullSchema<Schema extends z.ZodType>(stripped: Schema, f
 }
 
 function withoutDefaults(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodArray) {
-    const element = withoutDefaults(schema.element as z.ZodType)
-    return schema.clone({ ...schema.def, element: element as never }).meta({ ...schema.meta() })
-  }
+  if (schema instanceof z.ZodArray) return withElement(schema, withoutDefaults(schema.element as z.ZodType))
   if (!(schema instanceof z.ZodObject)) return schema
   const fields = Object.entries(schema.shape as Record<string, z.ZodType>)
   return z.strictObject(Object.fromEntries(fields.map(([name, field]) => [name, withoutDefault(field)])))
@@ -57,10 +55,7 @@ export function fullSchemaOf(schema: z.ZodType): z.ZodType {
   const whole = WHOLE.get(schema.def)
   if (whole !== undefined) return whole
   if (!(schema instanceof z.ZodArray)) return schema
-  const element = schema.element as z.ZodType
-  return fullSchemaOf(element) === element
-    ? schema
-    : schema.clone({ ...schema.def, element: fullSchemaOf(element) as never })
+  return withElement(schema, fullSchemaOf(schema.element as z.ZodType))
 }
 
 /**

@@ -186,6 +186,12 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(whole)).to.not.contain('x-kubernetes-')
     const { acknowledgedFailures } = whole.components.schemas.CreateExecutionRequest?.properties ?? {}
     expect(acknowledgedFailures).to.have.nested.property('anyOf[0].uniqueItems', true)
+    const nested = /^Patch\w+(ComponentsItem\.dependsOn|BackupPolicy\.volumes|TriggersItem\.methods)$/
+    const sets = Object.entries(whole.components.schemas).flatMap(([record, { properties = {} }]) =>
+      Object.entries(properties).filter(([name]) => nested.test(`${record.replace(/^(Post|Put)/, 'Patch')}.${name}`)),
+    )
+    expect(sets).to.have.length(3)
+    for (const [name, set] of sets) expect(set, name).to.have.nested.property('anyOf[0].uniqueItems', true)
   })
 
   it('uses portable regular expressions only', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withElement } from '../../core/withElement.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { ResourceView } from './types.ts'
 
@@ -35,7 +36,7 @@ function mapFields(
   fieldOf: (value: z.ZodType, unwrapped: Unwrapped) => z.ZodType,
 ): z.ZodType {
   if (schema instanceof z.ZodArray)
-    return schema.clone({ ...schema.def, element: mapFields(schema.element as z.ZodType, recordOf, fieldOf) as never })
+    return withElement(schema, mapFields(schema.element as z.ZodType, recordOf, fieldOf))
   if (!(schema instanceof z.ZodObject)) return schema
   const fields = fieldsOf(schema).map(([name, field]) => {
     const unwrapped = withoutWrappers(field)
@@ -71,5 +72,5 @@ export function shownValue(schema: z.ZodType, value: unknown): unknown {
 /** The schema of a list with more fields in each item. */
 export function withItemFields(schema: z.ZodType, more: Readonly<Record<string, z.ZodType>>): z.ZodType {
   if (!(schema instanceof z.ZodArray) || !(schema.element instanceof z.ZodObject)) return schema
-  return schema.clone({ ...schema.def, element: schema.element.extend(more) as never })
+  return withElement(schema, schema.element.extend(more))
 }
