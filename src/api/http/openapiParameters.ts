@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { QUANTITY_PATTERN } from '../../core/quantity.ts'
 import { TAG_KEY } from '../../crds/tags.ts'
 import {
   FILTER_MAX_LENGTH,
@@ -153,22 +154,35 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
   }
 }
 
-/** The beginning of a filter's value, by the type of its field. */
+/** The values of a filter, by the type of its field; of a text, all. */
 const VALUE_PATTERNS: Readonly<Partial<Record<FieldType, string>>> = {
-  number: '-?[0-9]',
-  dateTime: '[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]',
-  boolean: '(true|false)$',
-  quantity: '[0-9.+-]',
+  number: '-?[0-9]{1,15}([.][0-9]{1,9})?',
+  dateTime:
+    '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])',
+  boolean: '(true|false)',
+  quantity: QUANTITY_PATTERN.replaceAll(/[$^]/g, ''),
 }
 
+type Listed = Readonly<Record<string, Partial<ListField<never>>>>
+
+/** Fields with the same values share a part of the pattern. */
 function filterPattern(list: NonNullable<Route['list']>): RegExp {
-  const names = filtersOf(list).map((field) => field.replaceAll('.', '\\.').replace('*', TAG_KEY))
-  const fields = filtersOf(list).map((field, index) => {
-    const known = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
-    const { type = 'text', values } = known
-    const operators = operatorsOf(type).filter((operator) => operator !== 'exists')
-    const value = values === undefined ? (VALUE_PATTERNS[type] ?? '') : `(${values.join('|')})`
-    return `${names[index]}:(${operators.join('|')}):${value}`
+  const fields = list.fields as Listed
+  const parts = Map.groupBy(filtersOf(list), (field) => {
+    const { type = 'text', values } = fields[field] ?? {}
+    return `:${ruleOf(type, values)}`
   })
-  return new RegExp(`^((${names.join('|')}):exists:(true|false)$|${fields.join('|')})`)
+  const namesOf = (some: readonly string[]) =>
+    `(${some.map((field) => field.replaceAll('.', '\\.').replace('*', TAG_KEY)).join('|')})`
+  const rules = [...parts].map(([rule, some]) => namesOf(some) + rule)
+  return new RegExp(`^(${[`${namesOf(filtersOf(list))}:exists:(true|false)$`, ...rules].join('|')})`)
+}
+
+/** Operator and value; the values of `in` are separated by commas. */
+function ruleOf(type: FieldType, values: readonly string[] | undefined): string {
+  const operators = operatorsOf(type).filter((operator) => operator !== 'exists')
+  const value = values === undefined ? VALUE_PATTERNS[type] : `(${values.join('|')})`
+  if (value === undefined) return `(${operators.join('|')}):`
+  const single = operators.filter((operator) => operator !== 'in').join('|')
+  return operators.includes('in') ? `((${single}):${value}|in:${value}(,${value})*)$` : `(${single}):${value}$`
 }
