@@ -12,7 +12,18 @@ import {
 import { containerStatus, HostName } from './containerinstances.ts'
 import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, resourceColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { integerBetween, listMapOf, listSetOf, MountPath, matching, Off, On, ResourceName, Tags } from './fields.ts'
+import {
+  DateTime,
+  integerBetween,
+  listMapOf,
+  listSetOf,
+  MountPath,
+  matching,
+  Off,
+  On,
+  ResourceName,
+  Tags,
+} from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
 
 /** Name of the only component of an app. */
@@ -89,7 +100,7 @@ const spec = z.strictObject({
 
 const revision = z.object({
   number: z.int().describe('Number of the revision, from 1'),
-  createdAt: z.string().describe('When it was created'),
+  createdAt: DateTime.describe('When it was created'),
   createdBy: z.string().optional().describe('Who requested it; absent if not through REST'),
   reason: z.string().describe('Created, Updated, RolledBack or Redeployed'),
   image: z.string().optional().describe('Image of the revision'),
@@ -129,9 +140,9 @@ export const PlatformApp = defineKind({
       .max(20)
       .describe('Hashes of configurations that have served, which need no new probation'),
     revisions: z.array(revision).max(20).describe('The newest revisions'),
-    deployRequestedAt: z
-      .string()
-      .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
+    deployRequestedAt: DateTime.describe(
+      'The spec.deploy.requestedAt that was acted on last; absent before the first one',
+    ),
     deployedCode: z.string().describe('Hash of the location and build settings of the code, as last deployed'),
   }),
   immutable: ['clusterId', 'sourceKind'],

@@ -109,16 +109,16 @@ export const BlueprintSource = defineKind({
       )
       .max(INVALID_FILES_SHOWN_MAX)
       .describe('Files that are not valid templates, and why'),
-    syncedAt: z.string().describe('The syncAt that was last handled'),
+    syncedAt: DateTime.describe('The syncAt that was last handled'),
     syncedGeneration: z.int().describe('The metadata.generation that it was last read for'),
     heardDelivery: z.string().describe('The push that it was last read for'),
-    lastSyncAt: z.string().describe('When it was last read completely'),
-    triedAt: z.string().describe('When it was last read, or failed'),
+    lastSyncAt: DateTime.describe('When it was last read completely'),
+    triedAt: DateTime.describe('When it was last read, or failed'),
     triedWith: z
       .string()
       .describe('Version of the Secret with the credentials that it was last read with; absent if there was none'),
     failures: z.int().describe('Failures in a row; absent if there are none'),
-    nextAttemptAt: z.string().describe('After a failure, when it is read again unless a read is requested before'),
+    nextAttemptAt: DateTime.describe('After a failure, when it is read again unless a read is requested before'),
   }),
   immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId'],
   rules,

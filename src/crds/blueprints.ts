@@ -13,7 +13,7 @@ import {
   statusWith,
   WRITE_VERBS,
 } from './define.ts'
-import { mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
+import { DateTime, mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
 
 const templateSpec = z.strictObject({
   slug: ResourceName.describe('Name of the blueprint in URLs, the same as in the content; immutable'),
@@ -57,7 +57,7 @@ export const BlueprintTemplate = defineKind({
     version: z.string().describe('Its version; absent if it is not valid'),
     problems: z.int().describe('Number of problems in the content'),
     digest: z.string().describe('SHA-256 of the content that was read last'),
-    updatedAt: z.string().describe('When the content was last found to have changed'),
+    updatedAt: DateTime.describe('When the content was last found to have changed'),
   }),
   immutable: ['slug', 'sourceId'],
   rules: [slugRule, contentRule],
@@ -164,8 +164,8 @@ export const BlueprintExecution = defineKind({
     state: z.enum(EXECUTION_STATES).describe('State of the execution; Queued when absent'),
     stage: z.enum(EXECUTION_STAGES).describe('The current step'),
     message: z.string().describe('Why it failed, or what it waits for, in one sentence'),
-    startedAt: z.string().describe('When it began'),
-    finishedAt: z.string().describe('When it ended'),
+    startedAt: DateTime.describe('When it began'),
+    finishedAt: DateTime.describe('When it ended'),
     steps: z
       .array(
         z.object({
@@ -173,8 +173,8 @@ export const BlueprintExecution = defineKind({
           status: z.enum(EXECUTION_STEP_STATES).describe('State of the step'),
           message: z.string().optional().describe('What it waits for, or why it failed'),
           uid: z.string().optional().describe('metadata.uid of the object that was created or changed'),
-          startedAt: z.string().optional().describe('When the step began'),
-          finishedAt: z.string().optional().describe('When the step was ready or had failed'),
+          startedAt: DateTime.optional().describe('When the step began'),
+          finishedAt: DateTime.optional().describe('When the step was ready or had failed'),
         }),
       )
       .max(30)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { matching, PlainText, ShownLine, ShownProse, Uuid } from './fields.ts'
+import { DateTime, matching, PlainText, ShownLine, ShownProse, Uuid } from './fields.ts'
 
 export const BUG_SEVERITIES = ['Low', 'Normal', 'High'] as const
 export const BUG_STATES = ['Open', 'Closed'] as const
@@ -35,7 +35,7 @@ export const BugReport = defineKind({
     correlationId: Uuid.optional().describe('The correlationId of an answer that it is about'),
     userAgent: PlainText.max(512).optional().describe('Browser or program of the reporter'),
     reportedBy: Uuid.describe('Id of the principal who reported it; immutable'),
-    reportedAt: z.iso.datetime({ offset: true }).max(40).describe('When it was reported; immutable'),
+    reportedAt: DateTime.describe('When it was reported; immutable'),
     state: z.enum(BUG_STATES).default('Open').describe('Open until an administrator sets it to Closed'),
     attachments: z.array(Attachment).max(3).default([]).describe('Attachments of the report'),
   }),

@@ -40,24 +40,22 @@ const labels = mapOf(PlainText.max(256), 50)
 
 /** Observed state of the agent in the cluster. */
 const Agent = z.object({
-  joinedAt: z.string().optional().describe('When an agent last joined with a token'),
-  connectedAt: z.string().optional().describe('When its connection was last opened'),
+  joinedAt: DateTime.optional().describe('When an agent last joined with a token'),
+  connectedAt: DateTime.optional().describe('When its connection was last opened'),
   connection: z.string().optional().describe('Id of the connection that was opened last'),
   lostConnection: z
     .string()
     .optional()
     .describe('Id of the connection that ended last; the agent is connected while the two differ'),
-  lastSeenAt: z
-    .string()
-    .optional()
-    .describe('When it last answered before that connection ended; not written while it is connected'),
+  lastSeenAt: DateTime.optional().describe(
+    'When it last answered before that connection ended; not written while it is connected',
+  ),
   endpoint: z.string().optional().describe('Address of the replica of the facade that it last called'),
   version: z.string().optional().describe('Release of the agent'),
   kubernetesVersion: z.string().optional().describe('Version of the API server of that cluster'),
-  certificateExpiresAt: z
-    .string()
-    .optional()
-    .describe('When the certificate that it last presented expires; the agent renews it before'),
+  certificateExpiresAt: DateTime.optional().describe(
+    'When the certificate that it last presented expires; the agent renews it before',
+  ),
   clockSkewMilliseconds: z.int().optional().describe('How far its clock is ahead of ours'),
 })
 
@@ -118,9 +116,9 @@ export const PlatformCluster = defineKind({
     state: z
       .string()
       .describe('AwaitingJoin, Joining, Online, Offline (not connected for 90 seconds), Degraded or Revoked'),
-    revokedUntil: z
-      .string()
-      .describe('The latest revokedAt ever set; it applies even if spec names an earlier one again'),
+    revokedUntil: DateTime.describe(
+      'The latest revokedAt ever set; it applies even if spec names an earlier one again',
+    ),
     agent: Agent.describe('The agent in the cluster; absent for the cluster of the platform'),
     nodeCount: z.int().describe('Nodes of the cluster'),
     readyNodeCount: z.int().describe('Nodes that are ready'),

@@ -155,9 +155,9 @@ export const containerStatus = {
         host: z.string().describe('Custom domain'),
         status: z.enum(CERTIFICATE_STATES).describe('State of its certificate'),
         issuer: z.string().describe('ClusterIssuer that issues it'),
-        notBefore: z.string().optional().describe('Start of its validity; absent until it is issued'),
-        notAfter: z.string().optional().describe('End of its validity; absent until it is issued'),
-        renewsAt: z.string().optional().describe('When it is renewed; absent until it is issued'),
+        notBefore: DateTime.optional().describe('Start of its validity; absent until it is issued'),
+        notAfter: DateTime.optional().describe('End of its validity; absent until it is issued'),
+        renewsAt: DateTime.optional().describe('When it is renewed; absent until it is issued'),
         lastError: z.string().optional().describe('Why the last attempt failed, in one word; absent if none did'),
       }),
     )

@@ -10,7 +10,7 @@ const Site = z.object({
   linkStatus: z.int().describe('0 not applicable, 1 connecting, 2 connected, 3 disconnected'),
   observedPkiVersion: z.int().optional().describe('Version of the authority that it trusts'),
   statusReason: z.string().optional().describe('Why it is not active'),
-  observedAtUtc: z.string().describe('When its agent observed this'),
+  observedAtUtc: DateTime.describe('When its agent observed this'),
 })
 const Exposure = z.object({
   clusterId: z.string().describe('Id of the cluster that serves it'),
@@ -50,8 +50,8 @@ export const BoundaryCrosslink = defineKind({
         version: z.int().describe('Version of the authority'),
         certificatePem: z.string().describe('Its certificate'),
         fingerprint: z.string().describe('SHA-256 of the certificate'),
-        issuedUtc: z.string().describe('Start of its validity'),
-        expiresUtc: z.string().describe('End of its validity'),
+        issuedUtc: DateTime.describe('Start of its validity'),
+        expiresUtc: DateTime.describe('End of its validity'),
       })
       .describe('The newest authority'),
     rotation: z
@@ -60,7 +60,7 @@ export const BoundaryCrosslink = defineKind({
         step: z
           .string()
           .describe('Trusting: both are trusted. Reissued: the new one signs, the old one is still trusted'),
-        startedAt: z.string().describe('When it began; after a day it ends in any case'),
+        startedAt: DateTime.describe('When it began; after a day it ends in any case'),
       })
       .describe('The replacement of the authority in progress; absent if there is none'),
     hub: z

@@ -237,14 +237,14 @@ export const ServerlessFunction = defineKind({
       )
       .describe('Digests that check the keys of callers of triggers with level Secret'),
     lastRuns: z
-      .record(z.string(), z.string())
-      .describe('For each Timer, the last time that it fired for, RFC 3339; written by the activator'),
+      .record(z.string(), DateTime)
+      .describe('For each Timer, the last time that it fired for; written by the activator'),
     timers: z
       .record(
         z.string(),
         z.object({
           schedule: z.string().describe('With its time zone'),
-          since: z.string().describe('RFC 3339'),
+          since: DateTime.describe('Times before that do not count as missed'),
         }),
       )
       .describe('For each Timer, its schedule and since when; times before that do not count as missed'),

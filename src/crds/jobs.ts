@@ -15,7 +15,7 @@ import {
   PROCESS_CHARACTER,
   SECRET_REFERENCES_MAX,
 } from './environment.ts'
-import { integerBetween, mapOf, matching, Off, ResourceName, Tags } from './fields.ts'
+import { DateTime, integerBetween, mapOf, matching, Off, ResourceName, Tags } from './fields.ts'
 import { mapKeysRule } from './mapRules.ts'
 import { vaultTextAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
@@ -138,12 +138,12 @@ export const PlatformJob = defineKind({
     state: z.enum(JOB_STATES).describe('Pending, Running, then Succeeded, Failed or TimedOut; never back'),
     jobUid: z.string().describe('uid of the batch/v1 Job once it exists: it is never created twice'),
     pod: z.string().describe('Name of the pod of the last run'),
-    startedAt: z.string().describe('When its first container started'),
-    completedAt: z.string().describe('When it ended, successfully or not'),
+    startedAt: DateTime.describe('When its first container started'),
+    completedAt: DateTime.describe('When it ended, successfully or not'),
     exitCode: z.int().describe('Exit code of the last run; absent if no container ended'),
     attempts: z.int().describe('Number of runs that were started'),
     logParts: z.int().describe('Parts of the kept log; 0 if there was no log; absent until the job has ended'),
-    podRemovedAt: z.string().describe('When its pods were removed'),
+    podRemovedAt: DateTime.describe('When its pods were removed'),
   }),
   immutable: (Object.keys(spec.shape) as (keyof Spec & string)[]).filter((field) => field !== 'cancelled'),
   rules,

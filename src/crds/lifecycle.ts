@@ -143,12 +143,12 @@ export const PlatformComponent = defineKind({
     rollout: z
       .object({
         version: z.string().describe('Version that was handed to Flux'),
-        requestedAt: z.string().optional().describe('The requestedAt that was handed to Flux'),
+        requestedAt: DateTime.optional().describe('The requestedAt that was handed to Flux'),
         state: z.enum(COMPONENT_ROLLOUT_STATES).describe('Applying; Ready once it is installed and healthy; Failed'),
         message: z.string().max(1024).optional().describe('Why it is not ready, as a sentence'),
         isInstalled: z.boolean().describe('Whether Helm has finished; its workloads may not be ready yet'),
-        since: z.string().describe('When that state began'),
-        healthySince: z.string().optional().describe('Since when all its workloads are ready; absent while one is not'),
+        since: DateTime.describe('When that state began'),
+        healthySince: DateTime.optional().describe('Since when all its workloads are ready; absent while one is not'),
       })
       .describe('Progress of Flux with the version of the spec'),
     hasDrift: z.boolean().describe('Whether Flux sees manual changes to objects'),
@@ -156,12 +156,12 @@ export const PlatformComponent = defineKind({
     configDigest: z.string().describe('Digest of the values that are installed'),
     wantedConfigDigest: z.string().describe('Digest of the values that Flux last tried to install'),
     workloads: z.array(ObservedWorkload).describe('Existing workloads of the spec'),
-    lastChangedAt: z.string().describe('When the running version last changed'),
+    lastChangedAt: DateTime.describe('When the running version last changed'),
     feed: z
       .object({
-        readAt: z.string().optional().describe('When the release feed was last read'),
-        attemptedAt: z.string().optional().describe('When a read was last attempted'),
-        requestedAt: z.string().optional().describe('The refreshRequestedAt that was last handled'),
+        readAt: DateTime.optional().describe('When the release feed was last read'),
+        attemptedAt: DateTime.optional().describe('When a read was last attempted'),
+        requestedAt: DateTime.optional().describe('The refreshRequestedAt that was last handled'),
         known: z.int().optional().describe('Releases that were recorded when it was last read'),
         found: z.int().optional().describe('New releases found by the last read'),
         problem: z.string().max(1024).optional().describe('Why the last attempt failed, as a sentence'),
@@ -272,18 +272,18 @@ export const ComponentInstall = defineKind({
     version: z.string().describe('Version that it installs, chosen when it began'),
     message: z.string().max(1024).describe('Why it waits, stopped or failed, as a sentence'),
     reason: z.enum(STALLED_REASONS).describe('The reason as a constant; absent unless it is Paused or Failed'),
-    startedAt: z.string().describe('When it began'),
-    finishedAt: z.string().describe('When it ended'),
-    resumedAt: z.string().describe('The resumeAt that it last handled'),
-    requestedAt: z.string().describe('When Flux was asked to retry a version that it had failed to install'),
+    startedAt: DateTime.describe('When it began'),
+    finishedAt: DateTime.describe('When it ended'),
+    resumedAt: DateTime.describe('The resumeAt that it last handled'),
+    requestedAt: DateTime.describe('When Flux was asked to retry a version that it had failed to install'),
     steps: z
       .array(
         z.object({
           name: z.enum(INSTALL_PHASES).describe('Name of the step'),
           state: z.enum(INSTALL_STEP_STATES).describe('Pending, Running, Succeeded, Failed or Skipped'),
           message: z.string().max(1024).optional().describe('Details of the step'),
-          startedAt: z.string().optional().describe('When it began'),
-          finishedAt: z.string().optional().describe('When it ended'),
+          startedAt: DateTime.optional().describe('When it began'),
+          finishedAt: DateTime.optional().describe('When it ended'),
         }),
       )
       .max(INSTALL_PHASES.length)

@@ -44,9 +44,9 @@ export const PlatformAlert = defineKind({
     ),
   }),
   status: statusWith({
-    firstSeenAt: z.string().describe('When it was first seen'),
-    lastSeenAt: z.string().describe('When it was last seen'),
-    resolvedAt: z.string().describe('When it was resolved; absent while it is Firing'),
+    firstSeenAt: DateTime.describe('When it was first seen'),
+    lastSeenAt: DateTime.describe('When it was last seen'),
+    resolvedAt: DateTime.describe('When it was resolved; absent while it is Firing'),
     occurrences: z.int().describe('How often it was seen'),
   }),
   immutable: ['alertId', 'resourceType', 'resourceName'],

@@ -77,8 +77,8 @@ export const ObjectStorageAccount = defineKind({
         z.object({
           storeName: z.string().describe('Name of the bucket at the endpoint'),
           bucketName: z.string().describe('Its name in the account'),
-          since: z.string().describe('When it was created'),
-          until: z.string().optional().describe('When its deletion was noticed; absent while it exists'),
+          since: DateTime.describe('When it was created'),
+          until: DateTime.optional().describe('When its deletion was noticed; absent while it exists'),
         }),
       )
       .describe(
@@ -228,7 +228,7 @@ export const AccountBucket = defineKind({
     versioning: z.enum(VERSIONING).describe('Versioning of the bucket at the store'),
     objectCount: z.int().describe('Number of objects, without noncurrent versions'),
     usedBytes: z.int().describe('Bytes in the bucket, versions included'),
-    usageAt: z.string().describe('When these figures were measured; only written when they change'),
+    usageAt: DateTime.describe('When these figures were measured; only written when they change'),
   }),
   immutable: ['accountName', 'bucketName', 'objectLock'],
   rules: bucketRules,
@@ -321,7 +321,7 @@ export const ObjectAccessKey = defineKind({
     state: z
       .enum(['Active', 'Inactive', 'Expired'])
       .describe('Active while the store accepts it; Inactive by isActive; Expired for good'),
-    lastUsedAt: z.string().describe('When it was last used, to the hour, if the store reports it'),
+    lastUsedAt: DateTime.describe('When it was last used, to the hour, if the store reports it'),
   }),
   immutable: ['accountName', 'managedIdentityId', 'permission', 'buckets', 'prefix', 'isSession', 'expiresAt'],
   rules: keyRules,

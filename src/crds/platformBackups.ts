@@ -87,8 +87,8 @@ export const PlatformBackupSettings = defineKind({
       .object({
         name: z.string().describe('Name of the Backup of Velero'),
         phase: z.string().describe('Its phase, as Velero reports it'),
-        startedAt: z.string().describe('When it began'),
-        completedAt: z.string().optional().describe('When it ended'),
+        startedAt: DateTime.describe('When it began'),
+        completedAt: DateTime.optional().describe('When it ended'),
       })
       .describe('The newest backup that has ended'),
   }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PlatformCluster } from './clusters.ts'
 import { defineKind, type ObjectOf, READ_VERBS, statusColumns, statusWith } from './define.ts'
-import { DnsLabel, listSetOf, Uuid } from './fields.ts'
+import { DateTime, DnsLabel, listSetOf, Uuid } from './fields.ts'
 import { HOLDERS_SHOWN_MAX } from './holders.ts'
 
 /** Lets resources of a boundary run on another cluster, where its groups get namespaces. */
@@ -31,7 +31,7 @@ export const BoundaryProjection = defineKind({
           namespace: z.string().describe('Name of the namespace, the same in both clusters'),
           state: z.string().describe('Pending, Applied, Drifted, Failed or Removing'),
           message: z.string().optional().describe('Why it is not Applied'),
-          appliedAt: z.string().optional().describe('When it was first complete in that cluster'),
+          appliedAt: DateTime.optional().describe('When it was first complete in that cluster'),
           retainedVolumes: z
             .array(z.string().max(253))
             .max(HOLDERS_SHOWN_MAX)
@@ -42,7 +42,7 @@ export const BoundaryProjection = defineKind({
         }),
       )
       .describe('Each namespace that is wanted or still exists there'),
-    observedAt: z.string().describe('When the namespaces last changed, as the platform saw it'),
+    observedAt: DateTime.describe('When the namespaces last changed, as the platform saw it'),
   }),
   immutable: ['clusterId'],
   admission: [

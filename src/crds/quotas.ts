@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { PlainText } from './fields.ts'
+import { DateTime, PlainText } from './fields.ts'
 
 /**
  * What each resource of a boundary was granted from the quotas above it. A grant writes the whole ledger at the version
@@ -24,7 +24,7 @@ export const QuotaLedger = defineKind({
           memory: PlainText.max(32).describe('Memory over all replicas, such as 4Gi'),
           storage: PlainText.max(32).describe('Storage over all volumes, such as 30Gi'),
           pods: z.int().min(0).describe('Number of pods that may run at once'),
-          at: PlainText.max(32).describe('When it was granted, RFC 3339'),
+          at: DateTime.describe('When it was granted'),
         }),
       )
       .prefault({})

@@ -27,7 +27,7 @@ describe('shownManifests', () => {
       Array.from({ length: 1_500 }, (_, at) => manifest(at, { references: references(400) })),
     )
     expect(JSON.stringify(shown).length).to.be.lessThan(500_000)
-    const digests = shown.map((one) => ({ ...one, pushedAt: '' }))
+    const digests = shown.map((one) => ({ ...one, pushedAt: '2026-01-01T00:00:00Z' }))
     expect(RegistryRepository.status.safeParse({ digests }).success).to.equal(true)
   })
 })

@@ -78,11 +78,14 @@ const ShownManifest = z.object({
   tags: z.array(z.string().max(128)).max(1000).describe('Tags that point to it'),
   mediaType: z.string().max(128).describe('Media type of the manifest'),
   sizeBytes: z.int().describe('Bytes of the manifest and of everything that it references'),
-  pushedAt: z.string().describe('When it was pushed, or first seen'),
-  lastPulledAt: z.string().optional().describe('When it was last pulled; exact to an hour'),
+  pushedAt: DateTime.describe('When it was pushed, or first seen'),
+  lastPulledAt: DateTime.optional().describe('When it was last pulled; exact to an hour'),
   references: z.array(z.string().max(71)).max(500).describe('Manifests that it needs'),
   subject: z.string().max(71).optional().describe('The manifest that it describes'),
 })
+/** What the manifest itself decides. */
+const HeldManifest = ShownManifest.omit({ pushedAt: true })
+
 /** Maximum characters of all shown manifests: an etcd object has room for three times as much. */
 const MAX_SHOWN_CHARACTERS = 400_000
 
@@ -93,7 +96,7 @@ export function shownManifests<Held extends Pick<z.infer<typeof ShownManifest>, 
   let left = MAX_SHOWN_CHARACTERS
   return held.slice(0, DIGESTS_MAX).filter((one) => {
     const { length } = JSON.stringify(one)
-    const isShown = length <= left && ShownManifest.safeParse({ pushedAt: '', ...one }).success
+    const isShown = length <= left && HeldManifest.safeParse(one).success
     if (isShown) left -= length
     return isShown
   })
@@ -120,9 +123,9 @@ export const RegistryRepository = defineKind({
     digests: mapOf(PushTimes, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
   }),
   status: statusWith({
-    readAt: z.string().describe('The announcedAt that digests were read for'),
-    lastPushAt: z.string().describe('When it was last pushed to'),
-    lastPullAt: z.string().describe('When it was last pulled from; exact to an hour'),
+    readAt: DateTime.describe('The announcedAt that digests were read for'),
+    lastPushAt: DateTime.describe('When it was last pushed to'),
+    lastPullAt: DateTime.describe('When it was last pulled from; exact to an hour'),
     tagCount: z.int().describe('Number of tags'),
     digests: z.array(ShownManifest).max(DIGESTS_MAX).describe('Manifests of the repository'),
   }),
@@ -167,8 +170,8 @@ export const RetentionRun = defineKind({
   }),
   status: statusWith({
     state: z.enum(RUN_STATES).describe('Queued, Running, CollectingGarbage, then Succeeded, PartiallyFailed or Failed'),
-    startedAt: z.string().describe('When it began'),
-    finishedAt: z.string().describe('When it ended'),
+    startedAt: DateTime.describe('When it began'),
+    finishedAt: DateTime.describe('When it ended'),
     removedManifests: z.int().describe('Number of manifests that were removed, or would be in a dry run'),
     failedManifests: z.int().describe('Number of manifests that the registry did not remove'),
     freedBytes: z.int().describe('Bytes of the removed manifests and their layers; shared layers count each time'),

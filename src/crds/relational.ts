@@ -236,7 +236,7 @@ const rules: Rule<Spec>[] = [
 const origin = z.object({
   clusterName: z.string().describe('The database that the snapshot was taken of'),
   snapshotId: z.string().optional().describe('Name of the RelationalSnapshot'),
-  targetTime: z.string().optional().describe('Time that was restored to; the end of the snapshot when absent'),
+  targetTime: DateTime.optional().describe('Time that was restored to; the end of the snapshot when absent'),
   destinationPath: DESTINATION_PATH,
   serverName: SERVER_NAME,
   backupId: z.string().optional().describe('Id of the base backup in the backup target'),
@@ -295,21 +295,21 @@ export const RelationalCluster = defineKind({
       .enum(ARCHIVING_STATES)
       .describe('State of the log archive: Disabled without backups, Healthy, Failing, or Suspended by the spec'),
     archivingMessage: z.string().describe("Why the archive fails, in the engine's words; absent otherwise"),
-    archivingStoppedAt: z
-      .string()
-      .describe('Since when nothing is archived, which ends the recovery window; absent while archiving works'),
+    archivingStoppedAt: DateTime.describe(
+      'Since when nothing is archived, which ends the recovery window; absent while archiving works',
+    ),
     archivingGaps: z
       .array(range)
       .describe('Periods from which nothing can be restored, because the archive was suspended'),
     backupEnabled: z.boolean().describe('Whether it is backed up: this is wanted, and the platform has a target'),
     backupMessage: z.string().describe("Why the last backup failed, in the engine's words; absent otherwise"),
-    lastBackupAt: z.string().describe('When the last successful base backup ended'),
-    firstRecoverableAt: z.string().describe('The earliest time that can be restored'),
+    lastBackupAt: DateTime.describe('When the last successful base backup ended'),
+    firstRecoverableAt: DateTime.describe('The earliest time that can be restored'),
     serverName: SERVER_NAME,
     destinationPath: DESTINATION_PATH,
     origin: origin.describe('What it was restored from; absent for a database that was created empty'),
-    tookOverAt: z.string().describe('When the connection Services of spec.takesOver were redirected here'),
-    finalSnapshotAt: z.string().describe('When the last snapshot before the deletion was begun; absent before'),
+    tookOverAt: DateTime.describe('When the connection Services of spec.takesOver were redirected here'),
+    finalSnapshotAt: DateTime.describe('When the last snapshot before the deletion was begun; absent before'),
     editorAdmittedFor: z
       .string()
       .describe('uid of the Cluster of the engine on whose tables the logins of the editor have rights'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, partColumns, READ_VERBS, statusWith } from './define.ts'
-import { Description, integerBetween, Off, ResourceName } from './fields.ts'
+import { DateTime, Description, integerBetween, Off, ResourceName } from './fields.ts'
 
 export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
 export const SNAPSHOT_METHODS = ['Object', 'Volume'] as const
@@ -72,9 +72,9 @@ export const RelationalSnapshot = defineKind({
     storageClass: z.string().describe('Storage class of the volumes of a Volume snapshot'),
     volumeSnapshots: VOLUME_SNAPSHOTS.describe('Names of the VolumeSnapshots of a Volume snapshot'),
     sizeBytes: z.int().describe('Size of these as their driver reports it, in bytes; absent otherwise'),
-    startedAt: z.string().describe('When the backup began'),
-    completedAt: z.string().describe('When the backup ended and could be restored; absent until then'),
-    expiresAt: z.string().describe('When it is deleted; absent if it does not expire'),
+    startedAt: DateTime.describe('When the backup began'),
+    completedAt: DateTime.describe('When the backup ended and could be restored; absent until then'),
+    expiresAt: DateTime.describe('When it is deleted; absent if it does not expire'),
   }),
   immutable: ['clusterName', 'name', 'method', 'kind'],
   partOf: { collection: 'relationalclusters', field: 'clusterName', verb: 'createsnapshot' },

@@ -63,8 +63,8 @@ export const RolloutPlan = defineKind({
     items: list(PlanItem).describe('Components that roll'),
     batches: list(PlanBatch).describe('Batches, in order'),
     problems: list(PlanProblem, 500).describe('Problems of the plan; only a plan without any is executed'),
-    validatedAt: describedText('When it was last validated'),
-    validateRequestedAt: describedText('The validateRequestedAt that was last handled'),
+    validatedAt: DateTime.describe('When it was last validated'),
+    validateRequestedAt: DateTime.describe('The validateRequestedAt that was last handled'),
     execution: describedText('RolloutExecution that carried it out'),
   }),
   immutable: ['targetVersions', 'unselected', 'kind', 'rollbackOf'],
@@ -101,9 +101,9 @@ const RolledComponent = z.object({
   state: z.enum(BATCH_COMPONENT_STATES).describe('Pending, Applying, Ready, Failed, Unchanged or RolledBack'),
   message: describedText('Details of the state').optional(),
   isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
-  requestedAt: describedText('The requestedAt with which Flux was asked to retry; absent if it was not').optional(),
-  startedAt: describedText('When the upgrade began').optional(),
-  finishedAt: describedText('When it was ready or had failed').optional(),
+  requestedAt: DateTime.describe('The requestedAt with which Flux was asked to retry; absent if it was not').optional(),
+  startedAt: DateTime.describe('When the upgrade began').optional(),
+  finishedAt: DateTime.describe('When it was ready or had failed').optional(),
 })
 
 const RolledBatch = z.object({
@@ -114,10 +114,10 @@ const RolledBatch = z.object({
     .describe('Pending, Applying, WaitingForHealth, Paused, Succeeded, Failed, Skipped or Cancelled'),
   components: list(RolledComponent).describe('Components of the batch'),
   timeLimitMinutes: z.int().describe('How long it may take'),
-  deadlineAt: describedText('When that time is over').optional(),
-  startedAt: describedText('When it began').optional(),
-  finishedAt: describedText('When it ended').optional(),
-  checkAt: describedText('When the checks run again after a chart').optional(),
+  deadlineAt: DateTime.describe('When that time is over').optional(),
+  startedAt: DateTime.describe('When it began').optional(),
+  finishedAt: DateTime.describe('When it ended').optional(),
+  checkAt: DateTime.describe('When the checks run again after a chart').optional(),
 })
 
 const requestTime = (what: string) => DateTime.optional().describe(`When it was requested ${what}`)
@@ -192,7 +192,7 @@ export const RolloutExecution = defineKind({
       .describe('Why it is paused'),
     preflight: z
       .object({
-        runAt: describedText('When the checks ran'),
+        runAt: DateTime.describe('When the checks ran'),
         checks: list(Check).describe('Result of each check'),
       })
       .describe('The checks that decided whether it begins'),
@@ -200,7 +200,7 @@ export const RolloutExecution = defineKind({
       z.object({
         kind: z.enum(OVERRIDE_KINDS).describe('What was overridden'),
         by: describedText('Id of the principal; empty if unknown'),
-        at: describedText('When'),
+        at: DateTime.describe('When'),
         detail: describedText('Details of the override'),
       }),
     ).describe('Decisions of people against the checks'),
@@ -208,8 +208,8 @@ export const RolloutExecution = defineKind({
       .object({
         name: describedText('Name of the Backup'),
         phase: describedText('Its phase, as Velero reports it'),
-        startedAt: describedText('When it was requested').optional(),
-        completedAt: describedText('When it was complete').optional(),
+        startedAt: DateTime.describe('When it was requested').optional(),
+        completedAt: DateTime.describe('When it was complete').optional(),
       })
       .describe('The snapshot that was taken before the first batch'),
     failure: z
@@ -219,11 +219,11 @@ export const RolloutExecution = defineKind({
         component: describedText('Component that it is about').optional(),
       })
       .describe('Why it failed'),
-    startedAt: describedText('When it began'),
-    finishedAt: describedText('When it ended'),
-    resumedAt: describedText('The resumeAt that it last handled'),
-    revertedAt: describedText('The revertDriftAt that it last handled'),
-    rolledBackAt: describedText('The rollbackAt that it last handled'),
+    startedAt: DateTime.describe('When it began'),
+    finishedAt: DateTime.describe('When it ended'),
+    resumedAt: DateTime.describe('The resumeAt that it last handled'),
+    revertedAt: DateTime.describe('The revertDriftAt that it last handled'),
+    rolledBackAt: DateTime.describe('The rollbackAt that it last handled'),
     canRollback: z.boolean().describe('Whether there is anything to roll back'),
     release: describedText('Version of the platform that it installed'),
   }),
@@ -300,8 +300,8 @@ export const PlatformDriftScan = defineKind({
   }),
   status: statusWith({
     state: z.enum(SCAN_STATES).describe('Running, Finished or Failed; absent until it is its turn'),
-    startedAt: describedText('When it began'),
-    finishedAt: describedText('When it ended'),
+    startedAt: DateTime.describe('When it began'),
+    finishedAt: DateTime.describe('When it ended'),
     scanned: z.int().describe('Number of scanned objects'),
     items: list(DriftItem, DRIFT_ITEMS_MAX).describe('Manual changes'),
     configVersion: describedText('Version of the Secret install-configuration during the scan'),

@@ -6,7 +6,7 @@ import { containerStatus, HostName } from './containerinstances.ts'
 import { type AdmissionRule, defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { countCharacters } from './environment.ts'
-import { integerBetween, listSetOf, mapOf, matching, On, ResourceName, Tags } from './fields.ts'
+import { DateTime, integerBetween, listSetOf, mapOf, matching, On, ResourceName, Tags } from './fields.ts'
 import { mapKeysRule } from './mapRules.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId, PodSelector, RestartedAt, Running } from './workloadFields.ts'
@@ -142,9 +142,9 @@ export const StaticWebApp = defineKind({
     ...containerStatus,
     ...deployedStatus,
     servingRevision: z.int().describe('Number of the revision that is served; absent before the first one'),
-    deployRequestedAt: z
-      .string()
-      .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
+    deployRequestedAt: DateTime.describe(
+      'The spec.deploy.requestedAt that was acted on last; absent before the first one',
+    ),
     deployedCode: z.string().describe('Hash of the location and build settings of the code, as last deployed'),
     selector: PodSelector,
   }),

@@ -251,10 +251,10 @@ export const VaultEntry = defineKind({
   status: statusWith({
     version: z.int().describe('Number of the current version; absent without one'),
     versionCount: z.int().describe('Number of stored versions, at most 100'),
-    validityChangedAt: z
-      .string()
-      .describe('When a notBefore or expiresOn of it was last reached; absent before the first'),
-    purgeAt: z.string().describe('When the deleted secret is purged; absent unless it is deleted'),
+    validityChangedAt: DateTime.describe(
+      'When a notBefore or expiresOn of it was last reached; absent before the first',
+    ),
+    purgeAt: DateTime.describe('When the deleted secret is purged; absent unless it is deleted'),
     keyId: z.string().describe('Id of the platform key that wraps the data key'),
     purgedLife: z.int().describe('The last life whose keys and values are deleted'),
     prunedThrough: z.int().describe('The values of this version and of all earlier ones are deleted'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
-import { integerBetween, matching, Off, On, ResourceName, Tags } from './fields.ts'
+import { DateTime, integerBetween, matching, Off, On, ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { TakenSnapshots, VectorSnapshots } from './vectorSnapshots.ts'
 import {
@@ -130,16 +130,16 @@ export const VectorCluster = defineKind({
     apiKeyVersion: z
       .int()
       .describe('Generation of the keys that work now; behind spec.apiKeyVersion while a new one is applied'),
-    apiKeyRotatedAt: z.string().describe('When the keys were last rotated; absent before the first time'),
+    apiKeyRotatedAt: DateTime.describe('When the keys were last rotated; absent before the first time'),
     ingressHost: z.string().describe('Host of the Ingress; absent without one'),
     publicEndpoint: z.string().describe('URL of the Ingress; absent without one'),
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,
     vectorVersion: z.string().describe('Version that every peer runs'),
     snapshots: TakenSnapshots,
-    drainingSince: z
-      .string()
-      .describe('When the removal of the peer that is being emptied began; after 24 hours it is given up'),
+    drainingSince: DateTime.describe(
+      'When the removal of the peer that is being emptied began; after 24 hours it is given up',
+    ),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName'],

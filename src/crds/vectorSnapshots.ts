@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Description, listMapOf, ResourceName } from './fields.ts'
+import { DateTime, Description, listMapOf, ResourceName } from './fields.ts'
 
 /** Maximum snapshots: their files are on the volumes of the peers, beside the data. */
 export const SNAPSHOTS_MAX = 10
@@ -28,8 +28,8 @@ export const TakenSnapshots = z
   .array(
     z.object({
       name: z.string().describe('Name of the snapshot'),
-      startedAt: z.string().optional().describe('When its first file was requested; absent until then'),
-      completedAt: z.string().optional().describe('When its last file was complete; absent until then'),
+      startedAt: DateTime.optional().describe('When its first file was requested; absent until then'),
+      completedAt: DateTime.optional().describe('When its last file was complete; absent until then'),
       failure: z
         .string()
         .optional()
@@ -45,7 +45,7 @@ export const TakenSnapshots = z
         .describe('Files of the snapshot'),
       pending: Part.extend({
         known: z.array(z.string()).describe('Files of the collection that existed before'),
-        askedAt: z.string().optional().describe('When it was requested from the engine; absent until then'),
+        askedAt: DateTime.optional().describe('When it was requested from the engine; absent until then'),
       })
         .optional()
         .describe('The file that is being created'),

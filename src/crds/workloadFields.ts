@@ -93,13 +93,13 @@ export const ExternalAddresses = z
   .array(z.string())
   .describe('IP addresses or host names of the load balancer; absent while it has none')
 
-export const LastRestartedAt = z.string().describe('The spec.restartedAt that all replicas were restarted for')
+export const LastRestartedAt = DateTime.describe('The spec.restartedAt that all replicas were restarted for')
 
 export const LastVolumeBackup = z
   .object({
     name: z.string().describe('Name of the Backup in the namespace of Velero'),
     phase: z.string().describe('Phase in which it ended, as Velero reports it'),
-    startedAt: z.string().describe('When it began'),
-    completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
+    startedAt: DateTime.describe('When it began'),
+    completedAt: DateTime.optional().describe('When it ended; absent if Velero does not say'),
   })
   .describe('The newest backup that has ended; absent if none is wanted, and before the first one')

@@ -78,6 +78,12 @@ describe('the OpenAPI document for client generators', () => {
     ).to.deep.equal([])
   })
 
+  it('declares each time as date-time', () => {
+    const times = all.filter(({ where, schema }) => /(At|Utc)$/.test(where) && typesOf(schema).includes('string'))
+    expect(times).to.have.length.above(100)
+    expect(times.filter(({ schema }) => schema.format !== 'date-time').map((at) => at.where)).to.deep.equal([])
+  })
+
   it('declares flags as booleans, not as the texts true and false', () => {
     expect(where((schema) => String((schema as { enum?: string[] }).enum) === 'true,false')).to.deep.equal([])
   })

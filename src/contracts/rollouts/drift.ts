@@ -25,7 +25,7 @@ export const DriftItem = z.object({
     })
     .optional()
     .describe('How it can be adopted into the configuration; absent if it cannot'),
-  firstSeenAt: describedText('When a scan first detected it').optional(),
+  firstSeenAt: z.iso.datetime({ offset: true }).max(40).optional().describe('When a scan first detected it'),
 })
 export type DriftItem = z.output<typeof DriftItem>
 

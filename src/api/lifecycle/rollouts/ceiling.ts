@@ -7,6 +7,7 @@ import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { namedRecord } from '../../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
+import { DateTime } from '../../resources/dto.ts'
 
 const PolicyRule = namedRecord('PolicyRule', {
   apiGroups: z.array(z.string()).readonly(),
@@ -21,7 +22,7 @@ const ProjectorCeilingDto = namedRecord('ProjectorCeilingDto', {
   isApplied: z.boolean().describe('Whether the roles of the cluster are those of the release by now'),
   added: z.array(PolicyRule).describe('What they lack, or lacked before this request'),
   removed: z.array(PolicyRule).describe('What they hold beyond it, or held before this request'),
-  appliedAt: z.string().nullable(),
+  appliedAt: DateTime.nullable(),
 })
 
 const CeilingQuery = z.object({
