@@ -43,6 +43,8 @@ describe('clusters over REST', () => {
       400,
       [{ field: 'name', message: 'cannot be changed after creation' }],
     ])
+    const shown = { ...body, region: 'e', labels: { team: 'a' }, status: 'Odd', createdAt: 'now', storageClasses: 5 }
+    expect((await call('put', `/clusters/${id}`, shown)).status, 'read-only fields').to.equal(200)
     const bare = await call('put', `/clusters/${id}`, {})
     expect([bare.body.region, bare.body.labels, bare.body.displayName]).to.deep.equal(['', {}, 'east'])
   })

@@ -5,7 +5,7 @@ import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
-import { isUuid } from '../../core/names.ts'
+import { isUuid, RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { acceptedEmpty, created, NO_STORE, noContent, ok } from '../http/answer.ts'
@@ -14,7 +14,7 @@ import { etagOf } from '../http/etag.ts'
 import { namedRecord, strictRecord } from '../http/namedRecord.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 import { defaultCluster } from '../resources/find.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { pollUntilChanged } from '../resources/pollUntilChanged.ts'
@@ -52,11 +52,8 @@ const CreateClusterRequest = withKindDescriptions(
 const UpdateClusterRequest = strictRecord('UpdateClusterRequest', {
   ...writable,
   // Read-only fields are accepted, so that a record can be sent back as read.
-  ...Object.fromEntries(
-    Object.entries(ClusterViewModel.shape)
-      .filter(([name]) => !(name in writable))
-      .map(([name, shownAs]) => [name, (shownAs as z.ZodType).nullish()]),
-  ),
+  ...ignoredFields(Object.keys(ClusterViewModel.shape).filter((name) => !Object.hasOwn(writable, name))),
+  name: z.string().max(RESOURCE_NAME_MAX_LENGTH).nullish().describe('As read; cannot be changed'),
 })
 const IssueJoinTokenRequest = strictRecord('IssueJoinTokenRequest', {
   expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Minutes for which the token admits an agent'),
