@@ -29,6 +29,12 @@ export const DomainName = matching(
   'must be a domain in lower case, such as example.com',
 )
 
+/** The same in either case; stored in lower case. */
+export const DomainInAnyCase = z
+  .string()
+  .toLowerCase()
+  .check(...(DomainName.def.checks ?? []))
+
 /** The name of a claim (RFC 7519 section 4). */
 export const ClaimName = z
   .string()

@@ -12,6 +12,7 @@ import { timestamp } from '../../core/clock.ts'
 import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
 import { createPauser, runInSlices, type SlicedWork } from '../../core/slices.ts'
 import { compareTexts } from '../../core/textOrder.ts'
+import { ShownProse } from '../../crds/fields.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
 import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
@@ -43,7 +44,7 @@ const SourceFileDto = strictRecord('SourceFile', {
 })
 const UploadSourceRequest = strictRecord('UploadSourceRequest', {
   files: z.array(SourceFileDto).min(1).max(2000),
-  message: z.string().max(512).nullish(),
+  message: ShownProse.max(512).nullish().describe('A text for people; it is not kept'),
 })
 const FunctionSourceDto = namedRecord('FunctionSourceDto', {
   hash: z.string().describe('SHA-256 of the archive'),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { QUANTITY_PATTERN } from '../../core/quantity.ts'
+import { ResourceName } from '../../crds/fields.ts'
 import { TAG_KEY } from '../../crds/tags.ts'
 import {
   FILTER_MAX_LENGTH,
@@ -23,7 +24,7 @@ const id = (what: string) => z.guid().describe(`Id of the ${what}`)
 const name = (what: string) => z.string().describe(`Name of the ${what}`)
 const number = (what: string) => z.int().min(1).describe(`Number of the ${what}`)
 
-const GROUP = name('resource group')
+const GROUP = ResourceName.describe('Name of the resource group')
 
 const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   accountName: name('object storage account'),

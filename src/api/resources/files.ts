@@ -37,7 +37,10 @@ declare module '../http/context.ts' {
 /** The most bytes of one upload. */
 const UPLOAD_MAX_BYTES = 512 * 1024 ** 2
 
-const Path = z.string().min(1).describe('In the container, from its root')
+/** The longest path that Linux takes. */
+const PATH_MAX = 4096
+
+const Path = z.string().min(1).max(PATH_MAX).describe('In the container, from its root')
 const Component = z.string().min(1).max(63).optional().describe('The only one with a persistent volume if absent')
 const PathQuery = z.strictObject({ component: Component, path: Path.default('/').describe(Path.description ?? '') })
 
@@ -57,12 +60,12 @@ const FileListDto = namedRecord('FileListDto', {
   truncated: z.boolean().describe('Whether the folder holds more'),
 })
 const MakeDirectoryRequest = strictRecord('MakeDirectoryRequest', {
-  component: z.string().nullish(),
+  component: Component.nullable(),
   path: Path,
   parents: z.boolean().default(true).describe('Folders above it are made too'),
 })
 const MoveRequest = strictRecord('MoveRequest', {
-  component: z.string().nullish(),
+  component: Component.nullable(),
   from: Path,
   to: Path,
   overwrite: z.boolean().default(false),

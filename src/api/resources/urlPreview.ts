@@ -3,6 +3,7 @@ import { defaultHost, publicUrl } from '../../contracts/workloads.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { ResourceName } from '../../crds/fields.ts'
 import { requireActionBelow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -24,7 +25,7 @@ const UrlPreviewDto = namedRecord('UrlPreviewDto', {
 /** The route for the public URL that a new resource would have. */
 export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName): RouteDraft {
   const request = strictRecord(`${kind.kind}UrlRequest`, {
-    name: z.string(),
+    name: ResourceName,
     resourceGroup: z.string(),
     clusterId: Uuid.nullish(),
   })

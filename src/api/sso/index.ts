@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { DomainName, SsoConnection } from '../../crds/sso.ts'
+import { DomainInAnyCase, SsoConnection } from '../../crds/sso.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagHeader, etagOf, nothingToMatch } from '../http/etag.ts'
@@ -24,7 +24,7 @@ import {
 
 const SetSsoDomainsRequest = strictRecord('SetSsoDomainsRequest', {
   domains: z
-    .array(z.string().toLowerCase().pipe(DomainName))
+    .array(DomainInAnyCase)
     .max(50)
     .refine((domains) => new Set(domains).size === domains.length, 'names a domain twice')
     .describe('All of them: a domain that is left out is taken away'),
