@@ -10,6 +10,7 @@ import {
   refOf,
   resourceId,
 } from '../core/object.ts'
+import { customResourceDefinition } from './builtin.ts'
 import type {
   ApplyOptions,
   KubeClient,
@@ -318,8 +319,13 @@ export class FakeKubeClient implements KubeClient {
 
   #find<T extends KubeObject>(resource: Resource, ref: ObjectRef, verb: string): T {
     const found = this.#table(resource).get(objectKey(ref.namespace, ref.name))
-    if (found === undefined) throw fakeKubeError('NotFound', verb, resource, ref)
+    if (found === undefined)
+      throw fakeKubeError(this.#isDefined(resource) ? 'NotFound' : 'NotServed', verb, resource, ref)
     return found as T
+  }
+
+  #isDefined(resource: Resource): boolean {
+    return resource.optional !== true || this.#table(customResourceDefinition).has(resourceId(resource))
   }
 
   #check(resource: Resource, current: KubeObject, expected: Preconditions, verb: string): void {

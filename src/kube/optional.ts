@@ -50,6 +50,11 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     return this.#objects?.synced ?? false
   }
 
+  /** Whether the cluster may hold objects of the type. While its definition is replaced it may, but they are not cached. */
+  get defined(): boolean {
+    return !this.#definition.synced || this.#definition.list().length > 0
+  }
+
   /** Whether the cache is complete, or the type is known not to be served. */
   get synced(): boolean {
     return this.#definition.synced && (this.#objects === undefined || this.#objects.synced)

@@ -80,13 +80,14 @@ export class RelationalWorld {
       ...{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', provisioner: 'disks.example.com' },
       metadata: { name: 'disks', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
     })
-    client.seed(customResourceDefinition, {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: resourceId(volumeSnapshotClass) },
-      spec: { versions: [{ name: 'v1', served: true }] },
-      status: { conditions: [{ type: 'Established', status: 'True' }] },
-    })
+    for (const resource of [volumeSnapshotClass, volumeSnapshot])
+      client.seed(customResourceDefinition, {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: resourceId(resource) },
+        spec: { versions: [{ name: 'v1', served: true }] },
+        status: { conditions: [{ type: 'Established', status: 'True' }] },
+      })
     client.seed(volumeSnapshotClass, {
       ...{ apiVersion: 'snapshot.storage.k8s.io/v1', kind: volumeSnapshotClass.kind, driver: 'disks.example.com' },
       metadata: { name: 'disk-snapshots' },

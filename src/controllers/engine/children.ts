@@ -7,6 +7,7 @@ import { occupantId, StalledError, WaitingError } from './interruptions.ts'
 import type { MutatedWrites } from './mutatedWrites.ts'
 import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
 import type { CacheView, Children, EnsureOptions, EnsureResult, Workspace } from './pass.ts'
+import { findUnwatched } from './unwatched.ts'
 
 const AMENDING_MANAGER = 'freehold-amending'
 
@@ -95,10 +96,9 @@ export class PassChildren implements Children {
   }
 
   async remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean> {
-    // A type whose definition is being replaced is not watched, but its objects may exist.
     const child = this.#workspace.isServed(resource)
       ? await this.get(resource, namespace, name)
-      : this.#own(await this.#read(resource, namespace, name))
+      : this.#own(await findUnwatched(this.#workspace, resource, { namespace, name }))
     if (child === undefined) return true
     if (child.metadata.deletionTimestamp !== undefined) return false
     return this.#delete(resource, child)

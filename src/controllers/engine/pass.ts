@@ -21,6 +21,8 @@ export interface Workspace {
   cache<K extends AnyKind>(kind: K): CacheView<ObjectOf<K> & KubeObject>
   cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
   isCached(resource: Resource): boolean
+  /** Whether the cluster may hold objects of the type. False if an optional type has no definition. */
+  isDefined(resource: Resource): boolean
   /** Whether the API server serves the type. To be checked for optional types before any read or write. */
   isServed(resource: Resource): boolean
   /** Called when an optional type starts or stops being served. */

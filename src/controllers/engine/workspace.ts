@@ -76,6 +76,7 @@ export function openWorkspace({ client, caches }: ClusterConnection, resources: 
       return caches.optional<T>(resource) ?? caches.get<T>(resource)
     },
     isCached: (resource) => caches.has(resource),
+    isDefined: (resource) => caches.optional(resource)?.defined ?? true,
     isServed: (resource) => caches.optional(resource)?.served ?? true,
     onServed: (resource, listener) => caches.optional(resource)?.onServed(listener) ?? (() => {}),
     secrets: (name) => syncedSecrets(secrets, name),

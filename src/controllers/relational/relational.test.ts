@@ -35,6 +35,17 @@ describe('RelationalCluster controller', () => {
     expect((await world.status('orders')).status).to.equal('Running')
   })
 
+  it('deletes databases and snapshots of a cluster without the engine', async () => {
+    await begin('none')
+    world.database('orders', { finalSnapshotOnDelete: true })
+    await world.snapshot('orders')
+    await world.bench.rest()
+    await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
+    await world.bench.rest()
+    expect(await world.bench.find(RelationalCluster.resource, 'orders', world.home)).to.equal(undefined)
+    expect((await world.bench.client.list(RelationalSnapshot.resource)).items).to.deep.equal([])
+  })
+
   it('reports a missing backup plugin only for a database with backups', async () => {
     await begin('no plugin')
     world.database('plain', { backupEnabled: false })

@@ -19,12 +19,12 @@ import {
   type Workspace,
 } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
+import { findUnwatched } from '../engine/unwatched.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
 import { childRights } from '../workload/observers.ts'
 import {
   type EngineBackup,
   type EngineCluster,
-  findUnwatched,
   INSTALL_ENGINE,
   INSTALL_PLUGIN,
   type RelationalOptions,
@@ -297,7 +297,9 @@ async function removeBackup(pass: SnapshotPass): Promise<Outcome> {
     await pass.children.remove(postgresqlBackup, namespace, snapshotBackupName(name))
     return done()
   }
-  const backup = backupNamed(pass, scheduled) ?? (await findUnwatched<EngineBackup>(pass, postgresqlBackup, scheduled))
+  const backup =
+    backupNamed(pass, scheduled) ??
+    (await findUnwatched<EngineBackup>(pass.workloads, postgresqlBackup, { namespace, name: scheduled }))
   if (backup !== undefined && backup.metadata.deletionTimestamp === undefined) {
     const { uid, resourceVersion } = backup.metadata
     await pass.workloads.client.remove(postgresqlBackup, refOf(backup), { uid, resourceVersion })

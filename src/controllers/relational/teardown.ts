@@ -16,12 +16,12 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { related } from '../engine/lookups.ts'
+import { findUnwatched } from '../engine/unwatched.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { isNamespaceTerminating } from '../workload/pass.ts'
 import { ignoreMissingRights, removeRecordSecret } from '../workload/secrets.ts'
 import {
   type EngineCluster,
-  findUnwatched,
   observedEngine,
   type RelationalPass,
   refOfPass,
@@ -71,17 +71,15 @@ const SNAPSHOT_RETRY_MS = 10 * 60_000
 export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   const { spec, status } = pass.object
   if (!spec.finalSnapshotOnDelete && spec.onDelete !== 'Retain') return done()
-  const { cluster } = relationalNames(pass.object.metadata.name)
-  const engine = observedEngine(pass) ?? (await findUnwatched<EngineCluster>(pass, postgresqlCluster, cluster))
-  if (
-    isNamespaceTerminating(pass.records, refOfPass(pass).namespace) ||
-    engine === undefined ||
-    status?.firstReadyAt === undefined
-  )
+  const { namespace, name } = refOfPass(pass)
+  const { cluster } = relationalNames(name)
+  const engine =
+    observedEngine(pass) ??
+    (await findUnwatched<EngineCluster>(pass.workloads, postgresqlCluster, { namespace, name: cluster }))
+  if (isNamespaceTerminating(pass.records, namespace) || engine === undefined || status?.firstReadyAt === undefined)
     return done()
   // The engine is only deleted once the snapshot was complete, whatever happened to it since.
   if (engine.metadata.deletionTimestamp !== undefined) return done()
-  const { namespace } = refOfPass(pass)
   const found = pass.records.cache(RelationalSnapshot).get(namespace, finalSnapshotId(pass))
   if (found?.status?.completedAt !== undefined) return done()
   const obstacle =

@@ -1,13 +1,12 @@
 import type { SqlEngine } from '../../adapters/sql/port.ts'
 import type { Network } from '../../contracts/networks.ts'
 import { archiveServerName, relationalNames } from '../../contracts/relational.ts'
-import type { KubeObject, ObjectMeta, Resource } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import type { SecretData } from '../../core/secretData.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import type { BackupDestination, BackupTarget, EngineView, Origin } from '../../desired/relational/index.ts'
-import { absent } from '../../kube/errors.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 import type { Pass, Step, Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
@@ -101,19 +100,6 @@ export function observedEngine(pass: RelationalPass): EngineCluster | undefined 
   const { namespace, name } = refOfPass(pass)
   const found = pass.workloads.cache<EngineCluster>(postgresqlCluster).get(namespace, relationalNames(name).cluster)
   return found !== undefined && belongsTo(found, pass) ? found : undefined
-}
-
-/**
- * Asks the API server for an object of the engine if its type is not watched: while a definition is replaced, a cache
- * shows nothing.
- */
-export async function findUnwatched<T extends KubeObject>(
-  { workloads, object }: { workloads: Workspace; object: { metadata: ObjectMeta } },
-  resource: Resource,
-  name: string,
-): Promise<T | undefined> {
-  if (workloads.isServed(resource)) return undefined
-  return workloads.client.get<T>(resource, { namespace: object.metadata.namespace, name }).catch(absent)
 }
 
 /** Returns the Backups of a Cluster, in any state. */
