@@ -76,7 +76,10 @@ describe('connections to pods of a cluster behind a proxy', () => {
     const aborting = new AbortController()
     const serving = serveTunnel(socket, access, async () => undefined, { signal: aborting.signal })
     try {
-      await until('the tunnel is open', () => tunnels.find(CLUSTER)?.remoteSettings?.enableConnectProtocol === true)
+      await until(
+        'the tunnel is open',
+        () => tunnels.find(CLUSTER)?.session.remoteSettings?.enableConnectProtocol === true,
+      )
       const port = await createPortForward(entry.accessOf(CLUSTER), 'test')({ namespace: 'n', pod: 'p', port: 80 })
       expect(targets).to.deep.equal(['cluster.invalid:6443'])
       port.destroy()

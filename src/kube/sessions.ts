@@ -193,7 +193,8 @@ export function keepPinging(
   }
 }
 
-function answerOf(stream: ClientHttp2Stream): Promise<StreamAnswer> {
+/** @throws Error if the stream ends without an answer */
+export function answerOf(stream: ClientHttp2Stream): Promise<StreamAnswer> {
   return new Promise((resolve, reject) => {
     stream.once('error', reject)
     stream.once('close', () => reject(connectionError('ECONNRESET')))

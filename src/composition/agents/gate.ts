@@ -191,9 +191,9 @@ class AgentGate {
       if (request.method === 'POST' && path === RENEW_PATH) return sendJson(response, 200, await this.#renew(request))
       if (target === undefined) return sendJson(response, 404, { message: 'There is no such path.' })
       if (!isFromReplica) return sendStatusError(response, 'Not for you.', 403)
-      const session = this.#options.tunnels.find(target.clusterId)
-      if (session === undefined) return sendStatusError(response, 'The agent of the cluster is not connected here.')
-      await relay(session, target.path, request, response)
+      const tunnel = this.#options.tunnels.find(target.clusterId)
+      if (tunnel === undefined) return sendStatusError(response, 'The agent of the cluster is not connected here.')
+      await relay(tunnel, target.path, request, response)
     } catch (error) {
       if (error instanceof Refusal) return sendJson(response, error.status, { message: error.message })
       this.#options.log.warn({ error: messageOf(error) }, 'A request of an agent could not be answered.')
@@ -208,8 +208,8 @@ class AgentGate {
     if (isActivator(request.socket as TLSSocket)) return void relayToCopy(this.#options, upgrade)
     const target = readTunnelPath(request.url)
     const isFromReplica = target !== undefined && isPeer(request.socket as TLSSocket)
-    const session = isFromReplica ? this.#options.tunnels.find(target.clusterId) : undefined
-    if (isFromReplica && session !== undefined) relayUpgrade(session, target.path, upgrade)
+    const tunnel = isFromReplica ? this.#options.tunnels.find(target.clusterId) : undefined
+    if (isFromReplica && tunnel !== undefined) relayUpgrade(tunnel, target.path, upgrade)
     else refuseUpgrade(socket, isFromReplica ? 503 : 403)
   }
 

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type ClientHttp2Session, constants } from 'node:http2'
+import { constants } from 'node:http2'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { framingOf } from '../../core/framing.ts'
+import { answerOf } from '../sessions.ts'
+import { type PacedSession, requestPaced } from './pacedRequest.ts'
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and credentials, which each end adds itself. */
 const NOT_RELAYED = new Set([
@@ -34,7 +36,7 @@ export function relayedHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeader
  * without an answer is cut off: nobody knows whether it took effect, and an error of ours would hide that.
  */
 export async function relay(
-  session: ClientHttp2Session,
+  tunnel: PacedSession,
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -46,10 +48,13 @@ export async function relay(
     [HTTP2_HEADER_PATH]: path,
   }
   // Node would end the stream of a DELETE at once, but its body contains the preconditions.
-  const stream = session.request(headers, { endStream: false })
+  const { stream, body } = requestPaced(tunnel, headers, { endStream: false })
   response.once('close', () => stream.close(constants.NGHTTP2_CANCEL))
-  stream.once('response', ({ ':status': status = 502, ...headers }) => begin(response, status, headers))
-  await Promise.all([pipeline(request, stream), pipeline(stream, response)]).catch(() => response.destroy())
+  const answered = answerOf(stream).then((answer) => {
+    begin(response, answer.status, answer.headers)
+    return pipeline(body, response)
+  })
+  await Promise.all([pipeline(request, stream), answered]).catch(() => response.destroy())
 }
 
 /** Fails only if a hostile agent answers with something that HTTP/1.1 cannot express. */

@@ -129,12 +129,12 @@ describe('TunnelEntry', () => {
     api = upstream(await issueCertificate(authority, { commonName: 'api', purpose: 'server', names: ['api'] }, now))
     gate = createHttpsServer({ cert: own.certPem, key: own.keyPem })
     gate.on('request', (request, response) => {
-      const [target, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
-      if (target !== undefined && session !== undefined) void relay(session, target.path, request, response)
+      const [target, tunnel] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
+      if (target !== undefined && tunnel !== undefined) void relay(tunnel, target.path, request, response)
     })
     gate.on('upgrade', (request, socket, head) => {
-      const [target, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
-      if (target !== undefined && session !== undefined) relayUpgrade(session, target.path, { request, socket, head })
+      const [target, tunnel] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
+      if (target !== undefined && tunnel !== undefined) relayUpgrade(tunnel, target.path, { request, socket, head })
     })
     const listening = [hub, api, gate].map((server) => once(server.listen(0, '127.0.0.1'), 'listening'))
     await Promise.all([...listening, entry.listen(), elsewhere.listen()])
@@ -190,7 +190,7 @@ describe('TunnelEntry', () => {
       })
 
   it('returns answers of the agent itself', async () => {
-    const session = tunnels.find(CLUSTER)
+    const session = tunnels.find(CLUSTER)?.session
     if (session === undefined) throw new Error('There is no tunnel.')
     expect(await getOverTunnel(session, '/.freehold/greeting', PATIENCE)).to.deep.equal({ version: '1' })
   })
@@ -296,7 +296,7 @@ describe('TunnelEntry', () => {
         })
     }
     await until('the first of too many tunnels have ended', () => tunnels.list().length === 4)
-    const session = tunnels.find(HOSTILE)
+    const session = tunnels.find(HOSTILE)?.session
     if (session === undefined) throw new Error('There is no tunnel.')
     const failure = await getOverTunnel(session, '/.freehold/greeting', PATIENCE).catch(String)
     expect(failure).to.contain('too long')
@@ -322,7 +322,10 @@ describe('TunnelEntry', () => {
           stream.on('error', () => {})
           end(session, stream)
         })
-      await until('there is a tunnel', () => tunnels.find(SILENT)?.remoteSettings?.enableConnectProtocol === true)
+      await until(
+        'there is a tunnel',
+        () => tunnels.find(SILENT)?.session.remoteSettings?.enableConnectProtocol === true,
+      )
       const { server, authorization } = entry.accessOf(SILENT)
       const { hostname, port, pathname } = new URL(server)
       const headers = { authorization: (await authorization()) ?? '', connection: 'Upgrade', upgrade: 'websocket' }
@@ -355,7 +358,7 @@ describe('TunnelEntry', () => {
 
   it('streams, and ends every stream when the tunnel closes', async () => {
     const next = await watch()
-    tunnels.find(CLUSTER)?.destroy()
+    tunnels.find(CLUSTER)?.session.destroy()
     expect(await next()).not.to.equal('went on')
     await serving
     expect(tunnels.find(CLUSTER)).to.equal(undefined)

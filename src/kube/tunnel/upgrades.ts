@@ -1,9 +1,10 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
-import { type ClientHttp2Session, constants, type ServerHttp2Stream } from 'node:http2'
+import { constants, type ServerHttp2Stream } from 'node:http2'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import { type Duplex, pipeline } from 'node:stream'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { proxyAgentOf } from '../proxyAgent.ts'
+import { type PacedSession, requestPaced } from './pacedRequest.ts'
 import { relayedHeaders } from './relay.ts'
 
 /**
@@ -18,13 +19,13 @@ const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, NGHTTP2_CANCEL } = constants
 const HTTP2_HEADER_PROTOCOL = ':protocol'
 
 /** Relays an upgrade through a tunnel. */
-export function relayUpgrade(session: ClientHttp2Session, path: string, { request, socket, head }: Upgrade): void {
+export function relayUpgrade(tunnel: PacedSession, path: string, { request, socket, head }: Upgrade): void {
   // Agents of earlier versions cannot upgrade.
-  if (session.remoteSettings?.enableConnectProtocol !== true) {
+  if (tunnel.session.remoteSettings?.enableConnectProtocol !== true) {
     refuseUpgrade(socket, 501)
     return
   }
-  const stream = session.request({
+  const { stream, body } = requestPaced(tunnel, {
     ...relayedHeaders(request.headers),
     [HTTP2_HEADER_METHOD]: 'CONNECT',
     [HTTP2_HEADER_PROTOCOL]: request.headers.upgrade ?? 'websocket',
@@ -39,7 +40,7 @@ export function relayUpgrade(session: ClientHttp2Session, path: string, { reques
   })
   stream.once('response', ({ ':status': status = 502, ...headers }) => {
     isAnswered = true
-    if (status === 200) acceptUpgrade({ socket, head }, stream, 'websocket', headers)
+    if (status === 200) acceptUpgrade({ socket, head }, stream, 'websocket', { headers, body })
     else refuseUpgrade(socket, status)
   })
 }
@@ -56,7 +57,7 @@ export function relayUpgradeToPeer(peer: RequestOptions, { request, socket, head
   })
   onward.once('upgrade', (answer, upstream, rest) => {
     if (rest.length > 0) upstream.unshift(rest)
-    acceptUpgrade({ socket, head }, upstream, 'websocket', answer.headers)
+    acceptUpgrade({ socket, head }, upstream, 'websocket', { headers: answer.headers })
   })
   onward.end()
 }
@@ -79,12 +80,12 @@ export function refuseUpgrade(socket: Duplex, status: number): void {
   socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
 }
 
-/** Accepts the upgrade and carries bytes both ways. */
+/** Accepts the upgrade and carries bytes both ways. @param body what comes from upstream, if it is read otherwise */
 export function acceptUpgrade(
   { socket, head }: Pick<Upgrade, 'socket' | 'head'>,
   upstream: Duplex,
   protocol: string,
-  headers: IncomingHttpHeaders = {},
+  { headers = {}, body = upstream }: { headers?: IncomingHttpHeaders; body?: AsyncIterable<Buffer> } = {},
 ): void {
   const lines = Object.entries(headers)
     .filter(([name]) => name.startsWith('sec-websocket-'))
@@ -93,9 +94,10 @@ export function acceptUpgrade(
     `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${protocol}\r\n${lines.join('')}\r\n`,
   )
   if (head.length > 0) socket.unshift(head)
-  // TLS listens already, and both ends of the pipeline add listeners: more than Node expects, but no leak.
+  // TLS listens already, and both ends of the pipelines add listeners: more than Node expects, but no leak.
   socket.setMaxListeners(20)
-  pipeline(socket, upstream, socket, () => {})
+  pipeline(socket, upstream, () => {})
+  pipeline(body, socket, () => {})
 }
 
 /** Runs in the agent: requests the upgrade from its API server, with the agent's rights. */
