@@ -46,7 +46,7 @@ describe('a 404 of a load balancer, with no server behind it', () => {
     await once(keycloak, 'listening')
     const url = `http://127.0.0.1:${(keycloak.address() as AddressInfo).port}`
     try {
-      const admin = keycloakAdmin({ url, realm: 'r', clientId: 'c', clientSecret: 's' })
+      const admin = keycloakAdmin({ url, realm: 'r', clientId: 'c', clientSecret: () => 's' })
       return await admin.call('DELETE', '/users/1', { accepted: [404] })
     } finally {
       keycloak.closeAllConnections()

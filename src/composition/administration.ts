@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { createExternalProvider } from '../adapters/identity/externalProvider.ts'
 import { createLocalProvider } from '../adapters/identity/localProvider.ts'
 import type { IdentityAdministration } from '../adapters/identity/provider.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { systemClock, timestamp } from '../core/clock.ts'
+import { currentFile } from '../core/currentFile.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { SsoConnection } from '../crds/sso.ts'
@@ -13,6 +13,7 @@ import { secret } from '../kube/builtin.ts'
 import type { WatchCache } from '../kube/cache.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Connection } from './connection.ts'
+import { issuerAuthorities } from './issuerTrust.ts'
 
 /**
  * Opens the administration of the identity provider: users and single sign-on. For an external issuer, which the
@@ -60,12 +61,11 @@ async function keycloak(configuration: Configuration): Promise<IdentityAdministr
       'The identity provider keycloak needs keycloakClientId and keycloakClientSecretFile: a service account that may administer the realm.',
     )
   }
-  const clientSecret = (await readFile(path, 'utf8')).trim()
-  if (clientSecret === '') throw new ConfigurationError(`${path}: expected the client secret, found nothing.`)
+  const clientSecret = currentFile(path)
+  if (clientSecret() === '') throw new ConfigurationError(`${path}: expected the client secret, found nothing.`)
   const url = keycloakUrl ?? issuerHost(issuer, realm)
   const { createKeycloakProvider } = await import('../adapters/identity/keycloak.ts')
-  const { issuerCertificateAuthority: authority } = configuration
-  const certificateAuthority = authority === undefined ? undefined : await readFile(authority, 'utf8')
+  const certificateAuthority = issuerAuthorities(configuration)
   const options = { url: url.replace(/\/+$/, ''), realm, clientId, clientSecret, certificateAuthority }
   return createKeycloakProvider(adminRealm === undefined ? options : { ...options, adminRealm })
 }

@@ -3,7 +3,7 @@ import type { TokenVerifier } from '../api/callers/tokens.ts'
 import { type BrowserSignIn, SIGNED_IN_PATH, SignInRefused } from '../api/people/browserSignIn.ts'
 import type { Configuration } from '../config.ts'
 import { PlatformError } from '../core/errors.ts'
-import { issuerTrust } from './issuerTrust.ts'
+import { issuerConnector } from './issuerTrust.ts'
 
 type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'> & {
   clientId: string
@@ -21,7 +21,7 @@ const TIMEOUT_SECONDS = 10
 export async function browserSignIn(options: Options): Promise<BrowserSignIn & { close(): Promise<void> }> {
   const oidc = await import('openid-client')
   const { issuer, clientId, linkBase, tokens } = options
-  const agent = new Agent({ connect: await issuerTrust(options) })
+  const agent = new Agent({ connect: issuerConnector(options) })
   const redirectUri = `${linkBase}${SIGNED_IN_PATH}`
   const customFetch = async (url: string, init: object) =>
     (await fetch(url, { ...init, dispatcher: agent })) as unknown as Response

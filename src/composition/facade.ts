@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
@@ -61,6 +60,7 @@ import { type LocalActivatorRef, ShutdownHooks } from './areas/setup.ts'
 import { browserSignIn } from './browserSignIn.ts'
 import { type Connection, connect, waitForApiServer } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
+import { issuerAuthorities } from './issuerTrust.ts'
 import { readOpenApi } from './openApi.ts'
 import type { Part, PartDependencies } from './part.ts'
 import { principalStatusOf } from './principalStatus.ts'
@@ -329,12 +329,12 @@ async function openTokens(configuration: Configuration, dependencies: PartDepend
 }
 
 async function tokenOptions(configuration: Configuration, { log }: PartDependencies) {
-  const { issuer, audience, issuerCertificateAuthority: path } = configuration
+  const { issuer, audience } = configuration
   return {
     issuer,
     audience,
     jwksUrl: configuration.jwksUrl ?? `${issuer}/protocol/openid-connect/certs`,
     log,
-    ...(path === undefined ? {} : { certificateAuthority: await readFile(path, 'utf8') }),
+    certificateAuthority: issuerAuthorities(configuration),
   }
 }

@@ -104,7 +104,7 @@ describe('tokens of the local identity provider', () => {
       issuer,
       audience: AUDIENCE,
       jwksUrl: `${issuer}/protocol/openid-connect/certs`,
-      certificateAuthority: authority.certPem,
+      certificateAuthority: () => authority.certPem,
       log: silentLog,
     })
     // The API server looks for its issuer in its own time, every 10 s.

@@ -63,6 +63,8 @@ const ACME = {
   enabled: true,
 }
 
+const adminOf = ({ admin: { clientId, clientSecret } }: Keycloak) => ({ clientId, clientSecret: () => clientSecret })
+
 describe('Keycloak', () => {
   let keycloak: Keycloak
   let provider: IdentityAdministration
@@ -83,7 +85,7 @@ describe('Keycloak', () => {
       passwordPolicy: 'length(12) and digits(1)',
       clients: [{ clientId: SIGN_IN, enabled: true, publicClient: true, directAccessGrantsEnabled: true }, BROWSER],
     } as { realm: string })
-    provider = createKeycloakProvider({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+    provider = createKeycloakProvider({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...adminOf(keycloak) })
   })
   after(async () => {
     await keycloak?.stop()
@@ -100,7 +102,7 @@ describe('Keycloak', () => {
     token({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret, ...more })
 
   const administrator = () =>
-    keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+    keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...adminOf(keycloak) })
 
   const serviceAccount = () => makeServiceAccount(administrator(), BROWSER.protocolMappers)
 
@@ -130,7 +132,7 @@ describe('Keycloak', () => {
     const roles = (all as { name: string }[]).filter(({ name }) => names.includes(name))
     expect(roles).to.have.length(names.length)
     await admin.call('POST', `/users/${principalId}/role-mappings/clients/${management}`, { body: roles })
-    const own = createKeycloakProvider({ url: keycloak.url, realm: REALM, clientId, clientSecret })
+    const own = createKeycloakProvider({ url: keycloak.url, realm: REALM, clientId, clientSecret: () => clientSecret })
     const domains = [`${randomUUID()}.example`]
     const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains, providers: [ACME] }
     await own.federation.apply(tenant)

@@ -75,7 +75,7 @@ describe('a real Gitea as the Git host of the platform', () => {
     await writeFile(join(folder, 'ca.crt'), own.controlPlane.servingCaPem)
     outgoing = createOutgoing({
       allowedHosts: [`127.0.0.1:${own.ports.git}`],
-      certificateAuthority: own.controlPlane.servingCaPem,
+      certificateAuthority: () => own.controlPlane.servingCaPem,
     })
     const boundary = await rest<{ id: string }>('POST', '/boundaries', { displayName: 'Shop' })
     expect(boundary.status, boundary.text).to.equal(201)

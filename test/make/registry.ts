@@ -44,7 +44,7 @@ export function makeRegistry(change: Partial<RegistryService> = {}) {
     keys: testKeys(),
     audit,
     space: new BoundarySpace(registry, 1024 ** 3),
-    notifySecret: 'secret of the registry',
+    notifySecret: () => 'secret of the registry',
     uses: async () => (repository) => uses.get(repository) ?? NO_IMAGE_USES,
     signIn: {
       byToken: async (token) => (/^[0-9a-f-]{36}$/.test(token) ? caller(token, 'User') : undefined),

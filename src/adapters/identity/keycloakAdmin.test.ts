@@ -17,10 +17,10 @@ describe('keycloakAdmin', () => {
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const options = { url, realm: 'r', clientId: 'c', clientSecret: 's' }
+    const options = { url, realm: 'r', clientId: 'c', clientSecret: () => 's' }
     const refusal = (error: Error) => error.message
     try {
-      const known = keycloakAdmin({ ...options, certificateAuthority: authority.certPem })
+      const known = keycloakAdmin({ ...options, certificateAuthority: () => authority.certPem })
       expect((await known.call('GET', '/users')).status).to.equal(200)
       expect(await keycloakAdmin(options).call('GET', '/users').catch(refusal)).to.equal(
         'Keycloak cannot be used: its certificate is not valid for its address, or not signed by an authority that the platform trusts.',

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import type { z } from 'zod'
-import { withDefaultAuthorities } from '../../core/authorities.ts'
+import { connectorTrusting, withDefaultAuthorities } from '../../core/authorities.ts'
 import { connectionFailure } from '../../core/connectionFailure.ts'
 import { tryParseJson } from '../../core/tryParseJson.ts'
 import { IdentityProviderError } from './port.ts'
@@ -11,10 +11,10 @@ export type KeycloakOptions = {
   realm: string
   /** A service account that may administer the realm. It belongs to `adminRealm`, by default the realm itself. */
   clientId: string
-  clientSecret: string
+  clientSecret: () => string
   adminRealm?: string
-  /** PEM, in addition to the authorities that Node trusts. */
-  certificateAuthority?: string | undefined
+  /** Returns PEM, in addition to the authorities that Node trusts. */
+  certificateAuthority?: (() => string) | undefined
 }
 
 export type AdminAnswer = { status: number; location: string | undefined; body: unknown }
@@ -54,15 +54,14 @@ const MIN_VALIDITY_SECONDS = 10
 
 export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
   const { url, realm, adminRealm = realm, certificateAuthority: authority } = options
-  const dispatcher =
-    authority === undefined ? undefined : new Agent({ connect: { ca: withDefaultAuthorities(authority) } })
+  const dispatcher = new Agent({ connect: connectorTrusting(authority, {}, withDefaultAuthorities) })
   let token: { text: Promise<string>; until: number } | undefined
 
   async function newToken(): Promise<string> {
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: options.clientId,
-      client_secret: options.clientSecret,
+      client_secret: options.clientSecret(),
     })
     const { status, body } = await send(
       'POST',
@@ -115,7 +114,7 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
 type Sent = {
   headers: Record<string, string>
   body?: string
-  dispatcher: Dispatcher | undefined
+  dispatcher: Dispatcher
 }
 
 async function send(method: Method, url: string, { headers, body, dispatcher }: Sent): Promise<AdminAnswer> {
@@ -124,7 +123,7 @@ async function send(method: Method, url: string, { headers, body, dispatcher }: 
       method,
       headers,
       ...(body === undefined ? {} : { body }),
-      ...(dispatcher !== undefined && { dispatcher }),
+      dispatcher,
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     })
     const text = await answer.body.text()

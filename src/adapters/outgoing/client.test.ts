@@ -60,7 +60,7 @@ describe('createOutgoing', () => {
     const other = host.replace('127.0.0.1', 'localhost')
     const made = createOutgoing({
       allowedHosts: [host, other],
-      certificateAuthority: authority.certPem,
+      certificateAuthority: () => authority.certPem,
       maxBytes: 2000,
       ...options,
     })
@@ -92,7 +92,7 @@ describe('createOutgoing', () => {
     setDefaultCACertificates([...trusted, authority.certPem])
     try {
       const { certPem } = await Authority.open(folder, 'another')
-      expect(await open({ certificateAuthority: certPem }).document(`https://${host}/`)).to.equal('{"ok":true}')
+      expect(await open({ certificateAuthority: () => certPem }).document(`https://${host}/`)).to.equal('{"ok":true}')
     } finally {
       setDefaultCACertificates(trusted)
     }

@@ -1,6 +1,6 @@
 import { lookup as resolve } from 'node:dns'
-import { Agent, fetch as send } from 'undici'
-import { withDefaultAuthorities } from '../../core/authorities.ts'
+import { Agent, type buildConnector, fetch as send } from 'undici'
+import { connectorTrusting, withDefaultAuthorities } from '../../core/authorities.ts'
 import { type ConnectionFailure, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { readBeginning, readWithin } from '../../core/readWithin.ts'
@@ -10,8 +10,8 @@ import { ADDRESS_NOT_ALLOWED, vettedLookup } from './vettedLookup.ts'
 export type OutgoingOptions = {
   /** Hosts that may have any address, in the form of URLs: with the port if it is not 443. */
   allowedHosts?: readonly string[]
-  /** PEM, in addition to the authorities that Node trusts. */
-  certificateAuthority?: string
+  /** Returns PEM, in addition to the authorities that Node trusts. */
+  certificateAuthority?: () => string
   /** Milliseconds for the whole call; 10,000. */
   timeout?: number
   /** Maximum size of an answer in bytes; 256 KiB. */
@@ -25,14 +25,12 @@ const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 /** Makes calls over TLS only. Addresses are vetted again when the connection is made. */
 export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
   const { allowedHosts = [], certificateAuthority, timeout = 10_000, maxBytes = 256 * 1024 } = options
-  const tls = {
-    timeout,
-    ...(certificateAuthority !== undefined && { ca: withDefaultAuthorities(certificateAuthority) }),
-  }
   const common = { headersTimeout: timeout, bodyTimeout: timeout, maxHeaderSize: 16_384 }
+  const connectorTo = (known: buildConnector.BuildOptions) =>
+    connectorTrusting(certificateAuthority, known, withDefaultAuthorities)
   const lookup = vettedLookup(options.lookup ?? resolve, isPublicAddress)
-  const vetted = new Agent({ ...common, connect: { ...tls, lookup } })
-  const listed = new Agent({ ...common, connect: tls })
+  const vetted = new Agent({ ...common, connect: connectorTo({ timeout, lookup }) })
+  const listed = new Agent({ ...common, connect: connectorTo({ timeout }) })
 
   async function call(address: string, request: OutgoingRequest = {}): Promise<Response> {
     const deadline = AbortSignal.timeout(timeout)

@@ -1,5 +1,6 @@
 import { calculateJwkThumbprint, createLocalJWKSet, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose'
 import { Agent, request } from 'undici'
+import { connectorTrusting } from '../../core/authorities.ts'
 import type { Clock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
@@ -123,10 +124,10 @@ const FETCH_TIMEOUT_MS = 5_000
 const MAX_ANSWER_BYTES = 256 * 1024
 
 /** Fetches a key set over HTTPS, without following redirects: keys come from the configured place or not at all. */
-export function keyFetcher(url: string, certificateAuthority: string | undefined) {
+export function keyFetcher(url: string, certificateAuthority: (() => string) | undefined) {
   const agent = new Agent({
     connections: 1,
-    connect: { timeout: FETCH_TIMEOUT_MS, ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }) },
+    connect: connectorTrusting(certificateAuthority, { timeout: FETCH_TIMEOUT_MS }),
   })
   async function fetchKeys(): Promise<unknown> {
     const { statusCode, body } = await request(url, {

@@ -45,8 +45,8 @@ export type TokenVerifierOptions = {
   /** Must be among the `aud`. */
   audience: string
   jwksUrl: string
-  /** PEM; the public authorities when absent. */
-  certificateAuthority?: string
+  /** Returns PEM; the public authorities when absent. */
+  certificateAuthority?: (() => string) | undefined
   clock?: Clock
   log: Log
   /** In place of `jwksUrl`, for tests. */

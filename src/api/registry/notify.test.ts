@@ -32,7 +32,7 @@ describe('notifications of the registry', () => {
   const notified = (event: { action: string; target: object; actor?: object }) =>
     request(facade.app)
       .post('/v1/internal/registries/notify')
-      .set('x-freehold-registry-secret', world.service.notifySecret)
+      .set('x-freehold-registry-secret', world.service.notifySecret())
       .send({ events: [{ id: randomUUID(), ...event }] })
 
   it('returns 503 for a notification if the audit is full, and accepts it later', async () => {
@@ -155,7 +155,7 @@ describe('notifications of the registry', () => {
           for (let at = 0; at < 12; at += 1) found.push((await send(shown)).status)
           return new Set(found)
         }
-        expect([...(await statuses(limited.world.service.notifySecret))]).to.deep.equal([202])
+        expect([...(await statuses(limited.world.service.notifySecret()))]).to.deep.equal([202])
         expect([...(await statuses('wrong'))]).to.deep.equal([401, 429])
       } finally {
         await limited.facade.stop()
@@ -201,7 +201,7 @@ describe('notifications of the registry', () => {
         .set('content-type', 'application/vnd.docker.distribution.events.v2+json')
         .send(JSON.stringify(body).slice(0, -1))
     expect((await send({ events: [] })).status).to.equal(401)
-    const { status, body } = await send({ events: [] }, world.service.notifySecret)
+    const { status, body } = await send({ events: [] }, world.service.notifySecret())
     expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
 })

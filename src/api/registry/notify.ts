@@ -49,7 +49,7 @@ const ACTIONS = { push: 'Push', pull: 'Pull', delete: 'Delete' } as const
 
 function requireSecret(context: Context): void {
   const { notifySecret } = registryOf(context.services)
-  if (!isSameText(sha256(context.header(NOTIFY_HEADER) ?? ''), sha256(notifySecret)))
+  if (!isSameText(sha256(context.header(NOTIFY_HEADER) ?? ''), sha256(notifySecret())))
     throw new PlatformError('UNAUTHORIZED', `The header ${NOTIFY_HEADER} is missing or wrong.`)
   // All tenants share the queue of the registry, so its requests have no limit, but what one boundary causes has.
   context.prove()

@@ -29,7 +29,7 @@ export type RegistryService = Omit<RegistryPort, 'grace' | 'seesPushes'> & {
   readonly signIn: RegistrySignIn
   readonly space: Pick<BoundarySpace, 'refuseIfFull'>
   /** The secret of notifications, without which anybody could claim a push. */
-  readonly notifySecret: string
+  readonly notifySecret: () => string
 }
 
 declare module '../http/context.ts' {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
 import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
 import { createAddressResolver } from '../../adapters/outgoing/addresses.ts'
@@ -9,6 +8,7 @@ import { BUILD_NAMESPACE } from '../../contracts/builds/progress.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
 import { openedNetwork } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
+import { currentFile } from '../../core/currentFile.ts'
 import { byCreation, type KubeObject } from '../../core/object.ts'
 import { pod } from '../../kube/builtin.ts'
 import { recordOfPairs } from './pairs.ts'
@@ -62,10 +62,13 @@ function settingsOf(image: string, configuration: Configuration): BuildSettings 
     buildNetworks,
     outgoingCertificateAuthority: authority,
   } = configuration
+  const authorities = authority === undefined ? undefined : currentFile(authority)
   return {
     image,
     isRegistryInsecure: configuration.registryUrl?.startsWith('http:') === true,
-    certificateAuthority: authority === undefined ? undefined : readFileSync(authority, 'utf8'),
+    get certificateAuthority() {
+      return authorities?.()
+    },
     imageMirror: configuration.buildImageMirror,
     networks: buildNetworks.map((text) => openedNetwork(text, configuration.closedNetworks)),
     packageMirrors: recordOfPairs(buildPackageMirrors),

@@ -6,7 +6,7 @@ import { createLruCache } from '../../core/lruCache.ts'
 import { sha256 } from '../../core/names.ts'
 import type { SecretCheck } from '../../identity/clientSecrets.ts'
 import type { GuessLimiter } from '../../identity/guessLimiter.ts'
-import { issuerTrust } from '../issuerTrust.ts'
+import { issuerConnector } from '../issuerTrust.ts'
 
 const TIMEOUT_MS = 5_000
 /** Milliseconds for which a verified secret is remembered; access tokens live longer. */
@@ -64,7 +64,7 @@ type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'>
  */
 export async function issuerSecretCheck(options: Options) {
   const { issuer } = options
-  const connect = await issuerTrust(options)
+  const connect = issuerConnector(options)
   const agent = new Agent({ connect, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS })
 
   /** @throws PlatformError TOO_MANY_REQUESTS, UPSTREAM_FAILED */

@@ -5,7 +5,6 @@ import { isRegistryError, type RegistryPort } from '../../adapters/registry/port
 import { BoundarySpace } from '../../api/registry/space.ts'
 import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { listRecentPushTargets } from '../../controllers/registry/plan.ts'
-import { messageOf } from '../../core/errors.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { KINDS } from '../../crds/index.ts'
 import { pod } from '../../kube/builtin.ts'
@@ -119,9 +118,9 @@ describe('requireNotifySecret', () => {
     ['is not configured', undefined],
     ['is empty', '/dev/null'],
   ] as const)
-    it(`throws if the secret ${title}`, async () => {
-      const refused = await requireNotifySecret({ registryNotifySecretFile }).catch(messageOf)
-      expect(refused).to.include('registryUrl needs registryNotifySecretFile')
+    it(`throws if the secret ${title}`, () => {
+      const required = () => requireNotifySecret({ registryNotifySecretFile })
+      expect(required).to.throw('registryUrl needs registryNotifySecretFile')
     })
 })
 

@@ -18,6 +18,7 @@ import { auditEntry, auditPartyOf } from '../../contracts/registry/audit.ts'
 import { imageNamesIn, imageUsesIn } from '../../contracts/registry/images.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
+import { currentFile } from '../../core/currentFile.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -221,11 +222,11 @@ type ServedPorts = Omit<RegistryPorts, 'registry'> & { registry: RegistryService
  * @internal Used by its test.
  * @throws ConfigurationError if notifications could not be authenticated
  */
-export async function requireNotifySecret({
+export function requireNotifySecret({
   registryNotifySecretFile: file,
-}: Pick<Configuration, 'registryNotifySecretFile'>): Promise<string> {
-  const secret = file === undefined ? '' : (await readFile(file, 'utf8')).trim()
-  if (secret !== '') return secret
+}: Pick<Configuration, 'registryNotifySecretFile'>): () => string {
+  const secret = file === undefined ? undefined : currentFile(file)
+  if (secret !== undefined && secret() !== '') return secret
   throw new ConfigurationError(
     'registryUrl needs registryNotifySecretFile, a file that is not empty: anybody could tell what was pushed.',
   )
@@ -235,7 +236,7 @@ export async function registryServices(setup: AreaSetup, parts: SignInParts): Pr
   const { registry: port, space, archives } = await registryPorts(setup)
   if (port === undefined || space === undefined) return { registry: undefined, archives }
   const { registryService: service = port.host } = setup.configuration
-  const notifySecret = await requireNotifySecret(setup.configuration)
+  const notifySecret = requireNotifySecret(setup.configuration)
   const signIn = await signInWith(setup, parts)
   const uses = memoizeWithTtl(port.uses, USE_TTL_MS)
   return { registry: { ...port, uses, space, service, notifySecret, signIn }, archives }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { request as httpsRequest } from 'node:https'
 import { connect as openSocket } from 'node:net'
+import type { buildConnector } from 'undici'
 import { z } from 'zod'
 import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
 import { queryPrometheus, seriesAnswerSchema } from '../../adapters/prometheus/httpApi.ts'
@@ -31,7 +32,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import { veleroBackupStorageLocation } from '../../kube/velero.ts'
 import { objectStore } from '../areas/objectstorage.ts'
 import { seesPushes } from '../areas/registry.ts'
-import { issuerTrust } from '../issuerTrust.ts'
+import { issuerConnector } from '../issuerTrust.ts'
 import { openOutgoing } from '../outgoing.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 import {
@@ -215,8 +216,8 @@ function probeWebhook(address: string, ca: string): Promise<{ status?: number; r
 
 async function checkIssuer({ configuration }: CheckContext): Promise<Finding> {
   const { issuer } = configuration
-  const trust = await issuerTrust(configuration)
-  const read = async (url: string) => (await fetchOf(url, trust)).json() as Promise<Record<string, unknown>>
+  const connect = issuerConnector(configuration)
+  const read = async (url: string) => (await fetchOf(url, connect)).json() as Promise<Record<string, unknown>>
   try {
     const found = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
     const { keys } = (await read(configuration.jwksUrl ?? String(found.jwks_uri))) as { keys?: unknown[] }
@@ -227,9 +228,9 @@ async function checkIssuer({ configuration }: CheckContext): Promise<Finding> {
 }
 
 /** Fetches a configured URL, which needs no vetting. */
-async function fetchOf(url: string, connect: { ca?: string } = {}): Promise<Response> {
+async function fetchOf(url: string, connect?: buildConnector.connector): Promise<Response> {
   const { Agent, fetch } = await import('undici')
-  const dispatcher = new Agent({ connect })
+  const dispatcher = new Agent(connect === undefined ? {} : { connect })
   return fetch(url, { dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'manual' }) as unknown as Response
 }
 

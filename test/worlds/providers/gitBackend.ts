@@ -75,7 +75,7 @@ export async function serveGit(root: string, login: Login) {
   const server = createServer({ cert: certPem, key: keyPem }, await gitHandler(root, login))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  const outgoing = createOutgoing({ allowedHosts: [host], certificateAuthority: authority.certPem })
+  const outgoing = createOutgoing({ allowedHosts: [host], certificateAuthority: () => authority.certPem })
   return {
     url: `https://${host}`,
     fetch: outgoing.fetch,
