@@ -28,8 +28,10 @@ export function describeAllGroupsMisuse(
   return `${noun} have no list across groups, so that --all-groups is not possible.`
 }
 
-/** Describes what is missing or superfluous compared with the closest form: `--boundary and --group are missing.` */
-export function describeArgumentGap(candidates: readonly CollectionRoute[], given: GivenArguments): string {
+/** What is missing or superfluous compared with the closest form: `--boundary and --group are missing.` */
+export type ArgumentGap = { readonly sentence: string; readonly missing: readonly string[] }
+
+export function argumentGap(candidates: readonly CollectionRoute[], given: GivenArguments): ArgumentGap {
   const { parameters = {} } = given
   const gaps = candidates.map((route) => {
     const { nameParameter } = route
@@ -40,12 +42,12 @@ export function describeArgumentGap(candidates: readonly CollectionRoute[], give
     const usesName = nameParameter !== undefined && parameters[nameParameter] === undefined
     const superfluous = [...(given.name !== undefined && !usesName ? ['NAME'] : []), ...unknown.map(flagOf)]
     const sentences = [sentenceOf(missing, 'missing'), sentenceOf(superfluous, 'superfluous')].filter(Boolean)
-    return { distance: superfluous.length * SURPLUS_WEIGHT + missing.length, sentence: sentences.join(' ') }
+    return { distance: superfluous.length * SURPLUS_WEIGHT + missing.length, sentence: sentences.join(' '), missing }
   })
   const nearest = Math.min(...gaps.map(({ distance }) => distance))
-  const [sentence, ...others] = new Set(gaps.flatMap((gap) => (gap.distance === nearest ? [gap.sentence] : [])))
-  if (sentence !== undefined && others.length === 0) return sentence
-  return `An argument is ${nearest < SURPLUS_WEIGHT ? 'missing' : 'missing or superfluous'}.`
+  const [first, ...others] = gaps.filter(({ distance }) => distance === nearest)
+  if (first !== undefined && others.every(({ sentence }) => sentence === first.sentence)) return first
+  return { sentence: `An argument is ${nearest < SURPLUS_WEIGHT ? 'missing' : 'missing or superfluous'}.`, missing: [] }
 }
 
 /** A superfluous argument weighs more than any number of missing ones. */

@@ -1,9 +1,9 @@
 import { OPERATIONS, type Operation, pathOf, RESOURCE_KINDS } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
 import {
+  argumentGap,
   BOUNDARY_PARAMETER,
   describeAllGroupsMisuse,
-  describeArgumentGap,
   FLAGS,
   flagOf,
   GROUP_PARAMETERS,
@@ -285,23 +285,30 @@ function explainMisuse(
   given: GivenArguments,
   command: CommandWords | null,
 ) {
-  if (command === null) return describeArgumentGap(candidates, given)
+  const { sentence, missing } = argumentGap(candidates, given)
+  if (command === null) return sentence
   const isNamedByPlatform = given.name !== undefined && candidates.every((route) => route.nameParameter === undefined)
   const hint =
     isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
   const forms = commandLinesFor(candidates, noun, command, given.defaults)
   const list = forms.map((form) => `  ${form}`).join('\n')
-  const fault = describeAllGroupsMisuse(noun, candidates, given) ?? describeArgumentGap(candidates, given)
-  return `${fault}${hint} Valid form${forms.length === 1 ? '' : 's'}:\n${list}${placeHint(fault)}`
+  const misuse = describeAllGroupsMisuse(noun, candidates, given)
+  const intro = `${misuse ?? sentence}${hint} Valid form${forms.length === 1 ? '' : 's'}:\n${list}`
+  return misuse === undefined ? `${intro}${placeHint(missing)}` : intro
 }
 
 /** Says where the boundary or the group that is missing can be found. */
-function placeHint(fault: string): string {
-  const missing = /--(boundary|group)\b.* missing\./.exec(fault)?.[1]
-  if (missing === undefined) return ''
-  const [kind, value] = missing === 'boundary' ? ['boundaries', 'ID'] : ['resourcegroups', 'NAME']
-  return `\n\`freehold list ${kind}\` lists them, and \`freehold use --${missing} ${value}\` sets a default.`
+function placeHint(missing: readonly string[]): string {
+  const place = PLACES.find(({ flag }) => missing.includes(flag))
+  if (place === undefined) return ''
+  const { kind, flag, value } = place
+  return `\n\`freehold list ${kind}\` lists them, and \`freehold use ${flag} ${value}\` sets a default.`
 }
+
+const PLACES = [
+  { flag: '--boundary', kind: 'boundaries', value: 'ID' },
+  { flag: '--group', kind: 'resourcegroups', value: 'NAME' },
+] as const
 
 /** Returns the command lines for these routes of one verb. */
 export const commandLinesFor = (

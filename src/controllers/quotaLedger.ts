@@ -7,6 +7,7 @@ import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { Demand } from '../core/sizing/demand.ts'
 import {
   coversDemand,
+  decideInOrder,
   demandOfGrant,
   type GrantChanges,
   grantOf,
@@ -15,7 +16,6 @@ import {
   type QuotaGrant,
   type QuotaGrants,
   UNSEEN_GRANT_TTL_MS,
-  withChanges,
 } from '../core/sizing/ledger.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
@@ -46,7 +46,6 @@ function cached(pass: Pick<LedgerPass, 'records'>, boundaryId: string): LedgerOb
 
 /** One pass that asks the ledger of a boundary. */
 type LedgerRequest = { pass: LedgerPass; key: string; ask: (view: LedgerView) => LedgerDecision }
-type Decided = { answer: Answered<Outcome>; changes: GrantChanges; isRefused: boolean }
 
 /** Of each process with controllers. Passes that ask during a write are answered together: one write for all of them. */
 const batchesOf = new WeakMap<Workspace, KeyedBatches<LedgerRequest, Outcome>>()
@@ -76,15 +75,15 @@ async function answerAll(
   if (first === undefined) return []
   const { pass } = first
   let ledger = cached(pass, boundaryId)
-  let decided = decideAll(requests, ledger)
+  let batch = decideAll(requests, ledger)
   for (let attempt = 1; ; attempt += 1) {
-    if (attempt > 1 || decided.some(({ isRefused }) => isRefused)) {
+    if (attempt > 1 || batch.decided.some(({ isRefused }) => isRefused)) {
       ledger = await read(pass, boundaryId)
-      decided = decideAll(requests, ledger)
+      batch = decideAll(requests, ledger)
     }
     try {
-      await write(pass, boundaryId, ledger, Object.assign({}, ...decided.map(({ changes }) => changes)))
-      return decided.map(({ answer }) => answer)
+      await write(pass, boundaryId, ledger, batch.changes)
+      return batch.decided.map(({ answer }) => answer)
     } catch (error) {
       if (!isKubeError(error, 'Conflict', 'AlreadyExists') || attempt >= MAX_CONFLICT_ATTEMPTS) throw error
       await pauseAfterConflict(attempt)
@@ -92,21 +91,11 @@ async function answerAll(
   }
 }
 
-/** Decides in the order of the requests: each one sees what those before it were granted. */
-function decideAll(requests: readonly LedgerRequest[], ledger: LedgerObject | undefined): readonly Decided[] {
-  let grants = ledger?.spec.grants ?? NO_GRANTS
-  return requests.map((request): Decided => {
-    try {
-      const decision = request.ask({ grants })
-      const changes = changesOf(request, decision)
-      grants = withChanges(grants, changes)
-      return { answer: () => outcomeOf(decision), changes, isRefused: decision.kind === 'refused' }
-    } catch (error) {
-      const answer = () => {
-        throw error
-      }
-      return { answer, changes: {}, isRefused: false }
-    }
+function decideAll(requests: readonly LedgerRequest[], ledger: LedgerObject | undefined) {
+  return decideInOrder(requests, ledger?.spec.grants ?? NO_GRANTS, (request, grants) => {
+    const decision = request.ask({ grants })
+    const changes = changesOf(request, decision)
+    return { answer: () => outcomeOf(decision), changes, isRefused: decision.kind === 'refused' }
   })
 }
 

@@ -155,7 +155,6 @@ function isTemplated(spec: unknown, path: readonly PropertyKey[]): boolean {
   return JSON.stringify(value ?? null).includes('${')
 }
 
-/** Returns the actions that deploying a template needs in the group. */
 const idOfTemplate = ({ metadata }: TemplateObject): string => objectId(BlueprintTemplate.resource, metadata)
 
 function originOf({ metadata, spec }: TemplateObject): BlueprintOrigin {

@@ -1,6 +1,8 @@
 import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
 import { type Answered, KeyedBatches } from '../../core/keyedBatches.ts'
 import {
+  type DecidedRequest,
+  decideInOrder,
   type GrantChanges,
   ledgerRef,
   type QuotaGrant,
@@ -47,7 +49,7 @@ async function reserveAll(boundaryId: string, requests: readonly Request[]): Pro
   return cached.map(({ isRefused, answer }) => (isRefused ? fresh.shift()?.answer : undefined) ?? answer)
 }
 
-type Attempt = { answer: Reserved; isRefused: boolean }
+type Attempt = DecidedRequest<readonly ReservedQuota[]>
 
 /** @param fresh whether to read the ledger from the API server */
 async function attemptAll(boundaryId: string, requests: readonly Request[], fresh: boolean): Promise<Attempt[]> {
@@ -58,9 +60,9 @@ async function attemptAll(boundaryId: string, requests: readonly Request[], fres
   const ref = ledgerRef(boundaryId)
   let attempts: Attempt[] = []
   const change = ({ spec }: { spec: { grants: QuotaGrants } }) => {
-    const decided = decideAll(requests, spec.grants)
-    attempts = decided.attempts
-    return { grants: decided.grants }
+    const { decided, changes } = decideAll(requests, spec.grants)
+    attempts = decided
+    return { grants: withChanges(spec.grants, changes) }
   }
   try {
     await records.update(QuotaLedger, ref, { caller, fresh, change })
@@ -75,29 +77,19 @@ async function attemptAll(boundaryId: string, requests: readonly Request[], fres
   return attempts
 }
 
-/** Decides in the order of the requests: each one sees what those before it were granted. */
-function decideAll(requests: readonly Request[], stored: QuotaGrants): { attempts: Attempt[]; grants: QuotaGrants } {
-  let grants = stored
-  const attempts = requests.map(({ decide }): Attempt => {
-    try {
-      const changes = decide(grants)
-      const before = grants
-      const reserved = Object.entries(changes).flatMap(([key, grant]) =>
-        grant ? [{ key, grant, before: before[key] }] : [],
-      )
-      // What has expired is removed by whoever uses its amounts.
-      if (reserved.length > 0) grants = withChanges(grants, changes)
-      return { answer: () => reserved, isRefused: false }
-    } catch (error) {
-      const isRefused = error instanceof PlatformError && error.code === 'QUOTA_EXCEEDED'
-      const answer = () => {
-        throw error
-      }
-      return { answer, isRefused }
-    }
-  })
-  return { attempts, grants }
+function decideAll(requests: readonly Request[], stored: QuotaGrants) {
+  const decide = ({ decide }: Request, grants: QuotaGrants) => {
+    const changes = decide(grants)
+    const reserved = Object.entries(changes).flatMap(([key, grant]) =>
+      grant ? [{ key, grant, before: grants[key] }] : [],
+    )
+    // What has expired is removed by whoever uses its amounts.
+    return { answer: () => reserved, isRefused: false, changes: reserved.length > 0 ? changes : {} }
+  }
+  return decideInOrder<Request, readonly ReservedQuota[]>(requests, stored, decide, isQuotaExceeded)
 }
+
+const isQuotaExceeded = (error: unknown) => error instanceof PlatformError && error.code === 'QUOTA_EXCEEDED'
 
 /**
  * Performs a write for which quota was reserved, and releases it if the write is refused. If the response is lost,

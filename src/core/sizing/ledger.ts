@@ -1,3 +1,4 @@
+import type { Answered } from '../keyedBatches.ts'
 import { boundaryNamespace } from '../names.ts'
 import { formatBytes, formatCores, parseQuantity } from '../quantity.ts'
 import { type Demand, NO_DEMAND } from './demand.ts'
@@ -21,6 +22,38 @@ export function withChanges(grants: QuotaGrants, changes: GrantChanges): QuotaGr
     else delete next[key]
   }
   return next
+}
+
+/** What one request of a batch is answered, and whether these grants refuse it. */
+export type DecidedRequest<Answer> = { readonly answer: Answered<Answer>; readonly isRefused: boolean }
+
+/**
+ * Decides in the order of the requests: each one sees what those before it were granted. One that throws is answered
+ * with that, and granted nothing.
+ *
+ * @returns `changes` of all requests together, to be written at once
+ */
+export function decideInOrder<Request, Answer>(
+  requests: readonly Request[],
+  stored: QuotaGrants,
+  decide: (request: Request, grants: QuotaGrants) => DecidedRequest<Answer> & { readonly changes: GrantChanges },
+  isRefusal: (error: unknown) => boolean = () => false,
+): { decided: DecidedRequest<Answer>[]; changes: GrantChanges } {
+  let [grants, changes]: [QuotaGrants, GrantChanges] = [stored, {}]
+  const decided = requests.map((request): DecidedRequest<Answer> => {
+    try {
+      const one = decide(request, grants)
+      grants = withChanges(grants, one.changes)
+      changes = { ...changes, ...one.changes }
+      return one
+    } catch (error) {
+      const answer = () => {
+        throw error
+      }
+      return { answer, isRefused: isRefusal(error) }
+    }
+  })
+  return { decided, changes }
 }
 
 export const LEDGER_NAME = 'quota'
