@@ -16,6 +16,7 @@ import { secret } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
 import { related } from '../engine/lookups.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
@@ -24,7 +25,6 @@ import {
   type RelationalPass,
   type RelationalState,
   type RelationalStep,
-  refOfPass,
 } from './types.ts'
 import { isNameTaken } from './workload.ts'
 

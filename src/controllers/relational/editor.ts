@@ -4,9 +4,10 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import type { Step } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/workloadLocation.ts'
+import { refOfPass } from '../workload/pass.ts'
 import { isHealthy } from './health.ts'
 import { ownerTarget } from './owner.ts'
-import { type RelationalOptions, type RelationalPass, type RelationalState, refOfPass } from './types.ts'
+import type { RelationalOptions, RelationalPass, RelationalState } from './types.ts'
 
 /** Milliseconds until an engine that has not created the logins, or did not answer, is retried. */
 const RETRY_INTERVAL_MS = 5_000

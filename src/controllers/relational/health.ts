@@ -24,7 +24,7 @@ import { describeProgress, findPodProblem } from '../stateful/health.ts'
 import type { Pod } from '../stateful/types.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { isStarting, judgeStop, wasComplete } from '../workload/judge.ts'
-import { planOf } from '../workload/pass.ts'
+import { planOf, refOfPass } from '../workload/pass.ts'
 import {
   backupsOf,
   backupsOfIncarnation,
@@ -34,7 +34,6 @@ import {
   isCompleted,
   observedEngine,
   type RelationalPass,
-  refOfPass,
 } from './types.ts'
 import { growingClaims } from './volumes.ts'
 import { takeOver } from './workload.ts'

@@ -18,13 +18,12 @@ import {
 import { related } from '../engine/lookups.ts'
 import { findUnwatched } from '../engine/unwatched.ts'
 import { awaitUnseenParts } from '../parts.ts'
-import { isNamespaceTerminating } from '../workload/pass.ts'
+import { isNamespaceTerminating, refOfPass } from '../workload/pass.ts'
 import { ignoreMissingRights, removeRecordSecret } from '../workload/secrets.ts'
 import {
   type EngineCluster,
   observedEngine,
   type RelationalPass,
-  refOfPass,
   type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'

@@ -13,8 +13,6 @@ import { related } from '../engine/lookups.ts'
 import { belongsTo } from '../engine/ownership.ts'
 import { refOfPass, type WorkloadState } from '../workload/pass.ts'
 
-export { refOfPass } from '../workload/pass.ts'
-
 /** Injected by the composition root. */
 export type RelationalOptions = {
   /** Whether `imageName` is allowed. */

@@ -3,8 +3,8 @@ import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { related } from '../engine/lookups.ts'
-import { planOf } from '../workload/pass.ts'
-import { observedEngine, type RelationalPass, refOfPass, type StoredCluster } from './types.ts'
+import { planOf, refOfPass } from '../workload/pass.ts'
+import { observedEngine, type RelationalPass, type StoredCluster } from './types.ts'
 
 /** Sizes of an instance's two kinds of volumes. */
 export type VolumeSizes = { storageSize: string | undefined; walStorageSize: string | undefined }

@@ -17,7 +17,7 @@ import {
 } from '../../kube/postgresql.ts'
 import { related } from '../engine/lookups.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
-import { planOf } from '../workload/pass.ts'
+import { planOf, refOfPass } from '../workload/pass.ts'
 import {
   backupsOf,
   type EngineBackup,
@@ -26,7 +26,6 @@ import {
   type RelationalOptions,
   type RelationalPass,
   type RelationalStep,
-  refOfPass,
 } from './types.ts'
 import { snapshotClassOf } from './volumeSnapshots.ts'
 

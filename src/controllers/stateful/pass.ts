@@ -6,17 +6,8 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import { pod, statefulSet } from '../../kube/builtin.ts'
 import { related } from '../engine/lookups.ts'
 import { belongsTo } from '../engine/ownership.ts'
-import {
-  newWorkloadState,
-  refOfPass as placeOfStateful,
-  planOf as planOfStateful,
-  type WorkloadPass,
-  type WorkloadState,
-} from '../workload/pass.ts'
+import { newWorkloadState, refOfPass, type WorkloadPass, type WorkloadState } from '../workload/pass.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
-
-export { STORAGE_VOLUME as VOLUME } from '../../contracts/workloads.ts'
-export { placeOfStateful, planOfStateful }
 
 /** State shared by the steps for StatefulSets with a volume per pod. */
 export type StatefulState = WorkloadState & {
@@ -47,7 +38,7 @@ export function workloadOf({ kind, object }: Pick<StatefulPass, 'kind' | 'object
 
 /** Returns the existing StatefulSet, if it belongs to the resource. */
 export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
-  const { namespace } = placeOfStateful(pass)
+  const { namespace } = refOfPass(pass)
   const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
   return found !== undefined && belongsTo(found, pass) ? found : undefined
 }
@@ -64,7 +55,7 @@ export function ordinalOf(pass: Pick<StatefulPass, 'kind' | 'object'>, podOrClai
 
 /** Returns the remaining pods of this resource, in any state. */
 export function podsOfStateful(pass: StatefulPass): Pod[] {
-  const { namespace } = placeOfStateful(pass)
+  const { namespace } = refOfPass(pass)
   return related(pass.workloads.cache<Pod & KubeObject>(pod), 'numbered', namespace, workloadOf(pass)).filter(
     (each) => ordinalOf(pass, each.metadata.name) !== undefined,
   )
@@ -88,7 +79,7 @@ export function observeWorkload(pass: StatefulPass): Outcome {
  * what the cache lacks.
  */
 export async function listFromApiServer<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
-  const { namespace, name } = placeOfStateful(pass)
+  const { namespace, name } = refOfPass(pass)
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   const { items } = await pass.workloads.client.list<T>(resource, { namespace, labelSelector })
   return items.filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)

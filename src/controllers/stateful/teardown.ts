@@ -4,10 +4,10 @@ import { type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { controllerRevision, persistentVolumeClaim, pod, secret, statefulSet } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import { isNamespaceTerminating } from '../workload/pass.ts'
+import { isNamespaceTerminating, refOfPass } from '../workload/pass.ts'
 import { annotateData, retained } from '../workload/retainedIncarnations.ts'
 import { ignoreMissingRights } from '../workload/secrets.ts'
-import { listFromApiServer, ordinalOf, placeOfStateful, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
+import { listFromApiServer, ordinalOf, podsOfStateful, type StatefulPass, workloadOf } from './pass.ts'
 import { type EngineOf, engineText } from './retainedEngine.ts'
 import type { Claim, Pod, StatefulSet } from './types.ts'
 import { isOfFormerIncarnation, isOurClaim } from './volumes.ts'
@@ -22,9 +22,9 @@ import { isOfFormerIncarnation, isOurClaim } from './volumes.ts'
  * Once the controller has observed zero replicas, it creates none.
  */
 export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
-  const { namespace } = placeOfStateful(pass)
+  const { namespace } = refOfPass(pass)
   const name = workloadOf(pass)
-  if (isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)) {
+  if (isNamespaceTerminating(pass.records, refOfPass(pass).namespace)) {
     await pass.children.remove(statefulSet, namespace, name)
     return done()
   }
@@ -71,7 +71,7 @@ async function removePods(pass: StatefulPass, pods: readonly Pod[]): Promise<voi
 
 /** Deletes orphaned revisions, which only a new StatefulSet of this name would adopt. */
 async function removeRevisions(pass: StatefulPass): Promise<void> {
-  const { namespace, name } = placeOfStateful(pass)
+  const { namespace, name } = refOfPass(pass)
   const { client } = pass.workloads
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
   // An older agent's role may not allow this: then they are deleted with the group.
@@ -110,7 +110,7 @@ export function removeAuxiliaryChildren({
   dataSecretsOf?: (name: string) => readonly string[]
 }) {
   return async function removeAuxiliaryChildren(pass: StatefulPass): Promise<Outcome> {
-    const { namespace, name } = placeOfStateful(pass)
+    const { namespace, name } = refOfPass(pass)
     for (const resource of resources) await pass.children.prune(resource, [])
     await ignoreMissingRights(async () => {
       for (const each of secretsOf(name)) await pass.children.remove(secret, namespace, each)
@@ -124,14 +124,12 @@ export function removeAuxiliaryChildren({
 }
 
 function keepsData(pass: StatefulPass): boolean {
-  return (
-    pass.object.spec.onDelete === 'Retain' && !isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)
-  )
+  return pass.object.spec.onDelete === 'Retain' && !isNamespaceTerminating(pass.records, refOfPass(pass).namespace)
 }
 
 /** Retains a Secret: without an owner it is not garbage-collected; the mark lets a resource of this name adopt it. */
 async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
-  const { namespace } = placeOfStateful(pass)
+  const { namespace } = refOfPass(pass)
   const found = await pass.children.get(secret, namespace, name)
   if (found === undefined) return
   await annotateData(pass, secret, found, retained(pass), { ownerReferences: null })
@@ -168,6 +166,6 @@ export const removeVolumes =
       remaining.push(name)
     }
     // The namespace's deletion removes its claims; waiting here would only delay it.
-    if (remaining.length === 0 || isNamespaceTerminating(pass.records, placeOfStateful(pass).namespace)) return done()
+    if (remaining.length === 0 || isNamespaceTerminating(pass.records, refOfPass(pass).namespace)) return done()
     return waiting('TearingDown', `Volumes are being deleted: ${remaining.sort().join(', ')}.`)
   }

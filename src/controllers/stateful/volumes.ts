@@ -1,3 +1,4 @@
+import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
 import { OWNER_INCARNATION_ANNOTATION, OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -5,25 +6,18 @@ import { compareQuantities } from '../../core/quantity.ts'
 import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { persistentVolumeClaim, statefulSet, storageClass } from '../../kube/builtin.ts'
 import { related } from '../engine/lookups.ts'
+import { planOf, refOfPass } from '../workload/pass.ts'
 import { adopt, isKeptFor } from '../workload/retainedIncarnations.ts'
-import {
-  observedWorkload,
-  ordinalOf,
-  placeOfStateful,
-  planOfStateful,
-  type StatefulPass,
-  VOLUME,
-  workloadOf,
-} from './pass.ts'
+import { observedWorkload, ordinalOf, type StatefulPass, workloadOf } from './pass.ts'
 import { type EngineOf, engineObstacle } from './retainedEngine.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
 /** Returns all claims that a StatefulSet of this name would use, whoever made them, by ordinal. */
 export function claimsByName(pass: StatefulPass): Map<number, Claim> {
-  const { namespace } = placeOfStateful(pass)
+  const { namespace } = refOfPass(pass)
   const found = new Map<number, Claim>()
   const claims = pass.workloads.cache<Claim>(persistentVolumeClaim)
-  for (const claim of related(claims, 'numbered', namespace, `${VOLUME}-${workloadOf(pass)}`)) {
+  for (const claim of related(claims, 'numbered', namespace, `${STORAGE_VOLUME}-${workloadOf(pass)}`)) {
     const ordinal = ordinalOf(pass, claim.metadata.name)
     if (ordinal !== undefined) found.set(ordinal, claim)
   }
@@ -36,7 +30,7 @@ export function isOurClaim(pass: StatefulPass, claim: Claim): boolean {
 
 /** Whether an interrupted teardown of an earlier resource left the claim behind, so not retained on purpose. */
 export function isOfFormerIncarnation(pass: StatefulPass, { metadata: { labels, annotations } }: Claim): boolean {
-  const { name } = placeOfStateful(pass)
+  const { name } = refOfPass(pass)
   return (
     labels?.[OWNER_KIND_LABEL] === pass.kind.kind &&
     labels[OWNER_NAME_LABEL] === name &&
@@ -83,7 +77,7 @@ export const adoptVolumes =
 export function keepStorageClass(pass: StatefulPass): Outcome {
   const template = observedWorkload(pass)?.spec.volumeClaimTemplates?.[0]
   if (template === undefined) return done()
-  pass.state.plan = { ...planOfStateful(pass), storageClass: template.spec?.storageClassName ?? '' }
+  pass.state.plan = { ...planOf(pass), storageClass: template.spec?.storageClassName ?? '' }
   return done()
 }
 
@@ -95,7 +89,7 @@ export function checkStorage(pass: StatefulPass): Outcome {
 }
 
 function findShrinkage(pass: StatefulPass, claims: Iterable<Claim>): Outcome | undefined {
-  const wanted = planOfStateful(pass).storageSize ?? '0'
+  const wanted = planOf(pass).storageSize ?? '0'
   const largest = [...claims].map(requested).sort(compareQuantities).at(-1)
   if (largest === undefined || compareQuantities(wanted, largest) >= 0) return undefined
   const message = `The volumes have ${largest} and cannot shrink to ${wanted}. Set storageSize to at least ${largest}.`
@@ -109,7 +103,7 @@ function findShrinkage(pass: StatefulPass, claims: Iterable<Claim>): Outcome | u
  */
 export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
   const { state } = pass
-  const wanted = planOfStateful(pass).storageSize ?? '0'
+  const wanted = planOf(pass).storageSize ?? '0'
   const small = [...state.claims.values()].filter((claim) => compareQuantities(requested(claim), wanted) < 0)
   const obstacle =
     small.map((claim) => growthObstacle(pass, claim)).find((found) => found !== undefined) ??
@@ -185,7 +179,7 @@ function hasAllClaims(pass: StatefulPass, { metadata, spec, status = {} }: State
  * pass could not tell that the template was already replaced for the spec's size.
  */
 function keepTemplateSize(pass: StatefulPass): void {
-  const plan = planOfStateful(pass)
+  const plan = planOf(pass)
   const size = templateSize(pass) ?? plan.storageSize
   pass.state.plan = { ...plan, storageSize: size }
   pass.state.templateFor = templateFor(pass) ?? size

@@ -2,7 +2,8 @@ import type { KubeObject } from '../../core/object.ts'
 import { STORAGE_SIZE_ANNOTATION } from '../../desired/workload/pod.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { writeChildren } from '../workload/children.ts'
-import { observedWorkload, placeOfStateful, type StatefulPass } from './pass.ts'
+import { refOfPass } from '../workload/pass.ts'
+import { observedWorkload, type StatefulPass } from './pass.ts'
 import type { StatefulSet } from './types.ts'
 
 /** Writes the StatefulSet; creates it only if its resource still exists. */
@@ -27,7 +28,7 @@ function withTemplateFor({ state: { templateFor } }: StatefulPass, desired: Kube
  */
 async function requireExisting(pass: StatefulPass): Promise<void> {
   const { kind, key, object, records } = pass
-  const { namespace, name } = placeOfStateful(pass)
+  const { namespace, name } = refOfPass(pass)
   const { uid, deletionTimestamp } = (await records.client.get(kind.resource, { namespace, name })).metadata
   if (uid === object.metadata.uid && deletionTimestamp === undefined) return
   const message = `${kind.kind} "${key}" was deleted meanwhile.`
