@@ -24,7 +24,11 @@ function isPem(text: string): boolean {
     return false
   }
 }
-const CaPem = z.string().max(CERTIFICATES_MAX).refine(isPem, 'must be certificates in PEM')
+const CaPem = z
+  .string()
+  .max(CERTIFICATES_MAX)
+  .refine(isPem, 'must be certificates in PEM')
+  .meta({ pattern: '-----BEGIN CERTIFICATE-----' })
 
 export const CrosslinkAccessGrant = strictRecord('CrosslinkAccessGrant', {
   caPem: CaPem,

@@ -79,6 +79,7 @@ const NIL_UUID = '00000000-0000-0000-0000-000000000000'
 /** Clients without nullable ids send an empty text, or the nil uuid, for a deployment that does not exist yet. */
 const OwnId = z
   .string()
+  .meta({ pattern: '^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})?$' })
   .transform((id) => (id === '' || id === NIL_UUID ? undefined : id))
   .pipe(Uuid.optional())
   .nullish()
