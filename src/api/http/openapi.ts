@@ -93,6 +93,7 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
         title,
         version: VERSION,
         description: words.description ?? 'Generated from the routes themselves.',
+        contact: { name: 'Freehold', url: 'https://github.com/freehold-dev/freehold' },
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       tags: [...new Set(routes.map(({ area }) => area))].map((name) => ({
