@@ -244,7 +244,8 @@ async function checkOwners({ client }: CheckContext): Promise<Finding> {
 
 async function checkVaultKeys({ configuration: { vaultKeysFile } }: CheckContext): Promise<Finding> {
   const remedy = 'Create the Secret freehold-vault-keys and set vaultKeysFile, as docs/areas/secrets.md says.'
-  if (vaultKeysFile === undefined) return off('No platform key is set: secret vaults wait with EngineMissing.', remedy)
+  if (vaultKeysFile === undefined)
+    return off('No platform key is set: secret vaults wait with ConfigurationInvalid.', remedy)
   const { keys = [] } = JSON.parse(await readFile(vaultKeysFile, 'utf8')) as { keys?: unknown[] }
   return keys.length > 0
     ? ok('The file of the platform keys can be read.')

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
+import { EnvelopeError } from '../../contracts/vaults/envelope.ts'
 import { isEntryActive, isEntryVisible } from '../../contracts/vaults/history.ts'
 import { createLruCache } from '../../core/lruCache.ts'
 import { type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
@@ -29,6 +30,7 @@ import {
   reportValidity,
   stampState,
 } from './entry.ts'
+import { outcomeOfEnvelopeError } from './open.ts'
 import { removeSecrets } from './secrets.ts'
 import {
   type CachedEntry,
@@ -81,8 +83,14 @@ function countSecrets(keys: PlatformKeys) {
       keyId,
       pendingRewraps: known.filter(({ status }) => status?.keyId !== keyId).length,
     })
-    if (keyId !== undefined) return done()
-    return stalled('ConfigurationInvalid', 'No platform key is configured: set PLATFORM_VAULT_KEYS_FILE.')
+    return done()
+  }
+}
+
+/** A step of its own, because not every pass counts. */
+function requirePlatformKey(keys: PlatformKeys) {
+  return function requirePlatformKey(): Outcome {
+    return keys.newest() === undefined ? outcomeOfEnvelopeError(new EnvelopeError('NoPlatformKey')) : done()
   }
 }
 
@@ -141,7 +149,7 @@ const vaultController = controllerWith(
   { observes: OTHERS, reads: [namespace, ComputePlan.resource], writes: VAULT_WRITES },
   (keys: PlatformKeys) => ({
     onConfigurationChange: (wake) => keys.onChange(wake),
-    reconcile: steps(checkCluster, checkQuotaOnce, claimVaultName, countSecrets(keys)),
+    reconcile: steps(checkCluster, checkQuotaOnce, claimVaultName, countSecrets(keys), requirePlatformKey(keys)),
     finalize: steps(blockWhileProtected, removeEntries, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )

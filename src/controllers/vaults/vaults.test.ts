@@ -319,6 +319,21 @@ describe('SecretVault and VaultEntry controllers', () => {
     expect(await valueAt(1)).to.equal('hunter2')
   })
 
+  it('report that no platform key is configured, without writing again, until there is one', async () => {
+    keys.retire('first')
+    seedVault()
+    await bench.start()
+    await bench.rest()
+    const reported = async () => ((await vault())?.status as { phase?: string } | undefined)?.phase
+    expect(await reported()).to.equal('ConfigurationInvalid')
+    const before = bench.client.calls.length
+    await pass(60_000)
+    expect(bench.client.calls.slice(before).filter(({ verb }) => verb !== 'watch')).to.deep.equal([])
+    keys.add('second')
+    await bench.rest()
+    expect(await reported()).to.equal('Available')
+  })
+
   it('report a missing platform key', async () => {
     await startWithSecret()
     keys.retire('first')
