@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { archiveServerName, relationalNames, relationalUsers } from '../../contracts/relational.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -73,8 +74,13 @@ export function ensureSecrets(options: RelationalOptions): RelationalStep {
   }
 }
 
+const randomPassword = () => randomBytes(24).toString('base64url')
+
 /** Creates passwords once. The engine sets them for owner and editor, in a restored database too. */
-async function ensureLogins(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
+async function ensureLogins(
+  pass: RelationalPass,
+  { generatePassword = randomPassword }: RelationalOptions,
+): Promise<void> {
   const { object, state } = pass
   const { name } = object.metadata
   const origin = state.origin ?? object.status?.origin

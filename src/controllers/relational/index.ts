@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { ENGINE_CLUSTER_LABEL } from '../../contracts/relational.ts'
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
@@ -112,13 +111,10 @@ const WRITES: readonly Rights[] = [
 const RIGHTS = { observes: [...CHILDREN, secret, ...OTHERS], reads: [namespace], writes: WRITES }
 
 /** Reconciles relational databases: docs/areas/relational.md. */
-const relationalController = controllerWith<
-  typeof RelationalCluster,
-  Omit<RelationalOptions, 'generatePassword'> & Partial<RelationalOptions>,
-  RelationalState
->(RelationalCluster, RIGHTS, (options) => {
-  const given: RelationalOptions = { generatePassword: () => randomBytes(24).toString('base64url'), ...options }
-  return {
+const relationalController = controllerWith<typeof RelationalCluster, RelationalOptions, RelationalState>(
+  RelationalCluster,
+  RIGHTS,
+  (options) => ({
     state: newWorkloadState,
     fillSpec: fillReplicas(RelationalCluster, 1),
     reconcile: steps(
@@ -127,22 +123,22 @@ const relationalController = controllerWith<
       checkEngine,
       // These run even if the database cannot be brought to its spec.
       mirrorBackups,
-      restoreLoginSecrets(given),
-      refreshTargetCredentials(given),
-      resolveBackup(given),
+      restoreLoginSecrets(options),
+      refreshTargetCredentials(options),
+      resolveBackup(options),
       reportEngine,
-      checkImage(given),
+      checkImage(options),
       resolvePlan({ minReplicas: 1 }),
       limitConnections,
       checkWorkloadQuota(postgresqlCluster),
       checkReferences,
-      resolveOrigin(given),
+      resolveOrigin(options),
       checkStorage,
-      ensureSecrets(given),
-      completeWal(given),
-      applyChildren(given),
+      ensureSecrets(options),
+      completeWal(options),
+      applyChildren(options),
       reportStatus,
-      grantEditorAccess(given),
+      grantEditorAccess(options),
       judgeHealth,
     ),
     halt: haltEngine,
@@ -158,7 +154,7 @@ const relationalController = controllerWith<
       releaseQuota,
     ),
     finalizeRevoked: steps(releaseConnections, removeSnapshots, awaitUnseenSnapshots, removeHistory, releaseQuota),
-  }
-})
+  }),
+)
 
 export const RELATIONAL_CONTROLLERS = [relationalController, relationalSnapshotController]

@@ -23,8 +23,8 @@ export type RelationalOptions = {
   apiServer?: readonly Network[] | undefined
   /** Connects to instances as their owner. */
   engine: Pick<SqlEngine, 'admit' | 'run'>
-  /** Generates a random password. */
-  generatePassword: () => string
+  /** Defaults to random ones. */
+  generatePassword?: () => string
 }
 
 /** State shared between the steps of a pass. Each field is set by the named step and read by later ones only. */

@@ -15,7 +15,7 @@ import { resolvePlan } from '../workload/resolve.ts'
 import { BACKUP_CHILDREN, removeBackups } from '../workload/volumeBackups.ts'
 import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { keepBackups, SQL_BACKUP_OBSERVERS } from './backup.ts'
-import { checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
+import { checkMemory, checkTimeZone, chooseLicense, ensureLogins } from './resolve.ts'
 import type { SqlOptions, SqlPass, SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
 
@@ -34,13 +34,10 @@ const RIGHTS = {
 }
 
 /** Reconciles SQL instances: docs/areas/sql.md. */
-export const sqlController = controllerWith<
-  typeof SqlInstance,
-  Omit<SqlOptions, 'generatePassword'> & Partial<SqlOptions>,
-  SqlState
->(SqlInstance, RIGHTS, (options) => {
-  const given: SqlOptions = { generatePassword: randomPassword, ...options }
-  return {
+export const sqlController = controllerWith<typeof SqlInstance, SqlOptions, SqlState>(
+  SqlInstance,
+  RIGHTS,
+  (options) => ({
     state: newStatefulState,
     reconcile: steps(
       observeWorkload,
@@ -53,12 +50,12 @@ export const sqlController = controllerWith<
       keepStorageClass,
       checkStorage,
       chooseLicense,
-      ensureLogins(given),
+      ensureLogins(options),
       growVolumes,
       applyWorkload,
       reportStatus,
-      keepBackups(given),
-      prepareEngine(given),
+      keepBackups(options),
+      prepareEngine(options),
       judgeHealth,
     ),
     halt: haltStateful(judgeStopped),
@@ -76,5 +73,5 @@ export const sqlController = controllerWith<
       releaseQuota,
     ),
     finalizeRevoked: steps(removeHistory, releaseQuota),
-  }
-})
+  }),
+)

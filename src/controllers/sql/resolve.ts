@@ -20,7 +20,7 @@ import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
 /** Contains all four character classes that SQL Server requires. */
-export function randomPassword(): string {
+function randomPassword(): string {
   return `${randomBytes(24).toString('base64url')}aA1!`
 }
 
@@ -41,7 +41,7 @@ export function checkMemory(pass: SqlPass): Outcome {
 const LOST_LOGINS_RETRY_MS = 30_000
 
 /** Creates passwords once, and stores them before they are used. */
-export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePassword'>): SqlStep {
+export function ensureLogins({ generatePassword = randomPassword }: Pick<SqlOptions, 'generatePassword'>): SqlStep {
   return function ensureLogins(pass: SqlPass): Promise<Outcome> {
     const { logins } = sqlNames(pass.object.metadata.name)
     return withSecretRights(async () => {

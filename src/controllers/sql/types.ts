@@ -8,7 +8,8 @@ import type { StatefulState } from '../stateful/pass.ts'
 /** Injected by the composition root. */
 export type SqlOptions = {
   engines: Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>>
-  generatePassword: () => string
+  /** Defaults to random ones. */
+  generatePassword?: () => string
   /** Velero's namespace. */
   backupNamespace: string
 }

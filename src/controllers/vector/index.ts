@@ -18,7 +18,7 @@ import { checkWorkloadQuota } from '../workload/workloadQuota.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
 import { claimHost, releaseUnservedHost, wantedHost } from './hosts.ts'
-import { alwaysUpdatingKeys, ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
+import { alwaysUpdatingKeys, ensureKeys, trackRotation } from './keys.ts'
 import { keepSnapshots } from './snapshots.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
@@ -46,36 +46,33 @@ const OWN = statefulRights(VectorCluster, [
 const RIGHTS = { ...OWN, observes: [...OWN.observes, ...OTHERS], writes: [...OWN.writes, CLAIM_RIGHTS] }
 
 /** Reconciles vector databases: docs/areas/vector.md. */
-export const vectorController = controllerWith<
-  typeof VectorCluster,
-  Omit<VectorOptions, 'generateKey'> & Partial<VectorOptions>,
-  VectorState
->(VectorCluster, RIGHTS, (options) => {
-  const given: VectorOptions = { generateKey: randomVectorKey, ...options }
-  return {
+export const vectorController = controllerWith<typeof VectorCluster, VectorOptions, VectorState>(
+  VectorCluster,
+  RIGHTS,
+  (options) => ({
     state: newVectorState,
     fillSpec: fillReplicas(VectorCluster, 0),
     reconcile: alwaysUpdatingKeys(
-      given,
+      options,
       steps(
         observeWorkload,
         releaseUnservedHost,
         findCluster,
-        checkImage(given),
+        checkImage(options),
         resolvePlan({ minReplicas: 0 }),
         checkWorkloadQuota(statefulSet),
         claimHost,
         adoptVolumes(wantedEngine),
         keepStorageClass,
         checkStorage,
-        ensureKeys(given),
-        drainBeforeShrinking(given),
+        ensureKeys(options),
+        drainBeforeShrinking(options),
         growVolumes,
         applyWorkload,
         releaseHosts,
         reportStatus,
         trackRotation,
-        keepSnapshots(given),
+        keepSnapshots(options),
         judgeHealth,
       ),
     ),
@@ -92,5 +89,5 @@ export const vectorController = controllerWith<
       releaseQuota,
     ),
     finalizeRevoked: steps(releaseHosts, releaseQuota),
-  }
-})
+  }),
+)

@@ -23,7 +23,7 @@ import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 import { versionToRun } from './workload.ts'
 
 /** Generates keys of 256 random bits, and an unrelated id. */
-export function randomVectorKey(version: number): VectorKey {
+function randomVectorKey(version: number): VectorKey {
   const key = () => randomBytes(32).toString('base64url')
   return { version, id: randomBytes(6).toString('hex'), apiKey: key(), readOnlyApiKey: key() }
 }
@@ -32,7 +32,7 @@ export function randomVectorKey(version: number): VectorKey {
  * Creates the keys, and a pending generation if a newer version is requested. The Secret is written before the
  * workload, so that no pod gets a key that is not stored.
  */
-export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>): VectorStep {
+export function ensureKeys({ generateKey = randomVectorKey }: Pick<VectorOptions, 'generateKey'>): VectorStep {
   return async function ensureKeys(pass: VectorPass): Promise<Outcome> {
     const { spec } = pass.object
     if (!spec.apiKeyEnabled) return done()

@@ -11,8 +11,8 @@ export type VectorOptions = {
   engine: QdrantPort
   /** Whether `imageName` is allowed. */
   allowOwnImages: boolean
-  /** Generates random keys of a version. */
-  generateKey: (version: number) => VectorKey
+  /** Generates keys of a version; defaults to random ones. */
+  generateKey?: (version: number) => VectorKey
 }
 
 /** State shared between the steps of a pass. Each field is set by the named step and read by later ones only. */
