@@ -111,6 +111,8 @@ export type KubeClientOptions = Omit<CallerOptions, 'log'> & {
 const PAGE_SIZE = 500
 /** Milliseconds for all pages of a listing of another cluster, which could send one object per page for ever. */
 const LISTING_TIMEOUT_MS = 60_000
+/** Milliseconds of the thread that a page is counted as, even if it is empty. */
+const PAGE_MS = 1
 
 /** Creates a client with one connection pool. Close it at the end. */
 export function createKubeClient(access: ClusterAccess, options: KubeClientOptions): KubeClient {
@@ -184,6 +186,7 @@ class HttpKubeClient implements KubeClient {
       if (token === undefined || options.limit !== undefined) {
         return { items, resourceVersion: page.metadata?.resourceVersion ?? '' }
       }
+      await this.#caller.share?.spend(PAGE_MS)
     }
   }
 

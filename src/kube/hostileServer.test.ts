@@ -5,7 +5,7 @@ import { type PlayedRequest, sent, WatchServer } from '../../test/worlds/watchSe
 import { isRecord } from '../core/isRecord.ts'
 import { configMap, pod } from './builtin.ts'
 import { CacheSet } from './caches.ts'
-import { createKubeClient, type KubeClient } from './client.ts'
+import { createKubeClient, type KubeClient, type KubeClientOptions } from './client.ts'
 import { isKubeError } from './errors.ts'
 import type { KubeObject } from './object.ts'
 import { ObjectStore } from './store.ts'
@@ -28,10 +28,11 @@ describe('createKubeClient, connected to a malicious cluster', () => {
   let server: WatchServer
   let client: KubeClient
 
-  async function play(script: (request: PlayedRequest) => void): Promise<void> {
+  async function play(script: (request: PlayedRequest) => void, options: Partial<KubeClientOptions> = {}) {
     server = await new WatchServer(script).start()
     const access = staticAccess({ server: server.url, token: 't' })
-    client = createKubeClient(access, { fieldManager: 'test', userAgent: 'test', answerMax: MOST, cluster: 'c-1' })
+    const named = { fieldManager: 'test', userAgent: 'test', answerMax: MOST, cluster: 'c-1' }
+    client = createKubeClient(access, { ...named, ...options })
   }
   afterEach(async () => {
     await client.close()
@@ -89,6 +90,26 @@ describe('createKubeClient, connected to a malicious cluster', () => {
     } finally {
       performance.now = now
     }
+  })
+
+  it('asks for a page of a list only when the cluster has time left', async () => {
+    let permitted = 3
+    let isHeld = false
+    const share = {
+      spend: () => {
+        permitted -= 1
+        isHeld = permitted === 0
+        return isHeld ? new Promise<void>(() => {}) : undefined
+      },
+    }
+    await play(
+      ({ response }) =>
+        void response.end(JSON.stringify({ metadata: { continue: 'more', resourceVersion: '1' }, items: [] })),
+      { share },
+    )
+    void client.list(configMap)
+    await until('the list waits', () => isHeld)
+    expect(server.requests).to.have.length(3)
   })
 
   it('limits the size of all open answers together', async () => {
