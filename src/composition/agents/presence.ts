@@ -122,7 +122,7 @@ export class AgentPresence {
     const { clock, endpoint, log } = this.#options
     const { clusterId, session } = tunnel
     try {
-      const greeting = Greeting.parse(await getOverTunnel(session, GREETING_PATH, ANSWER_TIMEOUT_MS))
+      const greeting = Greeting.parse(await getOverTunnel(tunnel, GREETING_PATH, ANSWER_TIMEOUT_MS))
       const present = this.#present.get(tunnel)
       if (present === undefined) return
       const now = clock.now()

@@ -89,6 +89,12 @@ function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureS
   return server
 }
 
+/** Sends a byte now and then. */
+function drip(stream: ServerHttp2Stream): void {
+  const timer = setInterval(() => stream.write(' '), 10)
+  stream.once('close', () => clearInterval(timer))
+}
+
 describe('TunnelEntry', () => {
   const tunnels = new Tunnels()
   const entry = new TunnelEntry(tunnels, async () => undefined)
@@ -190,9 +196,9 @@ describe('TunnelEntry', () => {
       })
 
   it('returns answers of the agent itself', async () => {
-    const session = tunnels.find(CLUSTER)?.session
-    if (session === undefined) throw new Error('There is no tunnel.')
-    expect(await getOverTunnel(session, '/.freehold/greeting', PATIENCE)).to.deep.equal({ version: '1' })
+    const tunnel = tunnels.find(CLUSTER)
+    if (tunnel === undefined) throw new Error('There is no tunnel.')
+    expect(await getOverTunnel(tunnel, '/.freehold/greeting', PATIENCE)).to.deep.equal({ version: '1' })
   })
 
   it('forwards ports of pods to ports of this machine', async () => {
@@ -292,14 +298,16 @@ describe('TunnelEntry', () => {
         .on('stream', (stream, { ':path': path }) => {
           stream.on('error', () => {})
           if (path === '/headers') stream.respond({ ':status': 200, 'x-much': 'y'.repeat(20_000) }, { endStream: true })
+          else if (path === '/drops') drip(stream)
           else stream.end('x'.repeat(1024 * 1024))
         })
     }
     await until('the first of too many tunnels have ended', () => tunnels.list().length === 4)
-    const session = tunnels.find(HOSTILE)?.session
-    if (session === undefined) throw new Error('There is no tunnel.')
-    const failure = await getOverTunnel(session, '/.freehold/greeting', PATIENCE).catch(String)
+    const tunnel = tunnels.find(HOSTILE)
+    if (tunnel === undefined) throw new Error('There is no tunnel.')
+    const failure = await getOverTunnel(tunnel, '/.freehold/greeting', PATIENCE).catch(String)
     expect(failure).to.contain('too long')
+    expect(await getOverTunnel(tunnel, '/drops', 100).catch(String)).to.contain('in time')
     const other = createKubeClient(entry.accessOf(HOSTILE), { fieldManager: 'test', userAgent: 'test' })
     const headers = await other.request({ method: 'POST', path: '/headers', body: '{}' }).catch(String)
     expect(headers).to.contain('no answer')
