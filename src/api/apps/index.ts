@@ -177,14 +177,12 @@ export const appRoutes: readonly RouteDraft[] = [
   ...fileRoutes(BASE, { read: dataAction('apps/readFiles'), write: dataAction('apps/writeFiles'), find: findFiles }),
   // These deploy the current code: from the repository, or from an uploaded source.
   deployRoute(PlatformApp, BASE, {
-    collection: 'apps',
     parameter: 'appName',
     auth: action('apps/write'),
     instead: 'an app of an image takes another one in its field image, and an app of uploads a source',
     refuse: ({ spec }, context, location) => requireAppCodeRights(spec as PlatformApp['spec'], location, context),
   }),
   sourceRoute(PlatformApp, BASE, {
-    collection: 'apps',
     parameter: 'appName',
     auth: action('apps/write'),
     refuse: (object, context, location) => {

@@ -106,7 +106,6 @@ export const siteRoutes: readonly RouteDraft[] = [
     },
   }),
   deployRoute(StaticWebApp, BASE, {
-    collection: 'staticwebapps',
     auth: deploy,
     instead: 'set repositoryUrl, or another image',
   }),

@@ -18,7 +18,6 @@ import { answerWith, startBuild } from './start.ts'
 const { branch, commitSha } = DeploymentRecord.spec.shape
 
 export type DeployRoute = {
-  collection: DeployedCollection
   parameter?: string
   auth: Authorization
   /** Advice for a resource that has no repository. */
@@ -33,12 +32,13 @@ type Code = { repositoryUrl?: string | undefined; branch: string; deploymentSour
 export function deployRoute(
   kind: AnyKind,
   base: string,
-  { collection, parameter, auth, instead, refuse }: DeployRoute,
+  { parameter, auth, instead, refuse }: DeployRoute,
 ): RouteDraft {
   const request = strictRecord(`${kind.kind}DeployRequest`, {
     branch: branch.unwrap().nullish().describe('Instead of its branch'),
     commit: commitSha.unwrap().nullish().describe('The newest of the branch if absent'),
   })
+  const collection = kind.segment as DeployedCollection
   type Request = z.output<typeof request> | undefined
   return route('POST', `${base}/deploy` as string, {
     auth,

@@ -19,7 +19,6 @@ import { answerWith, startBuild } from './start.ts'
 const UPLOAD_MAX_BYTES = 512 * 1024 ** 2
 
 export type SourceRoute = {
-  collection: DeployedCollection
   parameter: string
   auth: Authorization
   /** Refuses a resource that is not deployed by uploads, or whose code would see what the caller may not. */
@@ -28,7 +27,8 @@ export type SourceRoute = {
 
 /** `PUT <base>/source`: stores a source, builds and serves it. Repeating the newest one returns the same deployment. */
 export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): RouteDraft {
-  const { collection, parameter, auth, refuse } = given
+  const { parameter, auth, refuse } = given
+  const collection = kind.segment as DeployedCollection
   return route('PUT', `${base}/source` as string, {
     auth,
     further: REFERENCE_RIGHTS,
