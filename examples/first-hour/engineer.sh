@@ -81,6 +81,8 @@ kubectl delete resourcegroups.freehold.dev --all -A --timeout=10m
 kubectl wait --for=delete resourcegroups.freehold.dev --all -A --timeout=30m
 kubectl delete boundaries.freehold.dev --all --timeout=10m
 kubectl wait --for=delete boundaries.freehold.dev --all --timeout=10m
+kubectl get platformclusters.freehold.dev -o jsonpath='{range .items[?(@.spec.isPlatform==false)]}{.metadata.name}{"\n"}{end}' |
+  xargs -r kubectl delete platformclusters.freehold.dev --timeout=5m
 outside=idpbindings.iam.freehold.dev,platformbackupsettings.lifecycle.freehold.dev
 kubectl delete "$outside" --all -n freehold-system --timeout=5m
 npm run --silent down -- --data "$data"
