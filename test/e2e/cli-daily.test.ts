@@ -127,15 +127,18 @@ describe('freehold, everyday commands', () => {
     expect(err).to.match(/^vectorcluster products: Running/m)
   })
 
-  it('rotates a key, and lists both events', async () => {
+  it('rotates a key, and lists what was done and why something was refused', async () => {
     await succeeds('create', 'vc', 'told', '-d', '{"computePlan":"vector-dev","replicas":1}', '--wait')
     const key = async () => (await succeeds('read', 'vc', 'told', 'apikey')).out
     const before = await key()
     await succeeds('rotate', 'vc', 'told')
     await until('the key is another one', async () => (await key()) !== before)
-    const events = await until('both are recorded', async () => {
-      const { out } = await succeeds('events', 'vc', 'told', '-o', 'table')
-      return out.includes('CreateVectorCluster') && out.toLowerCase().includes('rotate') && out
+    expect(await freehold('create', 'vc', 'told', '-d', '{"computePlan":"vector-dev","replicas":2}')).to.include({
+      code: 1,
+    })
+    const events = await until('all are recorded', async () => {
+      const { out } = await succeeds('events', 'vc', 'told', '-o', 'wide')
+      return out.includes('Succeeded') && out.toLowerCase().includes('rotate') && out.includes('already exists') && out
     })
     expect(events).to.contain('Succeeded').and.to.contain('Rest')
     const ofGroup = await succeeds('events', 'resourcegroup', group, '-o', 'table')

@@ -65,9 +65,9 @@ async function eventsFor(
   return (details?.events ?? []).slice(-limit).reverse()
 }
 
-function rowOf({ occurredAt, operation, actor, channel, outcome, ...entry }: ActivityEntry) {
+function rowOf({ occurredAt, operation, actor, channel, outcome, message, ...entry }: ActivityEntry) {
   const resource = `${entry.resourceGroup}/${entry.resourceType}/${entry.resourceName}`
-  return { occurredAt, operation, resource, by: actor.displayName, channel, outcome }
+  return { occurredAt, operation, resource, by: actor.displayName, channel, outcome, message }
 }
 
 /** Calls a `rotate` route below a resource, such as `.../apikey/rotate`. */
