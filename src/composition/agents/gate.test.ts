@@ -27,6 +27,8 @@ describe('gate of agents', () => {
   const visitors = new UnidentifiedConnections(MOST)
   const tunnels = new Tunnels()
   const open: Socket[] = []
+  const logged: string[] = []
+  const log = { ...silentLog, info: (_fields: object, sentence?: string) => void logged.push(sentence ?? '') }
   let caches: CacheSet
   let gate: Gate
   let credentials: Parameters<typeof dial>[1]
@@ -48,7 +50,7 @@ describe('gate of agents', () => {
     credentials = { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
     gate = await openGate(
       {
-        ...{ authority, client, caches, tunnels, unidentified: visitors, clock, log: silentLog },
+        ...{ authority, client, caches, tunnels, unidentified: visitors, clock, log },
         records: {} as Records,
         endpoint: (port) => `https://127.0.0.1:${port}`,
         portForwardOf: () => () => Promise.reject(new Error('No pod is asked for.')),
@@ -128,6 +130,22 @@ describe('gate of agents', () => {
     await come()
     expect(outcomes.at(-1)).to.equal('opened')
     client.mergePatch = patch
+  })
+
+  it('logs a few refusals of a cluster and of an address, however many there are', async () => {
+    await clock.advance(600_000)
+    const come = async (shown: object, count: number) => {
+      logged.length = 0
+      for (let done = 0; done < count; done += 1) {
+        const socket = await dial({ host: '127.0.0.1', port: gate.port }, { ...credentials, ...shown })
+        socket.on('error', () => {}).resume()
+        open.push(socket)
+        await once(socket.end(), 'close')
+      }
+      return logged.filter((sentence) => sentence === 'An agent was refused.').length
+    }
+    expect(await come({ cert: undefined, key: undefined }, 12)).to.equal(5)
+    expect(await come({}, 42)).to.be.within(1, 5)
   })
 
   it('closes a connection that does not speak TLS', async () => {

@@ -72,6 +72,8 @@ const REFUSED_JOINS_PER_MINUTE = 10
 const REQUESTS_PER_MINUTE = 600
 /** Tunnels of a cluster: each that opens and ends is written into its record. An agent waits longer after each failure. */
 const TUNNELS_RATE = { perSecond: 0.5, burst: 30 }
+/** Log lines about refused tunnels of a cluster, or of an address without a certificate; more are of the level debug. */
+const REFUSALS_LOGGED = { perSecond: 1 / 60, burst: 5 }
 /** Milliseconds that a connection without a peer certificate may last: enough for one request. */
 const VISIT_TIMEOUT_MS = 60_000
 
@@ -143,6 +145,7 @@ class AgentGate {
   readonly #guesses = limitSecrets(REFUSED_JOINS_PER_MINUTE)
   readonly #requests = new TokenBucket(requestRate(REQUESTS_PER_MINUTE))
   readonly #tunnels = new TokenBucket(TUNNELS_RATE)
+  readonly #logged = new TokenBucket(REFUSALS_LOGGED)
   readonly #refusals: LateRefusals
   #port = 0
 
@@ -166,7 +169,10 @@ class AgentGate {
     const identity = identityOf(socket)
     const reason = identity === undefined ? whyUnidentified(socket) : this.#whyNoTunnel(identity)
     if (identity === undefined || reason !== undefined) {
-      this.#options.log.info({ clusterId: identity?.clusterId, reason }, 'An agent was refused.')
+      const { log, clock } = this.#options
+      const who = identity?.clusterId ?? addressKey(socket.remoteAddress)
+      const isRepeated = this.#logged.take(who, 1, clock.monotonic()) !== undefined
+      log[isRepeated ? 'debug' : 'info']({ clusterId: identity?.clusterId, reason }, 'An agent was refused.')
       socket.destroy()
       return
     }
