@@ -95,18 +95,36 @@ describe('ConnectedClusters', () => {
     expect(followed.lost(FAR)?.connection).to.equal('second')
   })
 
-  it('reports a forbidden watch once, and again when it recovers', async () => {
+  it('reports a forbidden watch at once, and ten seconds later that it has recovered', async () => {
     const before = told.length
     const refused = new KubeError('Forbidden', 'Namespaces may not be watched.', { status: 403 })
     for (const error of [refused, refused, LOST]) observer.ended?.(namespace, error)
     expect(followed.refused(FAR)).to.deep.equal(['Namespaces may not be watched.'])
     expect(told.length - before).to.equal(1)
     observer.live?.(namespace)
+    await passes(10_000)
     expect(followed.refused(FAR)).to.deep.equal([])
     expect(told.length - before).to.equal(2)
   })
 
-  it('reports a list that never completes once', () => {
+  it('reports a watch that is refused and recovers all the time at most once in ten seconds', async () => {
+    silence = 0
+    await passes(10_000)
+    const before = told.length
+    for (let second = 0; second < 60; second += 1) {
+      const refused = new KubeError('Forbidden', `Refused for the time ${second}.`, { status: 403 })
+      observer.ended?.(namespace, refused)
+      if (second % 2 === 0) observer.live?.(namespace)
+      await passes(1_000)
+    }
+    expect(told.length - before).to.be.within(2, 7)
+    observer.live?.(namespace)
+    await passes(10_000)
+    expect(followed.refused(FAR)).to.deep.equal([])
+  })
+
+  it('reports a list that never completes once', async () => {
+    await passes(10_000)
     const before = told.length
     const full = new KubeError('Unexpected', 'There is too much of it.', { status: 200 })
     for (const error of [full, full, full]) {
@@ -116,6 +134,7 @@ describe('ConnectedClusters', () => {
     expect(followed.refused(FAR)).to.deep.equal(['There is too much of it.'])
     expect(told.length - before).to.equal(1)
     observer.live?.(namespace)
+    await passes(10_000)
   })
 
   it('ignores a 503 of a starting API server', () => {
@@ -138,6 +157,7 @@ describe('ConnectedClusters', () => {
     observer.ended?.(namespace, broken)
     expect(followed.refused(FAR)).to.deep.equal(['Its conversion fails.'])
     observer.live?.(namespace)
+    await passes(10_000)
     expect(followed.refused(FAR)).to.deep.equal([])
     observer.ended?.(namespace, broken)
     expect(followed.refused(FAR)).to.deep.equal([])

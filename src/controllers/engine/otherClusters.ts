@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isClusterReachable, SILENCE_TIMEOUT_MS } from '../../contracts/clusters.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
@@ -25,6 +26,9 @@ type OpenCluster = {
   lost: LostConnection | undefined
   /** By type: why it cannot be watched. */
   refused: Map<string, string>
+  /** The same as it was told last, and when. */
+  told: { sentences: readonly string[]; at: number }
+  tellTimer: Timer | undefined
   /** By type: since when the API server has answered that it is unavailable. */
   busy: Map<string, number>
 }
@@ -33,6 +37,8 @@ type OpenCluster = {
 const REFUSALS: ReadonlySet<KubeErrorReason> = new Set(['Forbidden', 'Unauthorized', 'NotServed', 'Unexpected'])
 /** Milliseconds after which an unavailable API server no longer counts as starting. */
 const BUSY_TIMEOUT_MS = 60_000
+/** Milliseconds between changes of what is told: each is written, and a cluster could refuse and recover all the time. */
+const TELL_INTERVAL_MS = 10_000
 
 /**
  * Works on each cluster while its record says that it is reachable. An unreachable cluster costs nothing: its caches
@@ -88,7 +94,7 @@ export class ConnectedClusters implements OtherClusters {
   }
 
   refused(clusterId: string): readonly string[] {
-    return [...(this.#open.get(clusterId)?.refused.values() ?? [])].sort()
+    return this.#open.get(clusterId)?.told.sentences ?? []
   }
 
   onLost(listener: (clusterId: string) => void): () => void {
@@ -137,6 +143,8 @@ export class ConnectedClusters implements OtherClusters {
       silenceTimer: undefined,
       lost: undefined,
       refused: new Map(),
+      told: { sentences: [], at: Number.NEGATIVE_INFINITY },
+      tellTimer: undefined,
       busy: new Map(),
     }
     this.#open.set(clusterId, open)
@@ -166,6 +174,16 @@ export class ConnectedClusters implements OtherClusters {
     if (this.#open.get(clusterId) !== open || open.refused.get(id) === reason) return
     if (reason === undefined) open.refused.delete(id)
     else open.refused.set(id, reason)
+    const wait = Math.max(0, open.told.at + TELL_INTERVAL_MS - this.#clock.monotonic())
+    if (wait === 0) this.#tellRefusals(clusterId, open)
+    else open.tellTimer ??= this.#clock.setTimeout(() => this.#tellRefusals(clusterId, open), wait)
+  }
+
+  #tellRefusals(clusterId: string, open: OpenCluster): void {
+    open.tellTimer = undefined
+    const sentences = [...open.refused.values()].sort()
+    if (this.#open.get(clusterId) !== open || isDeepStrictEqual(sentences, open.told.sentences)) return
+    open.told = { sentences, at: this.#clock.monotonic() }
     for (const listener of this.#lossListeners) listener(clusterId)
   }
 
@@ -195,6 +213,7 @@ export class ConnectedClusters implements OtherClusters {
     if (open === undefined) return
     this.#open.delete(clusterId)
     open.silenceTimer?.cancel()
+    open.tellTimer?.cancel()
     for (const dispose of open.disposers) dispose()
     await open.connection.caches.stopAll()
     await open.connection.close()
