@@ -34,7 +34,6 @@ const EXCEPTIONS: readonly [why: string, fields: RegExp, mayHave: (text: string)
     /\.(newName|resourceGroupName|siteName|action|templateSlug|configKey|liveValue|fields\.(step|field))$/,
     isAny,
   ],
-  ['a field of a record that was read: it is ignored', /^PUT \/clusters\/\{clusterId\} /, isAny],
   ['credentials for the registry are compared with the stored ones', /\/auth\/token /, isAny],
   ['only known fields of notifications of the registry and Alertmanager are read', /\/(notify|alertmanager) /, isAny],
 ]
