@@ -23,10 +23,12 @@ import { createLog, type Log } from './core/log.ts'
 /** Milliseconds that a stop may take after the facade has drained; then the process exits anyway. */
 const STOP_WITHIN = 15_000
 
+const SETTINGS = 'docs/reference/configuration.md describes each setting.'
 const USAGE = `Usage: node src/main.ts [--role=${ROLES.join('|')}] [--print-config] [--check]
-Everything else is configured by PLATFORM_* variables or the file that PLATFORM_CONFIG_FILE names;
-docs/reference/configuration.md lists them. --check looks at the cluster and at what the configuration names, changes
-nothing, and ends with status 1 if something is wrong.`
+Everything else is configured by PLATFORM_* variables or the file that PLATFORM_CONFIG_FILE names.
+${SETTINGS}
+--check looks at the cluster and at what the configuration names, changes nothing, and ends with status 1 if something
+is wrong.`
 
 type Mode = 'run' | 'print' | 'check'
 
@@ -45,8 +47,9 @@ function configure(): Configured | undefined {
     const { flags, mode } = readFlags()
     return { configuration: readConfiguration(process.env, flags), flags, mode }
   } catch (error) {
-    console.error(`${messageOf(error)}\n\n${USAGE}`)
-    process.exitCode = error instanceof ConfigurationError ? 78 : 64
+    const isSetting = error instanceof ConfigurationError
+    console.error(`${messageOf(error)}\n\n${isSetting ? SETTINGS : USAGE}`)
+    process.exitCode = isSetting ? 78 : 64
     return undefined
   }
 }

@@ -79,4 +79,10 @@ describe('main.ts --check', () => {
     expect(lines.get('API server')).to.equal('ok')
     expect(out).to.contain('Correct issuer').and.not.contain('hunter2')
   })
+
+  it('names a setting that is not valid, without the usage of the program', async () => {
+    const { code, out } = await check({ ...sound(), PLATFORM_WORKERS_PER_CONTROLLER: 'many' })
+    expect(code).to.equal(78)
+    expect(out).to.contain('PLATFORM_WORKERS_PER_CONTROLLER').and.contain('configuration.md').and.not.contain('Usage')
+  })
 })
