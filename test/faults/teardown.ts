@@ -154,7 +154,7 @@ async function listed(admin: Scene['own']['admin'], type: Resource, namespace: s
     return items.map((object) => `${resourceId(type)} ${keyOf(object)}`)
   } catch (error) {
     // The cluster may lack a type that only an engine installs.
-    if (isKubeError(error, 'NotFound')) return []
+    if (isKubeError(error, 'NotServed')) return []
     throw error
   }
 }

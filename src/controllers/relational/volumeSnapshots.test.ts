@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { TARGET } from '../../../test/make/relational.ts'
 import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { type KubeObject, resourceId } from '../../core/object.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import { storageClass } from '../../kube/builtin.ts'
+import { customResourceDefinition, storageClass } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
-import { volumeSnapshot } from '../../kube/velero.ts'
+import { volumeSnapshot, volumeSnapshotClass } from '../../kube/velero.ts'
 
 type Spec = KubeObject & { spec: Record<string, unknown> }
 
@@ -195,6 +195,18 @@ describe('snapshots of the volumes of a relational database', () => {
       expect([refused.phase, await engine('copy')]).to.deep.equal([phase, undefined])
       expect(refused.statusMessage).to.contain(message)
     })
+
+  it('are not restored from once the cluster has no snapshots of volumes any more', async () => {
+    await take()
+    for (const resource of [volumeSnapshot, volumeSnapshotClass])
+      await world.bench.client.remove(customResourceDefinition, { name: resourceId(resource) })
+    await world.bench.rest()
+    const refused = await restore({ storageSize: '8Gi' })
+    expect([refused.phase, refused.statusMessage]).to.deep.equal([
+      'ReferenceMissing',
+      `VolumeSnapshot "${NAME}" of the snapshot is gone: restore from another one.`,
+    ])
+  })
 
   it('wait until the Cluster names the class, whatever prevents it', async () => {
     world.installSnapshots()

@@ -6,7 +6,7 @@ import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { persistentVolumeClaim } from '../../kube/builtin.ts'
 import { absent } from '../../kube/errors.ts'
 import { postgresqlCluster } from '../../kube/postgresql.ts'
-import { volumeSnapshot } from '../../kube/velero.ts'
+import { volumeSnapshot, volumeSnapshotClass } from '../../kube/velero.ts'
 import type { Rights, Workspace } from '../engine/controller.ts'
 import { related } from '../engine/lookups.ts'
 import { volumeClasses } from '../workload/volumeClasses.ts'
@@ -93,10 +93,12 @@ async function restoreSizeOf({ namespace, workloads }: Place, name: string | und
 }
 
 /** Read when a snapshot ends or is restored from: a watch would cost more than these two. */
-export function findVolumeSnapshot(
+export async function findVolumeSnapshot(
   workloads: Workspace,
   namespace: string | undefined,
   name: string,
 ): Promise<VolumeSnapshot | undefined> {
+  // The classes are watched, and both types come and go together.
+  if (!workloads.isDefined(volumeSnapshotClass)) return undefined
   return workloads.client.get<VolumeSnapshot>(volumeSnapshot, { namespace, name }).catch(absent)
 }
