@@ -19,7 +19,7 @@ const SKIPPED_MODELS = new Set(['CustomResourceDefinition'])
 
 type Forms = Record<string, Record<string, string>>
 
-/** `src/kube/forms.json`: of each type that an object of Kubernetes holds, what its fields are (see `src/kube/wellFormedAnswer.ts`). */
+/** `src/kube/forms.json`: of each type that an object of Kubernetes holds, what its fields are (see `src/kube/typeSchema.ts`). */
 export function formsModule(): string {
   const forms: Forms = {}
   const kinds: Record<string, string> = {}

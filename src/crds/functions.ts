@@ -8,11 +8,11 @@ import {
 } from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import { HostName } from './containerinstances.ts'
-import { adaptComponentRules, variableRules as containerVariableRules } from './containerRules.ts'
-import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
+import { defineKind, MAX_LARGE_OBJECT_BYTES, type ObjectOf, resourceColumns, statusWith } from './define.ts'
 import { CancelledDeployment, deployedStatus } from './deployments.ts'
 import { DateTime, integerBetween, listMapOf, listSetOf, matching, Off, On, ResourceName, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
+import { functionVariableRules, triggerRules } from './functionRules.ts'
 import {
   FunctionSecrets,
   functionSecretsAdmission,
@@ -25,48 +25,6 @@ import { withDefaults } from './schemaDefaults.ts'
 import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
-
-type Variables = { env: z.output<typeof EnvironmentVariableField>[] }
-type Triggers = { triggers?: z.output<typeof TriggerInSpec>[] | undefined }
-
-/** Rules over `env` of function namespaces and of functions. */
-const functionVariableRules: readonly Rule<Variables>[] = adaptComponentRules(
-  ({ env }) => ({ components: [{ name: 'function', image: 'image', env }], volumes: [] }),
-  containerVariableRules('[self]', { volumes: false }),
-  'env',
-)
-
-const completeTriggers = ({ triggers = [] }: Triggers) => triggers.map((trigger) => withDefaults(TriggerField, trigger))
-
-const triggerRules: readonly Rule<Triggers>[] = [
-  {
-    cel: "!has(self.triggers) || self.triggers.all(t, t.kind == 'Http' ? has(t.path) && !has(t.schedule) : has(t.schedule) && !has(t.path))",
-    message: 'an Http trigger must have a path and no schedule, a Timer trigger a schedule and no path',
-    field: 'triggers',
-    test: (spec) =>
-      completeTriggers(spec).every(({ kind, path, schedule }) =>
-        kind === 'Http' ? path !== undefined && schedule === undefined : schedule !== undefined && path === undefined,
-      ),
-  },
-  {
-    cel: "!has(self.triggers) || self.triggers.all(t, (has(t.authLevel) && t.authLevel == 'Secret') == has(t.keySecret))",
-    message: 'a trigger of authLevel Secret must have a keySecret, and no other may have one',
-    field: 'triggers',
-    test: (spec) =>
-      completeTriggers(spec).every(
-        ({ authLevel, keySecret }) => (authLevel === 'Secret') === (keySecret !== undefined),
-      ),
-  },
-  {
-    cel: '!has(self.triggers) || self.triggers.all(t, !has(t.path) || self.triggers.exists_one(o, has(o.path) && o.path == t.path))',
-    message: 'no two triggers of a function may have the same path',
-    field: 'triggers',
-    test: (spec) => {
-      const paths = completeTriggers(spec).flatMap(({ path }) => path ?? [])
-      return new Set(paths).size === paths.length
-    },
-  },
-]
 
 const Environment = listMapOf('name', EnvironmentVariableField, VARIABLES_MAX).default([])
 

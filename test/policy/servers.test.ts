@@ -5,7 +5,7 @@ import { expect } from 'chai'
 const ROOT = resolve(import.meta.dirname, '../..')
 
 /** Servers that only local processes of the platform reach. */
-const OWN = ['src/cli/signIn.ts', 'src/kube/tunnel/entry.ts']
+const OWN = ['src/cli/loopback.ts', 'src/kube/tunnel/entry.ts']
 /** Admits few unidentified clients, and ends each of their connections within a minute. */
 const GATE = 'src/composition/agents/gate.ts'
 

@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { absent, kubeFailureOf } from '../../core/kubeFailure.ts'
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
-import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from '../../core/object.ts'
+import { kubeFailureOf } from '../../core/kubeFailure.ts'
+import { isUuid } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { secretData } from '../../core/secretData.ts'
 import { compareTexts } from '../../core/textOrder.ts'
 import type { PlatformUser } from '../../crds/identity.ts'
-import type { KubeClient } from '../../kube/client.ts'
+import {
+  type LocalObjects,
+  metadataOf,
+  namespace,
+  putSecret,
+  readByName,
+  readByUuid,
+  requireUserFound,
+  typeMetaOf,
+} from './localObjects.ts'
 import { satisfiesPasswordRules } from './passwordRules.ts'
 import { IdentityProviderError, type UserDirectory, type UserRecord } from './port.ts'
 import type { PasswordRules } from './provider.ts'
@@ -237,54 +245,4 @@ function userOf({ metadata, spec, status }: UserObject): UserRecord {
     createdAt: Date.parse(metadata.creationTimestamp ?? '1970-01-01T00:00:00Z'),
     ...(lastSignInAt !== undefined && { lastSignInAt: Date.parse(lastSignInAt) }),
   }
-}
-
-/** The objects in which the local identity provider stores its state. */
-type LocalObjects = {
-  client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
-  resources: { user: Resource; secret: Resource }
-}
-
-const namespace = SYSTEM_NAMESPACE
-const metadataOf = (name: string) => ({ namespace, name, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } })
-
-async function readByUuid<T extends KubeObject>(
-  client: Pick<KubeClient, 'get'>,
-  resource: Resource,
-  name: string,
-): Promise<T | undefined> {
-  return isUuid(name) ? readByName<T>(client, resource, name) : undefined
-}
-
-async function readByName<T extends KubeObject>(
-  client: Pick<KubeClient, 'get'>,
-  resource: Resource,
-  name: string,
-): Promise<T | undefined> {
-  const ref: ObjectRef = { namespace, name }
-  const found = await client.get<T>(resource, ref).catch(absent)
-  return found?.metadata.deletionTimestamp === undefined ? found : undefined
-}
-
-async function putSecret(
-  { client, resources }: LocalObjects,
-  metadata: KubeObject['metadata'],
-  data: Record<string, string>,
-): Promise<void> {
-  try {
-    const secret = { ...typeMetaOf(resources.secret), metadata, type: 'Opaque', data }
-    await client.create<KubeObject>(resources.secret, secret as KubeObject)
-  } catch (error) {
-    if (kubeFailureOf(error)?.reason !== 'AlreadyExists') throw error
-    await client.mergePatch(resources.secret, { namespace, name: metadata.name }, { data })
-  }
-}
-
-function typeMetaOf(resource: Resource): { apiVersion: string; kind: string } {
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind }
-}
-
-function requireUserFound<T>(found: T | undefined): T {
-  if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user.')
-  return found
 }

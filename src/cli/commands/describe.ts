@@ -1,22 +1,14 @@
-import {
-  type Operation,
-  PlatformApiError,
-  pagesOf,
-  pathOf,
-  type QueryValue,
-  type RawAnswer,
-} from '../../client/index.ts'
-import { isRecord } from '../../core/isRecord.ts'
+import { type Operation, PlatformApiError, pathOf, type RawAnswer } from '../../client/index.ts'
 import { quoteShellWord } from '../../core/shellWord.ts'
 import { answerFormat, isSecret, parseJsonAnswer } from '../answers.ts'
 import { clusterDetailsFor, reasonReader } from '../clusterDetails.ts'
 import type { CollectionRoute } from '../collection.ts'
-import { nameFieldOf, normalizedPath } from '../collections.ts'
+import { normalizedPath } from '../collections.ts'
 import type { Command, Input } from '../command.ts'
-import { usage } from '../failure.ts'
 import type { ClusterDetails } from '../kubernetesDetails.ts'
 import { printable, renderRecords } from '../output.ts'
 import { hasReplicas, isAutoscaled, settleStateOf, statusLine, statusOf } from '../recordStatus.ts'
+import { readRedactedRecord } from '../redactedRecord.ts'
 import {
   KIND_HELP,
   listSubresourceRoutes,
@@ -24,10 +16,8 @@ import {
   PATH_OPTIONS,
   type PreparedRequest,
   prepareRequest,
-  requestRawAnswer,
   requestSubresource,
   type SubresourceRoute,
-  send,
 } from '../requests.ts'
 
 export const describe: Command = {
@@ -160,33 +150,3 @@ const indented = (text: string) =>
     .map((line) => (line === '' ? '' : `  ${line}`))
     .join('\n')
     .replace(/\n*$/, '\n')
-
-/** A record without secrets, and the routes that were left out; an empty string is the resource itself. */
-type RedactedRecord = { readonly record: unknown; readonly hidden: string[] }
-
-/**
- * Reads a record without revealing secrets. If the record itself is secret, uses its entry in the list instead, which
- * anyone who may list can see.
- *
- * @throws CommandFailure (usage) if the list has no such entry
- */
-async function readRedactedRecord(prepared: PreparedRequest, name: string): Promise<RedactedRecord> {
-  if (prepared.target.route.isData !== true) {
-    const answer = await requestRawAnswer(prepared)
-    if (!isSecret(answer)) return { record: parseJsonAnswer(answer), hidden: [] }
-  }
-  return { record: await entryOf(prepared, name), hidden: [''] }
-}
-
-async function entryOf({ client, collection, target }: PreparedRequest, name: string): Promise<unknown> {
-  const { route, values } = target
-  const path = route.path.split('/').slice(0, -1).join('/')
-  const list = collection.routes.find((each) => each.verb === 'list' && each.path === path)
-  const field = nameFieldOf(collection)
-  if (list === undefined) return { [field]: name }
-  const fetchPage = (query: Record<string, QueryValue>) =>
-    send({ client, target: { route: list, values }, query: list.paged === true ? { ...query, pageSize: 500 } : {} })
-  for await (const item of pagesOf(fetchPage, {}))
-    if (isRecord(item) && [item[field], item.name, item.id].includes(name)) return item
-  throw usage(`There is no ${collection.singular} "${name}" there.`)
-}

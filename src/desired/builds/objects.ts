@@ -3,13 +3,12 @@ import { BUILD_SECRET_KEYS, type BuildTask } from '../../contracts/builds/pod.ts
 import { BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
 import type { BuildRequest, BuildSettings, BuildVariable, RegistryAccount } from '../../contracts/builds/request.ts'
 import { dockerConfig } from '../../contracts/dockerConfig.ts'
-import type { Network } from '../../contracts/networks.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { secretData } from '../../core/secretData.ts'
 import { type Child, child, secret } from '../workload/child.ts'
-import { ALLOW_DNS, allowEgress } from '../workload/network.ts'
+import { buildNetworkPolicy } from './network.ts'
 import { podSpec } from './podSpec.ts'
 import { buildRetryPolicy } from './retryPolicy.ts'
 
@@ -127,36 +126,3 @@ function buildTaskOf({ source, recipe, target }: BuildRequest, settings: BuildSe
 
 /** Branch names may be longer than tags, and contain characters that tags must not. */
 const cacheTag = (branch: string) => `cache-${sha256(branch).slice(0, 16)}`
-
-/**
- * Returns the network policy of a build: no ingress, and egress to DNS, the networks that the administrator allowed and
- * the host of its source. The namespace denies everything by default, so nothing is open before this policy exists.
- */
-function buildNetworkPolicy(
-  place: { namespace: string; labels: Readonly<Record<string, string>> },
-  name: string,
-  request: BuildRequest,
-  { networks }: BuildSettings,
-): KubeObject {
-  const { source } = request
-  const own = source.kind === 'Git' ? hostNetworks(source) : []
-  return child(
-    place,
-    { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', name },
-    {
-      spec: {
-        podSelector: { matchLabels: buildLabels(request) },
-        policyTypes: ['Ingress', 'Egress'],
-        egress: [ALLOW_DNS, ...[...networks, ...own].map(allowEgress)],
-      },
-    },
-  )
-}
-
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80, 'ssh:': 22 }
-
-function hostNetworks({ url, hostAddresses = [] }: Extract<BuildRequest['source'], { kind: 'Git' }>): Network[] {
-  const { protocol, port } = new URL(url)
-  const ports = [port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port)]
-  return hostAddresses.map((address) => ({ cidr: `${address}/${address.includes(':') ? 128 : 32}`, ports }))
-}
